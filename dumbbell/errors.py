@@ -54,6 +54,10 @@ class DamagedRunWarning(UserWarning):
     """A stored run is not as it was written, and left out."""
 
 
+class WorkerWarning(UserWarning):
+    """A worker of a cluster is not used, or none is there yet."""
+
+
 class EnvironmentFault(DumbbellError):
     """The machine lacks something: disk space, a native module, an engine."""
 

@@ -37,7 +37,16 @@ from dumbbell.cli import (
 )
 from dumbbell.cli import list as list_
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
-from dumbbell.errors import BadInput, DamagedRunWarning, DumbbellError, EnvironmentFault, Interrupted, printable, printable_lines
+from dumbbell.errors import (
+    BadInput,
+    DamagedRunWarning,
+    DumbbellError,
+    EnvironmentFault,
+    Interrupted,
+    WorkerWarning,
+    printable,
+    printable_lines,
+)
 from dumbbell.executor.interrupt import terminated_as_interrupted
 from dumbbell.files import FULL
 
@@ -112,7 +121,8 @@ def main() -> None:
     prepare_streams()
     left_out: set[str] = set()
     with warnings.catch_warnings(), terminated_as_interrupted():
-        warnings.filterwarnings("always", category=DamagedRunWarning)
+        for shown in (DamagedRunWarning, WorkerWarning):
+            warnings.filterwarnings("always", category=shown)
         warnings.showwarning = partial(_warn, left_out)
         status = _run()
     sys.exit(flush_output() or status or int(bool(left_out)))

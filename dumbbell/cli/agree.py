@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import runs_bar
@@ -63,6 +63,7 @@ def _agree(
     hosts: HostsOption = None,  # noqa: ARG001
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
+    cluster: ClusterOption = None,
     out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/agree-SET by default.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only print the scenarios, as files that `dumbbell run` takes.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the scenarios that are furthest apart.")] = True,
@@ -85,7 +86,7 @@ def _agree(
     from dumbbell.cli.tables import print_tables
     from dumbbell.engines import engine
 
-    chosen, where = _two(engines), make_executor(executor, workers)
+    chosen, where = _two(engines), make_executor(executor, workers, cluster)
     first, second = (engine(each).capabilities() for each in chosen)
     shared = Shared.of(first, second)
     if qdiscs is not None:

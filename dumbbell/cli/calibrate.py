@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
@@ -48,6 +48,7 @@ def _calibrate(
     ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
+    cluster: ClusterOption = None,
     json: JsonOption = False,
 ) -> None:
     """Look at the background traffic of a scenario alone, and find the arrivals and the size that give it a load and a variability.
@@ -65,7 +66,7 @@ def _calibrate(
     if tasks is None:
         tasks = [_of_file(Path(what), load, load_within, cov, vary, seeds or 10, (warm_up, window))]
     folder = out if out is not None else Path("results") / f"calibrate-{tasks[0].name if Path(what).is_file() else what.replace('/', '-')}"
-    where = make_executor(executor, workers)
+    where = make_executor(executor, workers, cluster)
     found: list[tuple[Task, list[Point]]] = []
     for task in tasks:
         with runs_bar(f"calibrate {task.name}") as progress:

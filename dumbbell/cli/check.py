@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, note, print_columns, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
 from dumbbell.cli.scenario_runs import MostCellsOption, read_sweep
@@ -64,6 +64,7 @@ def _check(
     repair: Annotated[bool, typer.Option("--repair", help="Make damaged runs again; of scenario files also missing ones.")] = False,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
+    cluster: ClusterOption = None,
     most_cells: MostCellsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -73,7 +74,7 @@ def _check(
     """
     from dumbbell.results.packing import remove_damaged
 
-    where = make_executor(executor, workers)
+    where = make_executor(executor, workers, cluster)
     found = []
     for path in paths:
         for each in _opened(path, out, most_cells, repair):

@@ -26,8 +26,26 @@ ExecutorOption = Annotated[
 ]
 
 
-def make_executor(name: str, workers: int | None) -> Executor:
-    """The executor with this name and number of workers. Raises `BadInput` if there is none."""
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        help="Have the workers of dask compute the runs: those of a scheduler (tcp://HOST:PORT), N on this machine (local:N), "
+        "or jobs of a batch system (slurm.yaml).",
+    ),
+]
+
+
+def make_executor(name: str, workers: int | None, cluster: str | None = None) -> Executor:
+    """The executor with this name and number of workers, or a cluster. Raises `BadInput` if there is none."""
+    if cluster is not None:
+        from dumbbell.executor.cluster import Cluster
+
+        if workers is not None or name != EXECUTORS[0]:
+            given = f"--executor {name}" if workers is None else f"--workers {workers}"
+            raise BadInput(f"{given} is of this machine, and --cluster {cluster} of others; expected the one or the other")
+        return Cluster(cluster)
     from dumbbell.executor.exclusive import Exclusive
     from dumbbell.executor.processes import Processes
     from dumbbell.executor.threads import Threads

@@ -42,7 +42,7 @@ def _import(
 
     Such a run has the status warn, and says in run.json what is not known of it. If one of the files cannot be used, nothing is written.
     """
-    from dumbbell.engines.execute import host
+    from dumbbell.engines.machine import host
     from dumbbell.exchange.imported import runs_of
     from dumbbell.results import Store
 

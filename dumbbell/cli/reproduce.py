@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_of
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
@@ -35,6 +35,7 @@ def _reproduce(
     ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
+    cluster: ClusterOption = None,
     hosts: HostsOption = None,  # noqa: ARG001
     engine: Annotated[str | None, typer.Option("--engine", help="Engine; `dumbbell list engine` names them, the default first.")] = None,
     ablations: Annotated[bool, typer.Option("--ablations", help="Also run without each fitted choice.")] = False,
@@ -53,7 +54,7 @@ def _reproduce(
     from dumbbell.studies.folder import default_folder
     from dumbbell.studies.reproduction import run_ablations, run_part, write_report
 
-    where = make_executor(executor, workers)
+    where = make_executor(executor, workers, cluster)
     chosen, chosen_part = find_part(study, part)
     out = out or default_folder(chosen, chosen_part)
     request = Request(quick=quick, seeds=seeds or (min(chosen_part.quick_seeds, chosen_part.seeds) if quick else chosen_part.seeds))

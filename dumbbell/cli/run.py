@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from dumbbell.cli.executor import ExecutorOption, WorkersOption, make_executor
+from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import runs_bar
@@ -36,6 +36,7 @@ def _run(
     out: OutOption = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
+    cluster: ClusterOption = None,
     most_cells: MostCellsOption = None,
     hosts: HostsOption = None,  # noqa: ARG001
     allow_library: Annotated[
@@ -47,7 +48,7 @@ def _run(
     from dumbbell.engines.prepared import collector_paused
     from dumbbell.results import Store, limit_notes
 
-    where = make_executor(executor, workers)
+    where = make_executor(executor, workers, cluster)
     scenario, folder = read_scenario(file, out, most_cells, values or ())
     store = Store(folder)
     began = time.perf_counter()

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import platform
 import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from dumbbell.engines import engine
+from dumbbell.engines.machine import host
 from dumbbell.engines.prepared import Prepared, not_allowed, not_storable
 from dumbbell.engines.sweep import Jobs, Listed, Requested, requests
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
-from dumbbell.executor import Executor, Finished, Threads, WorkerDied, default_workers
+from dumbbell.executor import Executor, Finished, Local, Threads, WorkerDied
 from dumbbell.executor.interrupt import deferred, uninterrupted
 from dumbbell.executor.progress_state import ProgressState
 
 if TYPE_CHECKING:
+    from dumbbell.engines.cluster.sweep import ClusterSweep
     from dumbbell.results import Results, Run, Store
 
 Progress = Callable[[ProgressState], None]
@@ -75,7 +76,7 @@ def execute_each(
         raise BadInput(not_allowed(jobs.libraries))
     for name in dict.fromkeys(map(jobs.engine, todo.values())):
         engine(name).require()
-    sweep = _Sweep(jobs, list(todo.values()), store, executor, progress, allow_library)
+    sweep = _sweep(jobs, list(todo.values()), store, executor, progress, allow_library, repair)
     with deferred() as interrupted:
         unstored = sweep.finish(interrupted)
         if interrupted():
@@ -122,11 +123,24 @@ class Outcome:
             yield replace(run, name=name, cell=cell)
 
 
+def _sweep(
+    jobs: Jobs, todo: list[int], store: Store | None, executor: Executor, progress: Progress | None, may_load: bool, repair: bool
+) -> _Sweep | ClusterSweep:
+    """The runs on their way to where they are computed."""
+    if isinstance(executor, Local):
+        return _Sweep(jobs, todo, store, executor, progress, may_load)
+    from dumbbell.engines.cluster.sweep import ClusterSweep
+    from dumbbell.executor.cluster import Cluster
+
+    assert isinstance(executor, Cluster)  # there is no other
+    return ClusterSweep(jobs, todo, store, executor, progress, may_load, repair)
+
+
 class _Sweep:
     """Runs on their way through an executor: claimed, computed, kept."""
 
     def __init__(
-        self, jobs: Jobs, todo: list[int], store: Store | None, executor: Executor, progress: Progress | None, may_load: bool
+        self, jobs: Jobs, todo: list[int], store: Store | None, executor: Local, progress: Progress | None, may_load: bool
     ) -> None:
         self._jobs, self._may_load = jobs, may_load
         self._todo = sorted(todo, key=lambda i: -jobs.cpu_s(i))
@@ -191,7 +205,7 @@ class _Sweep:
         _, cost = self._begun.pop(job.key)
         with self._claims.pop(job.key):
             if isinstance(finished.error, WorkerDied):
-                run = _crashed(job, str(finished.error))
+                run = job.crashed(str(finished.error))
             elif finished.error is not None:
                 self._error = self._error or finished.error
                 return
@@ -206,7 +220,7 @@ class _Sweep:
     def _finish(self, run: Run, cost: float, busy_s: float = 0.0) -> None:
         before = self._state
         if busy_s:
-            packets = before.packets + _delivered(run)
+            packets = before.packets + run.arrived_packets
             self._state = replace(
                 before, done=before.done + 1, cost_done=before.cost_done + cost, busy_s=before.busy_s + busy_s, packets=packets
             )
@@ -217,31 +231,3 @@ class _Sweep:
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(replace(self._state, running=tuple(self._begun.values())))
-
-
-def _crashed(job: Prepared, reason: str) -> Run:
-    """The run that there is none of."""
-    from dumbbell.results import Run
-
-    known = {"key": job.key, "name": job.resolved.name, "cell": job.resolved.cell, "scenario": job.scenario}
-    return Run.crashed(reason, **known, engine={"name": job.engine})
-
-
-def _delivered(run: Run) -> int:
-    """Data packets that reached the other end."""
-    return sum(int(packets or 0) for packets in run.flows.column("arrived_packets"))
-
-
-@cache
-def host() -> Mapping[str, Any]:
-    """Facts about this machine, for host.json."""
-    from dumbbell import __version__
-
-    return {
-        "dumbbell": __version__,
-        "python": platform.python_version(),
-        "system": platform.system(),
-        "release": platform.release(),
-        "machine": platform.machine(),
-        "processors": default_workers(),
-    }

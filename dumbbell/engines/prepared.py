@@ -73,6 +73,13 @@ class Prepared:
         """Computes the run; a crash gives one of status `invalid` without counters."""
         return engine(self.engine).produce(self)
 
+    def crashed(self, reason: str) -> Run:
+        """The run that there is none of."""
+        from dumbbell.results import Run
+
+        known = {"key": self.key, "name": self.resolved.name, "cell": self.resolved.cell, "scenario": self.scenario}
+        return Run.crashed(reason, **known, engine={"name": self.engine})
+
 
 def not_allowed(paths: Iterable[str]) -> str:
     """The line that refuses to load libraries."""

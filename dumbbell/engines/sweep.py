@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dumbbell.engines import default
@@ -47,9 +48,43 @@ class Jobs(Requested, Protocol):
     def engine(self, position: int) -> str:
         """The name of its engine."""
 
+    def part(self, positions: Sequence[int]) -> Part:
+        """Some of the runs, as they are sent to where they are computed."""
+
     @property
     def libraries(self) -> Collection[str]:
         """The paths of libraries that any of them loads."""
+
+
+class Part(Protocol):
+    """Some runs. Can be pickled, and is small."""
+
+    def prepared(self) -> Iterator[Prepared]:
+        """The runs, sorted by position. Raises as `prepare`."""
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """Runs that are prepared; see `Part`."""
+
+    runs: tuple[Prepared, ...]
+
+    def prepared(self) -> Iterator[Prepared]:
+        """See `Part`."""
+        return iter(self.runs)
+
+
+@dataclass(frozen=True)
+class _OfScenario:
+    """Runs of a scenario that are prepared again where they are computed; see `Part`."""
+
+    scenario: Scenario
+    chosen: tuple[tuple[int, range], ...]
+    most_runs: int | None
+
+    def prepared(self) -> Iterator[Prepared]:
+        """See `Part`."""
+        return prepared_each(self.scenario.repeats(self.chosen, self.most_runs))
 
 
 class Listed:
@@ -75,6 +110,10 @@ class Listed:
     def engine(self, position: int) -> str:
         """See `Jobs`."""
         return self._runs[position].engine
+
+    def part(self, positions: Sequence[int]) -> Part:
+        """See `Jobs`."""
+        return _Listed(tuple(self._runs[position] for position in sorted(positions)))
 
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
         """See `Requested`."""
@@ -137,6 +176,19 @@ class PreparedSweep:
     def engine(self, position: int) -> str:
         """See `Jobs`."""
         return self._engines[position]
+
+    def part(self, positions: Sequence[int]) -> Part:
+        """See `Jobs`."""
+        if self._kept:
+            return _Listed(tuple(self._kept[position] for position in sorted(positions)))
+        places = (divmod(self._positions[position], self._scenario.most_repeats) for position in sorted(positions))
+        chosen: list[tuple[int, range]] = []
+        for cell, repeat in places:
+            if chosen and chosen[-1][0] == cell and chosen[-1][1].stop == repeat:
+                chosen[-1] = cell, range(chosen[-1][1].start, repeat + 1)
+            else:
+                chosen.append((cell, range(repeat, repeat + 1)))
+        return _OfScenario(self._scenario, tuple(chosen), self._most_runs)
 
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
         """See `Requested`."""

@@ -51,10 +51,14 @@ class WorkerDied(Exception):
 
 
 class Executor(ABC):
-    """Computes runs. One executor may be used for several sets of jobs, one after another."""
+    """Where runs are computed. One executor may be used for several sets of jobs, one after another."""
 
     workers: int
     """Number of runs computed at a time."""
+
+
+class Local(Executor):
+    """Computes runs on this machine, each as a job of its own."""
 
     @abstractmethod
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dumbbell.errors import EnvironmentFault
-from dumbbell.executor.base import AnyJob, Executor, Finished, produce
+from dumbbell.executor.base import AnyJob, Finished, Local, produce
 
 _POLL_S = 0.1
 """Interval of polling the lock."""
 
 
-class Exclusive(Executor):
+class Exclusive(Local):
     """Computes runs in the caller's thread, each while it holds the lock file that all processes sharing the resource use.
 
     The lock is released between runs, so that two sweeps take turns; the kernel releases it when a process dies.
@@ -28,7 +28,7 @@ class Exclusive(Executor):
         self._lock = lock
 
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:
-        """See `Executor.run`. Raises `EnvironmentFault` if the lock file cannot be opened."""
+        """See `Local.run`. Raises `EnvironmentFault` if the lock file cannot be opened."""
         waiting = iter(jobs)
         while True:
             with self._lock_held(stopped):

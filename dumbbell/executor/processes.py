@@ -13,7 +13,7 @@ from multiprocessing.connection import wait
 from typing import Generic
 
 from dumbbell.errors import EnvironmentFault
-from dumbbell.executor.base import AnyJob, Executor, Finished, WorkerDied, check_workers
+from dumbbell.executor.base import AnyJob, Finished, Local, WorkerDied, check_workers
 
 _PROGRAM = """
 import json, sys
@@ -26,14 +26,14 @@ _STDERR = 2
 """Workers print to stderr, because stdout is for the command's output."""
 
 
-class Processes(Executor):
+class Processes(Local):
     """Several worker processes. Each computes one job at a time; one that dies is replaced, and its job fails with `WorkerDied`."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers)
 
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:
-        """See `Executor.run`. If the caller closes the generator early, the workers are killed."""
+        """See `Local.run`. If the caller closes the generator early, the workers are killed."""
         waiting = iter(jobs)
         idle: list[_Worker[AnyJob]] = []
         busy: dict[object, _Worker[AnyJob]] = {}

@@ -6,17 +6,17 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
-from dumbbell.executor.base import AnyJob, Executor, Finished, check_workers, produce
+from dumbbell.executor.base import AnyJob, Finished, Local, check_workers, produce
 
 
-class Threads(Executor):
+class Threads(Local):
     """A pool of threads."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = check_workers(workers)
 
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:
-        """See `Executor.run`. If the caller closes the generator early, it waits for the running jobs."""
+        """See `Local.run`. If the caller closes the generator early, it waits for the running jobs."""
         waiting = iter(jobs)
         running: set[Future[Finished[AnyJob]]] = set()
         with ThreadPoolExecutor(self.workers) as pool:

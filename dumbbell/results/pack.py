@@ -63,6 +63,28 @@ class Packable(NamedTuple):
     """Tables that are too long for run.json, by the names of their files."""
 
 
+class Gathered:
+    """Runs that become a pack."""
+
+    def __init__(self) -> None:
+        self._runs: list[Packable] = []
+        self._samples = 0
+
+    def takes(self, run: Packable) -> bool:
+        """Whether the pack has room for one more."""
+        return not self._runs or (len(self._runs) < MOST_RUNS and self._samples + len(run.samples) <= MOST_SAMPLES)
+
+    def add(self, run: Packable) -> None:
+        """Adds one that it takes."""
+        self._runs.append(run)
+        self._samples += len(run.samples)
+
+    def all(self) -> list[Packable]:
+        """The runs; the next ones are those of another pack."""
+        runs, self._runs, self._samples = self._runs, [], 0
+        return runs
+
+
 def contents(runs: Sequence[Packable]) -> tuple[str, dict[str, bytes]]:
     """The id of the pack of these runs, and its files by name."""
     import polars as pl

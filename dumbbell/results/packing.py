@@ -16,12 +16,13 @@ from pathlib import Path
 
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.files import parse_json, temporary
-from dumbbell.results.pack import MOST_RUNS, MOST_SAMPLES, PACKED, Pack, Packable, contents
+from dumbbell.results.pack import PACKED, Gathered, Pack, Packable, contents
 from dumbbell.results.packs import PACKS
 from dumbbell.results.place import sync_folder, write_folder
 from dumbbell.results.record import SERIES
 from dumbbell.results.series import SeriesFile, digest_of_frame
-from dumbbell.results.store import HOST, RUN, Store, leave_out
+from dumbbell.results.store import Store, leave_out
+from dumbbell.results.written import HOST, RUN
 
 _CLAIM = "pack"
 _TAKEN = PACKED | {RUN, HOST}
@@ -60,7 +61,7 @@ def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _tot
             )
             seen = 0
             for batch in _batches(store, folders, found):
-                _add(store, batch)
+                add_pack(store, *contents(batch))
                 found.packs += 1
                 for each in batch:
                     _retire(store, each.run.key, found)
@@ -93,8 +94,7 @@ def _has_more_than_captures(store: Store, key: str) -> bool:
 
 def _batches(store: Store, keys: Sequence[str], found: Packed) -> Iterator[list[Packable]]:
     """The runs that go into a pack each. Runs that lie in a pack already lose their folders."""
-    batch: list[Packable] = []
-    samples = 0
+    gathered = Gathered()
     for key in keys:
         if (there := store.packs.find(key)) is not None and not there.damage:
             _retire(store, key, found)
@@ -108,13 +108,11 @@ def _batches(store: Store, keys: Sequence[str], found: Packed) -> Iterator[list[
         if isinstance(run, str):
             found.kept[key] = run
             continue
-        if batch and (len(batch) == MOST_RUNS or samples + len(run.samples) > MOST_SAMPLES):
-            yield batch
-            batch, samples = [], 0
-        batch.append(run)
-        samples += len(run.samples)
-    if batch:
-        yield batch
+        if not gathered.takes(run):
+            yield gathered.all()
+        gathered.add(run)
+    if rest := gathered.all():
+        yield rest
 
 
 def _packable(store: Store, key: str) -> Packable | str:
@@ -128,9 +126,8 @@ def _packable(store: Store, key: str) -> Packable | str:
     return Packable(run, store.record(key), store.host(key), samples, _tables(store.path / key))
 
 
-def _add(store: Store, runs: Sequence[Packable]) -> None:
-    """Writes a pack. Raises as `pack`."""
-    name, files = contents(runs)
+def add_pack(store: Store, name: str, files: dict[str, bytes]) -> None:
+    """Writes a pack, as `contents` makes it. Raises as `pack`."""
     place = store.path / PACKS / name
     with store.place.disk_errors(), store.place.locked(fcntl.LOCK_SH), temporary(store.place.partial(name)) as half:
         write_folder(half, files)

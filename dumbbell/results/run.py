@@ -81,6 +81,11 @@ class Run:
         """Whether the run ended regularly. A crashed run has no results and is not stored."""
         return len(self.ports) > 0
 
+    @property
+    def arrived_packets(self) -> int:
+        """Data packets that reached the other end."""
+        return sum(int(packets or 0) for packets in self.flows.column("arrived_packets"))
+
     @cached_property
     def counters(self) -> Mapping[str, Mapping[str, int]]:
         """The integer columns of both tables: entity (`flow/NAME`, `ping/NAME`, `udp/NAME`, `voip/NAME`, `port/NAME`) -> column -> value.

@@ -35,19 +35,18 @@ from typing import Any, TypeVar
 
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
 from dumbbell.files import parse_json, temporary
-from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
+from dumbbell.results.checksums import StoredFile, damaged, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
-from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record, to_json
+from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record
 from dumbbell.results.pack import Pack, PackedFile, PackedSeries
 from dumbbell.results.packs import PACKS, Packs, has_packs
 from dumbbell.results.place import STUDY, Place, sync_folder, write_folder
-from dumbbell.results.record import FORMAT, FORMATS, SERIES, as_record, checked, series_file, stored_files, tables
+from dumbbell.results.record import FORMAT, FORMATS, SERIES, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
-from dumbbell.results.series import SeriesFile, to_parquet
+from dumbbell.results.series import SeriesFile
 from dumbbell.results.summary import Outline, Summary, summarise
-from dumbbell.results.tables import MOST_LISTED, NOT_ALWAYS
+from dumbbell.results.written import ASKED, HOST, RUN, as_files
 
-RUN, HOST = "run.json", "host.json"
 _STUDY_FORMAT = 2
 _STUDY_FORMATS = (1, _STUDY_FORMAT)
 """Format 1 has no checksum."""
@@ -56,8 +55,6 @@ _OUTPUT = "application-"
 _KEY = re.compile(r"[0-9a-f]{32}")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What is a folder in this one: a list of runs that somebody else wrote may say anything."""
-_ASKED = ("name", "cell", "scenario")
-"""What was asked for with a run, in run.json and host.json."""
 
 _SORTED = json.JSONEncoder(sort_keys=True)
 _Read = TypeVar("_Read")
@@ -182,7 +179,7 @@ class Store:
         """Name, cell and scenario of a stored run, from each of its files that still says so. Nothing is checked."""
         for content in self._said(key):
             with suppress(ValueError, TypeError, KeyError):
-                name, cell, scenario = (parse_json(content)[each] for each in _ASKED)
+                name, cell, scenario = (parse_json(content)[each] for each in ASKED)
                 if isinstance(name, str) and isinstance(cell, dict) and isinstance(scenario, dict):
                     yield name, cell, scenario
 
@@ -241,38 +238,16 @@ class Store:
         """
         if self.is_whole(run.key):
             return self.get(run.key)
-        if isinstance(run.samples, SeriesFile):
-            raise ValueError(f"run {run.key[:10]} lies in another store")
-        present = [table for table in (run.flows, run.groups, run.ports, run.tins) if table.name not in NOT_ALWAYS or len(table)]
-        files = {SERIES: to_parquet(run.samples)}
-        files.update({f"{table.name}.parquet": table.parquet() for table in present if len(table) > MOST_LISTED})
-        others = {**run.captures, **run.outputs}
-        files.update({name: content if isinstance(content, bytes) else content.read_bytes() for name, content in others.items()})
-        record = {
-            "format": FORMAT,
-            "key": run.key,
-            "name": run.name,
-            "cell": dict(run.cell),
-            "status": run.status,
-            "reasons": list(run.reasons),
-            "digest": run.digest,
-            "files": {name: file_entry(content) for name, content in files.items()},
-            "engine": dict(run.engine),
-            "command": command,
-            "scenario": dict(run.scenario),
-            "plan": None if run.plan is None else dict(run.plan),
-            "series": run.sampled,
-            **{table.name: as_record(table, f"{table.name}.parquet") for table in present},
-        }
-        files[HOST] = seal(to_json({**dict(host or {}), **{name: record[name] for name in _ASKED}}))
-        files[RUN] = seal(to_json(record))
-        with self.place.disk_errors(), self.place.locked(fcntl.LOCK_SH), temporary(self.place.partial(run.key)) as half:
+        return self.add(run.key, as_files(run, command, host or {}), summarise(run))
+
+    def add(self, key: str, files: dict[str, bytes], summary: Summary) -> Run:
+        """As `write`, for a run that is in the form of its files already, see `as_files`. `summary` is that of its samples."""
+        with self.place.disk_errors(), self.place.locked(fcntl.LOCK_SH), temporary(self.place.partial(key)) as half:
             write_folder(half, files)
-            self._install(half, run.key)
+            self._install(half, key)
             sync_folder(self.path)
-        kept = self.get(run.key)
-        # Computed from the samples in memory, so that they are not read again.
-        self._keep(run.key, fingerprint(files[RUN], self._files(run.key).values()), summarise(run))
+        kept = self.get(key)
+        self._keep(key, fingerprint(files[RUN], self._files(key).values()), summary)
         return kept
 
     def _install(self, half: Path, key: str) -> None:

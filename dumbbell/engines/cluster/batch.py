@@ -1,0 +1,140 @@
+"""Several runs that a worker computes one after the other, and the form that it sends them back in. A worker writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+from dumbbell.engines import engine
+from dumbbell.engines.machine import host
+from dumbbell.engines.prepared import Prepared, collector_paused
+from dumbbell.errors import DumbbellError, EnvironmentFault
+from dumbbell.executor import Finished, WorkerDied
+from dumbbell.executor.base import produce
+from dumbbell.executor.processes import Processes
+
+if TYPE_CHECKING:
+    from dumbbell.engines.sweep import Part
+    from dumbbell.results import Run
+    from dumbbell.results.pack import Gathered
+    from dumbbell.results.summary import Summary
+
+Form = Literal["packs", "folders", "memory", "nothing"]
+"""How runs come back: in packs as far as they go into packs, as the files of their folders, as they are, or only what they are like."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs of one engine."""
+
+    part: Part
+    keys: tuple[str, ...]
+    """What is expected of `part`, in its order."""
+    form: Form
+    command: str = ""
+    """The command that asked for them."""
+    may_load: bool = False
+    apart: bool = False
+    """Each run in a process of its own: one of them may have killed a worker."""
+
+
+@dataclass
+class Computed:
+    """What a worker sends back."""
+
+    packs: list[tuple[str, dict[str, bytes]]] = field(default_factory=list)
+    """Id and files."""
+    folders: list[tuple[str, dict[str, bytes], Summary]] = field(default_factory=list)
+    """Key, files, and metrics."""
+    runs: list[Run] = field(default_factory=list)
+    """Those that are not to be stored, or crashed and cannot be."""
+    seals: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of the run.json of each run that did not crash: what two workers must agree on."""
+    packets: int = 0
+    """Data packets that reached the other end."""
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    """Of the runs alone."""
+    error: DumbbellError | None = None
+    """Why the other runs of the batch were not computed."""
+
+
+def standing(names: Sequence[str]) -> dict[str, Any]:
+    """What a worker is: facts about its machine, and of each of these engines the hashes of its sources, or why it cannot run it."""
+    engines: dict[str, Any] = {}
+    for name in names:
+        try:
+            engine(name).require()
+            engines[name] = list(engine(name).sources())
+        except EnvironmentFault as fault:
+            engines[name] = str(fault)
+    return {"host": dict(host()), "engines": engines}
+
+
+def compute(batch: Batch) -> Computed:
+    """Computes the runs of a batch."""
+    from dumbbell.results.pack import Gathered, contents
+
+    found, gathered = Computed(), Gathered()
+    with collector_paused():
+        for finished in _finished(batch):
+            run = finished.run
+            if isinstance(finished.error, WorkerDied):
+                run = finished.job.crashed(str(finished.error))
+            elif finished.error is not None:
+                found.error = _reported(finished.error)
+                break
+            assert run is not None  # there is no error
+            found.wall_s += finished.wall_s
+            found.cpu_s += finished.cpu_s + (run.cpu_s or 0.0)
+            found.packets += run.arrived_packets
+            _take(batch, finished, run, found, gathered)
+        if rest := gathered.all():
+            found.packs.append(contents(rest))
+    return found
+
+
+def _finished(batch: Batch) -> Iterator[Finished[Prepared]]:
+    """The outcomes of the runs. A process that dies takes no other run with it if they are computed apart."""
+    if not batch.apart:
+        yield from map(produce, _jobs(batch))
+        return
+    yield from Processes(1).run(_jobs(batch))
+
+
+def _jobs(batch: Batch) -> Iterator[Prepared]:
+    """The runs. Raises `EnvironmentFault` if they are others here than where they were asked for."""
+    for prepared, key in zip(batch.part.prepared(), batch.keys, strict=True):
+        if prepared.key != key:
+            what = f"a run has the key {prepared.key[:10]} on this worker and {key[:10]} where it was asked for"
+            raise EnvironmentFault(f"{what}; expected the same version of dumbbell on both")
+        yield replace(prepared, may_load=True) if batch.may_load else prepared
+
+
+def _take(batch: Batch, finished: Finished[Prepared], run: Run, found: Computed, gathered: Gathered) -> None:
+    """Brings a run into the form that it is sent in."""
+    from dumbbell.results.pack import contents
+    from dumbbell.results.summary import summarise
+    from dumbbell.results.written import RUN, as_files, packable
+
+    if not run.is_complete or batch.form == "memory":
+        found.runs.append(run)
+        return
+    took = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
+    files = as_files(run, batch.command, {**host(), **took})
+    found.seals[run.key] = sha256(files[RUN]).hexdigest()
+    if batch.form == "nothing":
+        return
+    if batch.form == "folders" or (each := packable(run, files)) is None:
+        found.folders.append((run.key, files, summarise(run)))
+        return
+    if not gathered.takes(each):
+        found.packs.append(contents(gathered.all()))
+    gathered.add(each)
+
+
+def _reported(error: Exception) -> DumbbellError:
+    """The error as it is told elsewhere."""
+    return error if isinstance(error, DumbbellError) else EnvironmentFault(f"{type(error).__name__}: {error}")

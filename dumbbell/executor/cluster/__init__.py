@@ -1,0 +1,10 @@
+"""Workers of dask.distributed: on this machine (`local:N`), where a scheduler runs (`tcp://HOST:PORT`), or as jobs of a batch system.
+
+`cluster` is the executor, `where` says which workers, `dispatch` hands tasks out and takes what comes back, `batch_system` reads the file
+that describes jobs. Knows no engine, scenario or store.
+"""
+
+from dumbbell.executor.cluster.cluster import Cluster
+from dumbbell.executor.cluster.dispatch import Answer, Source, Task, Worker
+
+__all__ = ["Answer", "Cluster", "Source", "Task", "Worker"]

@@ -1,0 +1,253 @@
+"""Hands tasks to workers of dask and takes what comes back, or says that a worker has died with its task.
+
+Each task is sent to a worker that was chosen here, as many to each as it has threads. So it is known which task a worker had that died, and
+dask repeats nothing by itself: its own way is to run a task on four workers before it gives up, whatever the task does to them.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from dumbbell.errors import EnvironmentFault, WorkerWarning
+from dumbbell.executor.base import WorkerDied
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Value = TypeVar("Value")
+Value_co = TypeVar("Value_co", covariant=True)
+_LOOK_S = 1.0
+"""Between looks at which workers there are."""
+_PATIENCE_S = 30.0
+"""How long tasks that have begun may go on after Ctrl-C."""
+_FETCH_S = 60.0
+"""Until a result that does not arrive counts as lost with its worker."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Generic[Value_co]):
+    """A call on a worker."""
+
+    function: Callable[..., Value_co]
+    """Of a module that workers can import."""
+    argument: Any
+    """Can be pickled."""
+    of: Any = None
+    """What its source calls it; not sent."""
+
+
+@dataclass
+class Worker:
+    """A process that computes, as it has been asked."""
+
+    address: str
+    threads: int
+    facts: Any = None
+    """What it said of itself."""
+    refused: str = ""
+    """Why it is not used."""
+    tasks: int = 0
+    """That it is at."""
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Value_co]):
+    """What came back."""
+
+    task: Task[Value_co]
+    worker: Worker
+    wall_s: float
+    """Since the task was sent."""
+    value: Value_co | None = None
+    error: Exception | None = None
+    """`WorkerDied`, or what the call raised."""
+
+
+class Source(Protocol[Value_co]):
+    """Where tasks come from."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are tasks that no worker has."""
+
+    @property
+    def question(self) -> Task[Any]:
+        """Asked of each worker before it is used."""
+
+    def refusal(self, worker: Worker) -> str:
+        """Why a worker, whose facts are known, is not to be used; empty if it is."""
+
+    def next(self, worker: Worker, alone: bool) -> Task[Value_co] | None:
+        """A task for this worker, which is free; None if there is none for it. `alone`: no other worker is used."""
+
+
+@dataclass
+class _Sent:
+    task: Task[Any]
+    worker: Worker
+    began: float = field(default_factory=time.monotonic)
+
+
+class Dispatch(Generic[Value]):
+    """The tasks of one source on the workers of one scheduler."""
+
+    def __init__(self, client: Client, place: str, source: Source[Value], stopped: Callable[[], bool]) -> None:
+        self._client, self._place, self._source, self._stopped = client, place, source, stopped
+        self.workers: dict[str, Worker] = {}
+        """Those that are there, by address."""
+        self._sent: dict[Future, _Sent] = {}
+        self._asked: dict[Future, Worker] = {}
+        self._done: SimpleQueue[Future] = SimpleQueue()
+        self._looked = float("-inf")
+        self._told = False
+        self._until = float("inf")
+
+    @property
+    def threads(self) -> int:
+        """Of the workers that are used."""
+        return sum(worker.threads for worker in self.usable)
+
+    @property
+    def usable(self) -> list[Worker]:
+        """The workers that are used."""
+        return [worker for worker in self.workers.values() if worker.facts is not None and not worker.refused]
+
+    def answers(self) -> Generator[Answer[Value]]:
+        """See `Cluster.compute`. If the caller closes the generator early, what is under way is given up."""
+        try:
+            while True:
+                yield from self._look()
+                self._hand_out()
+                if self._finished():
+                    return
+                if (answer := self._received()) is not None:
+                    yield answer
+        finally:
+            for future in (*self._sent, *self._asked):
+                future.cancel()
+
+    def ask_all(self) -> None:
+        """Waits until each worker that is there has said what it is."""
+        for _ in self._look():
+            pass
+        while self._asked:
+            self._received()
+
+    def _look(self) -> Generator[Answer[Value]]:
+        """Asks which workers there are: gives the tasks of those that have gone, and asks new ones what they are."""
+        if time.monotonic() - self._looked < _LOOK_S:
+            return
+        there = self._threads()
+        self._looked = time.monotonic()
+        for future in [future for future, worker in self._asked.items() if worker.address not in there]:
+            del self._asked[future]
+            future.cancel()
+        gone = [worker for address, worker in self.workers.items() if address not in there]
+        for worker in gone:
+            del self.workers[worker.address]
+        for future, sent in list(self._sent.items()):
+            if sent.worker.address not in there and future.status != "finished":
+                yield self._lost(future, f"the worker that computed it, {sent.worker.address}, has gone")
+        for address, threads in there.items():
+            if address not in self.workers:
+                worker = self.workers[address] = Worker(address, threads)
+                self._asked[self._send(self._source.question, worker)] = worker
+
+    def _threads(self) -> Mapping[str, int]:
+        """Of each worker, by address. Raises `EnvironmentFault` if the scheduler does not answer."""
+        try:
+            return dict(self._client.nthreads())
+        except Exception as error:  # dask has a dozen kinds for it, some of them private
+            what = f"{self._place}: the scheduler does not answer any more ({' '.join(str(error).split())[:160]})"
+            raise EnvironmentFault(f"{what}; the runs finished so far are kept, the same command goes on from there") from None
+
+    def _send(self, task: Task[Any], worker: Worker) -> Future:
+        future = self._client.submit(
+            task.function, task.argument, workers=[worker.address], allow_other_workers=False, pure=False, retries=0
+        )
+        future.add_done_callback(self._done.put)
+        return future
+
+    def _hand_out(self) -> None:
+        for worker in self.usable:
+            while worker.tasks < worker.threads and not self._stopped():
+                task = self._source.next(worker, len(self.usable) == 1)
+                if task is None:
+                    break
+                worker.tasks += 1
+                self._sent[self._send(task, worker)] = _Sent(task, worker)
+
+    def _finished(self) -> bool:
+        """Whether nothing is left to do. Raises `EnvironmentFault` if what is left is for no worker that is there."""
+        if self._stopped():
+            self._until = min(self._until, time.monotonic() + _PATIENCE_S)
+            return not self._sent or time.monotonic() > self._until
+        if self._sent or self._asked:
+            return False
+        if not self._source.waiting:
+            return True
+        if self.workers:
+            reasons = dict.fromkeys(f"{worker.address}: {worker.refused or 'cannot do what is left'}" for worker in self.workers.values())
+            raise EnvironmentFault(f"{self._place}: no worker can compute it\n" + "\n".join(reasons))
+        if not self._told:
+            warnings.warn(f"{self._place}: waiting for workers", WorkerWarning, stacklevel=2)
+            self._told = True
+        return False
+
+    def _received(self) -> Answer[Value] | None:
+        """The answer that comes next, if one comes soon."""
+        try:
+            future = self._done.get(timeout=_LOOK_S / 2)
+        except Empty:
+            return None
+        if future in self._asked:
+            self._learn(future, self._asked.pop(future))
+        if future not in self._sent:
+            return None
+        sent = self._sent[future]
+        if future.status == "cancelled":
+            return self._lost(future, f"dask lost it with {sent.worker.address}")
+        try:
+            value = future.result(timeout=_FETCH_S)
+        except Exception as error:
+            if _is_death(error):
+                return self._lost(future, f"the worker that computed it, {sent.worker.address}, has gone")
+            return self._answer(future, error=error)
+        return self._answer(future, value=value)
+
+    def _learn(self, future: Future, worker: Worker) -> None:
+        """Takes what a worker says of itself."""
+        try:
+            worker.facts = future.result(timeout=_FETCH_S)
+        except Exception as error:
+            if _is_death(error) or future.status == "cancelled":
+                self.workers.pop(worker.address, None)  # if it is still there, it is asked again
+                return
+            worker.facts, worker.refused = {}, f"does not answer ({type(error).__name__}: {' '.join(str(error).split())[:160]})"
+        worker.refused = worker.refused or self._source.refusal(worker)
+        if worker.refused:
+            warnings.warn(f"{worker.address} is not used: {worker.refused}", WorkerWarning, stacklevel=2)
+
+    def _lost(self, future: Future, how: str) -> Answer[Value]:
+        future.cancel()
+        return self._answer(future, error=WorkerDied(how))
+
+    def _answer(self, future: Future, value: Any = None, error: Exception | None = None) -> Answer[Value]:
+        sent = self._sent.pop(future)
+        sent.worker.tasks -= 1
+        return Answer(sent.task, sent.worker, time.monotonic() - sent.began, value, error)
+
+
+def _is_death(error: Exception) -> bool:
+    """Whether a future failed because its worker did."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed import TimeoutError as DaskTimeout
+
+    return isinstance(error, (KilledWorker, CancelledError, DaskTimeout, TimeoutError))

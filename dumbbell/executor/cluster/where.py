@@ -1,0 +1,112 @@
+"""What `--cluster` names: a scheduler, a number of workers on this machine, or a file that describes jobs of a batch system."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.executor.base import MOST_WORKERS
+from dumbbell.executor.cluster import batch_system
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+EXPECTED = "tcp://HOST:PORT, local:N, or a file such as slurm.yaml"
+_LOCAL = re.compile(r"local:([0-9]+)")
+_SCHEDULER = re.compile(r"(tcp|tls|ucx|ws|wss)://[^/\s]+")
+_FILE = (".yaml", ".yml")
+_CONNECT_S = 10
+"""Until a scheduler that does not answer counts as absent."""
+_LARGE = "1 GiB"
+"""dask warns of tasks with much data, expecting that it could be shared; a batch of runs is needed once."""
+
+
+class Where(Protocol):
+    """Which workers."""
+
+    def client(self) -> Iterator[Client]:
+        """Connects; what was started ends with the generator. Raises `EnvironmentFault`, `BadInput`."""
+
+
+def where(text: str) -> Where:
+    """What `--cluster` names. Raises `BadInput` if it is nothing of that."""
+    if found := _LOCAL.fullmatch(text):
+        count = int(found[1])
+        if not 1 <= count <= MOST_WORKERS:
+            raise BadInput(f"--cluster {text}: {count} workers; expected a number from 1 to {MOST_WORKERS}")
+        return _Here(count)
+    if _SCHEDULER.fullmatch(text):
+        return _Scheduler(text)
+    if text.endswith(_FILE):
+        return _Jobs(batch_system.read(Path(text)))
+    raise BadInput(f"--cluster {text!r} is no place; expected {EXPECTED}")
+
+
+@contextmanager
+def connected(place: Where) -> Iterator[Client]:
+    """A client of the cluster. Raises as `Where.client`, and `EnvironmentFault` if dask is not installed."""
+    try:
+        import dask
+        import distributed  # noqa: F401
+    except ImportError:
+        raise EnvironmentFault("dask, which reaches the workers, is not installed; expected `pip install 'dumbbell[cluster]'`") from None
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": _LARGE}))
+        yield stack.enter_context(contextmanager(place.client)())
+
+
+class _Scheduler:
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def client(self) -> Iterator[Client]:
+        from distributed import Client
+
+        try:
+            client = Client(self._address, timeout=_CONNECT_S, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            why = " ".join(str(error).split())[:160]
+            what = f"--cluster {self._address}: no scheduler answers ({why})"
+            raise EnvironmentFault(f"{what}; expected that of `dask scheduler`, with workers of `dask worker`") from None
+        with client:
+            yield client
+
+
+class _Here:
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def client(self) -> Iterator[Client]:
+        from distributed import Client, LocalCluster
+
+        # No limit of memory: a worker that dask pauses for its memory would never finish. Nothing listens beyond this machine.
+        with (
+            LocalCluster(
+                n_workers=self._count,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                memory_limit=0,
+                silence_logs=logging.CRITICAL,
+                preload=["dumbbell.executor.cluster.undisturbed"],
+            ) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            yield client
+
+
+class _Jobs:
+    def __init__(self, system: batch_system.BatchSystem) -> None:
+        self._system = system
+
+    def client(self) -> Iterator[Client]:
+        from distributed import Client
+
+        with self._system.cluster() as cluster, Client(cluster, set_as_default=False) as client:
+            self._system.start(cluster)
+            yield client
