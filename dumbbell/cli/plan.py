@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dumbbell.cli.executor import WorkersOption
+from dumbbell.cli.executor import ClusterOption, WorkersOption
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sample
-from dumbbell.errors import printable
+from dumbbell.errors import BadInput, EnvironmentFault, printable
 
 if TYPE_CHECKING:
     from dumbbell.engines.cost import Estimate
@@ -27,6 +27,7 @@ def _plan(
     values: SetOption = None,
     out: OutOption = None,
     workers: WorkersOption = None,
+    cluster: ClusterOption = None,
     most_cells: MostCellsOption = None,
     hosts: HostsOption = None,  # noqa: ARG001
     json: JsonOption = False,
@@ -40,6 +41,8 @@ def _plan(
     from dumbbell.engines import cost
     from dumbbell.plan.sketch import sketch
 
+    if cluster is not None:
+        workers = _threads(cluster, workers)
     scenario = read_sample(file, out, most_cells, values or ())
     missing, folder, checked = scenario.missing, scenario.folder, len(scenario.runs)
     runs = [each.run for each in missing]
@@ -69,6 +72,21 @@ def _plan(
         typer.echo(printable(line))
     typer.echo()
     print_columns(rows)
+
+
+def _threads(where: str, workers: int | None) -> int:
+    """Those of the workers of a cluster that can run something. Raises `BadInput`, `EnvironmentFault`."""
+    from dumbbell.engines.cluster.survey import survey
+    from dumbbell.executor.cluster import Cluster
+
+    if workers is not None:
+        raise BadInput(f"--workers {workers} is of this machine, and --cluster {where} of others; expected the one or the other")
+    with Cluster(where) as cluster:
+        known = cluster.threads
+        count = sum(each.threads for each in survey(cluster) if "" in each.engines.values()) if known is None else known
+    if not count:
+        raise EnvironmentFault(f"{where}: there are no workers that run dumbbell; `dumbbell cluster {where}` says what there is")
+    return count
 
 
 def _time(estimates: Sequence[Estimate]) -> str:

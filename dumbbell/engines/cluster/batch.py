@@ -33,6 +33,8 @@ class Batch:
     keys: tuple[str, ...]
     """What is expected of `part`, in its order."""
     form: Form
+    sweep: str = ""
+    """Whose it is, see `halt`."""
     command: str = ""
     """The command that asked for them."""
     may_load: bool = False
@@ -57,6 +59,8 @@ class Computed:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     """Of the runs alone."""
+    count: int = 0
+    """Of the runs: all of the batch, unless there was an error or it was halted."""
     error: DumbbellError | None = None
     """Why the other runs of the batch were not computed."""
 
@@ -71,6 +75,14 @@ def standing(names: Sequence[str]) -> dict[str, Any]:
         except EnvironmentFault as fault:
             engines[name] = str(fault)
     return {"host": dict(host()), "engines": engines}
+
+
+_halted: set[str] = set()
+
+
+def halt(sweep: str) -> None:
+    """Lets the batches of a sweep that this process is at end after the run that they are at."""
+    _halted.add(sweep)
 
 
 def compute(batch: Batch) -> Computed:
@@ -90,6 +102,7 @@ def compute(batch: Batch) -> Computed:
             found.wall_s += finished.wall_s
             found.cpu_s += finished.cpu_s + (run.cpu_s or 0.0)
             found.packets += run.arrived_packets
+            found.count += 1
             _take(batch, finished, run, found, gathered)
         if rest := gathered.all():
             found.packs.append(contents(rest))
@@ -105,8 +118,10 @@ def _finished(batch: Batch) -> Iterator[Finished[Prepared]]:
 
 
 def _jobs(batch: Batch) -> Iterator[Prepared]:
-    """The runs. Raises `EnvironmentFault` if they are others here than where they were asked for."""
+    """The runs, until it is halted. Raises `EnvironmentFault` if they are others here than where they were asked for."""
     for prepared, key in zip(batch.part.prepared(), batch.keys, strict=True):
+        if batch.sweep in _halted:
+            return
         if prepared.key != key:
             what = f"a run has the key {prepared.key[:10]} on this worker and {key[:10]} where it was asked for"
             raise EnvironmentFault(f"{what}; expected the same version of dumbbell on both")

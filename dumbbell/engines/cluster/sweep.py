@@ -6,6 +6,7 @@ were computed beside it. Each thousandth run is computed by two workers, and nei
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import sys
 import time
@@ -17,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
-from dumbbell.engines.cluster.batch import Batch, Computed, Form, compute, standing
+from dumbbell.engines.cluster.batch import Batch, Computed, Form, compute, halt, standing
 from dumbbell.engines.sweep import MOST_KEPT, Jobs
 from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
 from dumbbell.executor import WorkerDied
@@ -97,7 +98,7 @@ class ClusterSweep:
         self._state = ProgressState(total=len(todo), cost_total=self._left_s, workers=cluster.workers)
         self._unstored: dict[str, Run] = {}
         self._error: DumbbellError | None = None
-        self._command = shlex.join(sys.argv)
+        self._command, self._id = shlex.join(sys.argv), secrets.token_hex(8)
 
     def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
         """The runs that are not stored, by key; on an interrupt those that are finished.
@@ -133,6 +134,11 @@ class ClusterSweep:
         """See `Source`."""
         return Task(standing, tuple(self._sources))
 
+    @property
+    def halting(self) -> Task[Any]:
+        """See `Source`."""
+        return Task(halt, self._id)
+
     def refusal(self, worker: Worker) -> str:
         """See `Source`: of a worker that can run none of the engines as they are here."""
         able = self._able(worker)
@@ -162,7 +168,7 @@ class ClusterSweep:
         return self._task(Batch(self._jobs.part(piece.positions), keys, form, apart=piece.deaths > 0), piece)
 
     def _task(self, batch: Batch, of: _Piece | _Check) -> Task[Computed]:
-        return Task(compute, replace(batch, command=self._command, may_load=self._may_load), of)
+        return Task(compute, replace(batch, sweep=self._id, command=self._command, may_load=self._may_load), of)
 
     def _piece(self, able: Sequence[str]) -> _Piece | None:
         """The runs that come next for a worker that can run these engines."""
@@ -247,7 +253,7 @@ class ClusterSweep:
         if len(piece.positions) == 1 and deaths >= _TRIES:
             (position,) = piece.positions
             run = self._jobs[position].crashed(f"{deaths} workers died while they computed it; {how}")
-            self._finish(piece, [run], 0.0, 0)
+            self._finish(piece, Computed(runs=[run], count=1))
             return
         middle = (len(piece.positions) + 1) // 2
         for part in filter(None, (piece.positions[:middle], piece.positions[middle:])):
@@ -262,7 +268,7 @@ class ClusterSweep:
         if found.error is not None:
             self._error = self._error or found.error
         self._under_way.discard(piece)
-        self._finish(piece, found.runs, found.wall_s, found.packets)
+        self._finish(piece, found)
 
     def _store_all(self, found: Computed) -> None:
         from dumbbell.results.packing import add_pack
@@ -273,15 +279,15 @@ class ClusterSweep:
             for key, files, summary in found.folders:
                 self._store.add(key, files, summary)
 
-    def _finish(self, piece: _Piece, unstored: Sequence[Run], wall_s: float, packets: int) -> None:
-        self._unstored.update({run.key: run for run in unstored})
+    def _finish(self, piece: _Piece, found: Computed) -> None:
+        self._unstored.update({run.key: run for run in found.runs})
         before = self._state
         self._state = replace(
             before,
-            done=before.done + len(piece.positions),
+            done=before.done + found.count,
             cost_done=before.cost_done + piece.cost,
-            busy_s=before.busy_s + wall_s,
-            packets=before.packets + packets,
+            busy_s=before.busy_s + found.wall_s,
+            packets=before.packets + found.packets,
             workers=self._cluster.workers,
         )
         self._tell()

@@ -9,6 +9,8 @@ The options are those of dask-jobqueue for that system. Errors in the file are t
 
 from __future__ import annotations
 
+import inspect
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 
 from dumbbell.errors import EnvironmentFault
-from dumbbell.scenario import source
+from dumbbell.scenario import nearest, source
 from dumbbell.scenario.base import Model
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.problems import ScenarioError
@@ -36,6 +38,9 @@ CLASSES: Mapping[str, str] = {
 """Of dask-jobqueue, by what the file calls them."""
 _KIND = source.Kind("a file of jobs", "system, jobs and options")
 _MOST_JOBS = 10_000
+_NO_PAGES = {"dashboard": False, "dashboard_address": ":0"}
+"""The scheduler's own pages need a port that another may have."""
+_NEEDED = ("cores", "memory")
 
 
 class BatchSystem(Model):
@@ -55,24 +60,43 @@ class BatchSystem(Model):
         except ImportError:
             raise EnvironmentFault("dask-jobqueue is not installed; expected `pip install 'dumbbell[cluster]'`") from None
         made = getattr(dask_jobqueue, CLASSES[self.system])
+        known = {name for kind in (*made.__mro__, *made.job_cls.__mro__) for name in _named(kind)}
+        for name in self.options:
+            if name not in known:
+                what = f"is no option of {CLASSES[self.system]}{nearest(name, known)}"
+                raise ScenarioError([self._source.problem(("options", name), what, "one of dask-jobqueue")])
+        if missing := [name for name in _NEEDED if name not in self.options]:
+            what = f"lacks {' and '.join(missing)}"
+            raise ScenarioError([self._source.problem(("options",), what, "what a job needs, such as cores: 8 and memory: 16GB")])
         try:
-            # One job of so many workers; each of them computes one run at a time unless `cores` is more than `processes`.
-            return made(**self.options, n_workers=0, dashboard_address=None)
+            return made(**{"scheduler_options": _NO_PAGES, **self.options}, n_workers=0)
+        except RuntimeError as error:
+            raise EnvironmentFault(f"{self.system}: no scheduler can be started here ({' '.join(str(error).split())[:200]})") from None
         except (TypeError, ValueError) as error:
             what = f"dask-jobqueue does not take them ({' '.join(str(error).split())[:200]})"
             raise ScenarioError([self._source.problem(("options",), what, f"options of its {CLASSES[self.system]}")]) from None
 
     def start(self, cluster: JobQueueCluster) -> None:
-        """Submits the jobs. Raises `EnvironmentFault` if the batch system's commands are not there."""
-        try:
-            cluster.scale(jobs=self.jobs)
-        except (OSError, RuntimeError) as error:
-            raise EnvironmentFault(f"{self.system}: jobs cannot be submitted ({' '.join(str(error).split())[:200]})") from None
+        """Submits the jobs. Raises `EnvironmentFault` if the batch system's program is not there."""
+        program = cluster.job_cls.submit_command.split()[0]
+        if shutil.which(program) is None:
+            what = f"{self.system}: {program}, which submits jobs, is not there"
+            raise EnvironmentFault(f"{what}; expected a machine that jobs are submitted from, or system: with another name")
+        cluster.scale(jobs=self.jobs)
 
     @property
-    def file(self) -> str | None:
-        """As it was named."""
-        return self._source.file
+    def threads(self) -> int:
+        """Of all jobs, once all run."""
+        cores = self.options.get("cores")
+        return self.jobs * (cores if isinstance(cores, int) and cores > 0 else 1)
+
+
+def _named(kind: type) -> list[str]:
+    """The parameters that a class takes by name."""
+    if "__init__" not in vars(kind):
+        return []
+    listed = inspect.signature(kind.__init__).parameters.values()  # type: ignore[misc]
+    return [each.name for each in listed if each.name != "self" and each.kind is each.POSITIONAL_OR_KEYWORD]
 
 
 def read(path: Path) -> BatchSystem:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dumbbell.executor.base import Executor
-from dumbbell.executor.cluster.dispatch import Answer, Dispatch, Source
+from dumbbell.executor.cluster.dispatch import Answer, Dispatch, Source, Worker
 from dumbbell.executor.cluster.where import connected, where
 
 if TYPE_CHECKING:
@@ -60,9 +60,17 @@ class Cluster(Executor):
             self.workers = max(dispatch.threads, 1)
             yield answer
 
-    def standing(self, source: Source[Any]) -> Dispatch[Any]:
-        """Asks the workers that are there, and hands out nothing."""
+    def ask(self, source: Source[Any]) -> list[Worker]:
+        """Asks the workers that are there what `source` asks, and hands out nothing. Raises as `connect`."""
         dispatch: Dispatch[Any] = Dispatch(self.connect(), self.place, source, lambda: True)
         dispatch.ask_all()
-        self.workers = max(dispatch.threads, 1)
-        return dispatch
+        return list(dispatch.workers.values())
+
+    @property
+    def threads(self) -> int | None:
+        """Of the workers that will be there; None if only their scheduler knows."""
+        return self._where.threads
+
+    def script(self) -> str | None:
+        """The job that a batch system would be given; None if the workers are none of its jobs. Raises as `connect`."""
+        return self._where.script()

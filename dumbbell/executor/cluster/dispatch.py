@@ -79,6 +79,10 @@ class Source(Protocol[Value_co]):
     def question(self) -> Task[Any]:
         """Asked of each worker before it is used."""
 
+    @property
+    def halting(self) -> Task[Any]:
+        """Called on each worker once no further task is handed out: lets those that are under way end early, with what they have."""
+
     def refusal(self, worker: Worker) -> str:
         """Why a worker, whose facts are known, is not to be used; empty if it is."""
 
@@ -185,7 +189,9 @@ class Dispatch(Generic[Value]):
     def _finished(self) -> bool:
         """Whether nothing is left to do. Raises `EnvironmentFault` if what is left is for no worker that is there."""
         if self._stopped():
-            self._until = min(self._until, time.monotonic() + _PATIENCE_S)
+            if self._until == float("inf"):
+                self._until = time.monotonic() + _PATIENCE_S
+                self._halt()
             return not self._sent or time.monotonic() > self._until
         if self._sent or self._asked:
             return False
@@ -198,6 +204,11 @@ class Dispatch(Generic[Value]):
             warnings.warn(f"{self._place}: waiting for workers", WorkerWarning, stacklevel=2)
             self._told = True
         return False
+
+    def _halt(self) -> None:
+        task = self._source.halting
+        if busy := [worker.address for worker in self.usable if worker.tasks]:
+            self._client.run(task.function, task.argument, workers=busy, on_error="ignore")
 
     def _received(self) -> Answer[Value] | None:
         """The answer that comes next, if one comes soon."""

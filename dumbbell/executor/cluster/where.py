@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,6 +29,13 @@ _LARGE = "1 GiB"
 class Where(Protocol):
     """Which workers."""
 
+    @property
+    def threads(self) -> int | None:
+        """Of the workers that will be there; None if only their scheduler knows."""
+
+    def script(self) -> str | None:
+        """See `Cluster.script`."""
+
     def client(self) -> Iterator[Client]:
         """Connects; what was started ends with the generator. Raises `EnvironmentFault`, `BadInput`."""
 
@@ -50,19 +57,30 @@ def where(text: str) -> Where:
 @contextmanager
 def connected(place: Where) -> Iterator[Client]:
     """A client of the cluster. Raises as `Where.client`, and `EnvironmentFault` if dask is not installed."""
+    with _installed(), contextmanager(place.client)() as client:
+        yield client
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """dask as it is needed here. Raises `EnvironmentFault` if it is not installed."""
     try:
         import dask
         import distributed  # noqa: F401
     except ImportError:
         raise EnvironmentFault("dask, which reaches the workers, is not installed; expected `pip install 'dumbbell[cluster]'`") from None
-    with ExitStack() as stack:
-        stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": _LARGE}))
-        yield stack.enter_context(contextmanager(place.client)())
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": _LARGE}):
+        yield
 
 
 class _Scheduler:
+    threads = None
+
     def __init__(self, address: str) -> None:
         self._address = address
+
+    def script(self) -> None:
+        return None
 
     def client(self) -> Iterator[Client]:
         from distributed import Client
@@ -79,7 +97,10 @@ class _Scheduler:
 
 class _Here:
     def __init__(self, count: int) -> None:
-        self._count = count
+        self.threads = count
+
+    def script(self) -> None:
+        return None
 
     def client(self) -> Iterator[Client]:
         from distributed import Client, LocalCluster
@@ -87,10 +108,11 @@ class _Here:
         # No limit of memory: a worker that dask pauses for its memory would never finish. Nothing listens beyond this machine.
         with (
             LocalCluster(
-                n_workers=self._count,
+                n_workers=self.threads,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
                 memory_limit=0,
                 silence_logs=logging.CRITICAL,
                 preload=["dumbbell.executor.cluster.undisturbed"],
@@ -103,6 +125,14 @@ class _Here:
 class _Jobs:
     def __init__(self, system: batch_system.BatchSystem) -> None:
         self._system = system
+
+    @property
+    def threads(self) -> int:
+        return self._system.threads
+
+    def script(self) -> str:
+        with _installed(), self._system.cluster() as cluster:
+            return str(cluster.job_script())
 
     def client(self) -> Iterator[Client]:
         from distributed import Client

@@ -1,0 +1,55 @@
+"""`dumbbell cluster WHERE`: the workers that `--cluster WHERE` would use, or the job that it would submit."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.output import JsonOption, note, print_columns, print_json
+from dumbbell.errors import EnvironmentFault
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="cluster")(_cluster)
+
+
+def _cluster(
+    where: Annotated[
+        str, typer.Argument(metavar="WHERE", help="tcp://HOST:PORT, local:N, or a file such as slurm.yaml.")
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Say which workers a cluster has and what they can run; of a file of jobs, print the script that would be submitted.
+
+    Nothing is computed, and no job is submitted. Workers are used by `dumbbell run FILE --cluster WHERE`.
+    """
+    from dumbbell.engines.cluster.survey import ENGINES, survey
+    from dumbbell.executor.cluster import Cluster
+
+    with Cluster(where) as cluster:
+        if (script := cluster.script()) is not None:
+            if json:
+                print_json({"threads": cluster.threads, "script": script})
+            else:
+                typer.echo(script.rstrip("\n"))
+            return
+        found = survey(cluster)
+    if json:
+        print_json({"workers": [asdict(worker) for worker in found]})
+    elif found:
+        rows: list[tuple[str, ...]] = [("worker", "threads", "dumbbell", "system", *ENGINES)]
+        for each in found:
+            can = ["yes" if not each.engines.get(name, "-") else "no" for name in ENGINES]
+            known = (str(each.host.get(name, "-")) for name in ("dumbbell", "release"))
+            rows.append((each.address, str(each.threads), *known, *can))
+        print_columns(rows)
+        for each in found:
+            for name, why in each.engines.items():
+                if why:
+                    note(f"{each.address}: {name}: {why}")
+    if not any(not why for each in found for why in each.engines.values()):
+        there = f"none of {len(found)} workers can run an engine as it is here" if found else "there are no workers"
+        raise EnvironmentFault(f"{where}: {there}; expected some with the same build of dumbbell")

@@ -1,0 +1,69 @@
+"""What the workers of a cluster can run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.engines import engine
+from dumbbell.engines.cluster.batch import halt, standing
+from dumbbell.engines.cluster.sweep import why_not
+from dumbbell.errors import EnvironmentFault
+from dumbbell.executor.cluster import Cluster, Task, Worker
+
+ENGINES = ("sim", "kernel")
+"""Those that have no machines of their own."""
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """A worker."""
+
+    address: str
+    threads: int
+    host: dict[str, Any]
+    """As in host.json."""
+    engines: dict[str, str]
+    """By name, why it cannot run an engine as it is here; empty for one that it can."""
+    refused: str
+    """Why it says nothing of itself; empty if it does."""
+
+
+class _Survey:
+    """Asks, and has nothing to do; a `Source`."""
+
+    waiting = False
+    question = Task(standing, ENGINES)
+    halting = Task(halt, "")
+
+    def refusal(self, _worker: Worker) -> str:
+        return ""
+
+    def next(self, _worker: Worker, _alone: bool) -> None:
+        return None
+
+
+def survey(cluster: Cluster) -> list[Surveyed]:
+    """The workers that are there. Raises as `Cluster.connect`."""
+    ours, lacking = _ours()
+    found = []
+    for worker in cluster.ask(_Survey()):
+        facts = worker.facts or {}
+        reasons = {**lacking, **why_not(ours, facts)} if facts else {}
+        engines = {name: reasons.get(name, "") for name in ENGINES if facts}
+        found.append(Surveyed(worker.address, worker.threads, facts.get("host", {}), engines, worker.refused))
+    return found
+
+
+def _ours() -> tuple[dict[str, Sequence[str]], dict[str, str]]:
+    """The sources of the engines that are here, and why others are not."""
+    ours: dict[str, Sequence[str]] = {}
+    lacking = {}
+    for name in ENGINES:
+        try:
+            engine(name).require()
+            ours[name] = engine(name).sources()
+        except EnvironmentFault as fault:
+            lacking[name] = f"not here: {fault}"
+    return ours, lacking

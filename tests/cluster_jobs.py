@@ -1,0 +1,37 @@
+"""Runs that do to a worker what a run should not, for tests of clusters. Workers import this module."""
+
+import os
+import signal
+from dataclasses import dataclass, fields, replace
+
+from dumbbell.engines.prepared import Prepared
+
+
+def as_kind(kind, prepared):
+    """The same run, computed in another way."""
+    return kind(**{each.name: getattr(prepared, each.name) for each in fields(prepared)})
+
+
+@dataclass(frozen=True)
+class Killer(Prepared):
+    """Kills the process that computes it."""
+
+    def produce(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Liar(Prepared):
+    """Has another result in each process."""
+
+    def produce(self):
+        run = super().produce()
+        return replace(run, digest=f"{os.getpid():064x}", reasons=run.reasons)
+
+
+@dataclass(frozen=True)
+class Faulty(Prepared):
+    """Raises what no run should."""
+
+    def produce(self):
+        raise ValueError("a fault of this program")

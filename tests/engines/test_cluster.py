@@ -1,0 +1,261 @@
+"""Runs on workers of dask: the same as anywhere else, whatever happens to workers."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from itertools import pairwise
+
+import cluster_jobs
+import pytest
+from support import PATH
+
+from dumbbell import Scenario, Store
+from dumbbell.engines import engine, sweep
+from dumbbell.engines.cluster import sweep as on_cluster
+from dumbbell.engines.cluster.batch import Batch, compute, standing
+from dumbbell.engines.cluster.sweep import ClusterSweep, why_not
+from dumbbell.engines.execute import execute, execute_each
+from dumbbell.engines.prepared import prepare
+from dumbbell.engines.sweep import Listed, PreparedSweep
+from dumbbell.errors import BadInput, EnvironmentFault, WorkerWarning
+from dumbbell.executor import Threads
+from dumbbell.executor.cluster import Cluster
+
+SCENARIO = {
+    "name": "s",
+    "path": PATH,
+    "flows": [{"cc": "cubic", "start": {"jitter": "10ms"}}],
+    "duration": "300ms",
+    "sweep": {"path.bottleneck.rate": ["1mbit", "5mbit", "20mbit"]},
+    "repeat": 8,
+}
+
+
+def scenario(**changes):
+    return Scenario.model_validate({**SCENARIO, **changes})
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster("local:2") as made:
+        yield made
+
+
+def stored(folder):
+    """What a store has of each run, whatever machine made it and however it is kept."""
+    store = Store(folder)
+    return {key: (store.record(key), store.get(key).frame.write_csv()) for key in store.stored_keys() if store.verify(key)}
+
+
+@pytest.mark.parametrize("most_kept", [0, 100], ids=["packs", "folders"])
+def test_what_is_stored_is_what_one_process_stores(most_kept, cluster, tmp_path, monkeypatch):
+    for module in (sweep, on_cluster):
+        monkeypatch.setattr(module, "MOST_KEPT", most_kept)
+    jobs = PreparedSweep(scenario())
+    execute_each(jobs, Store(tmp_path / "one"), Threads(1))
+    told = []
+    outcome = execute_each(jobs, Store(tmp_path / "many"), cluster, told.append)
+    assert stored(tmp_path / "many") == stored(tmp_path / "one")
+    assert not outcome.unstored
+    assert [run.cell for run in outcome] == [jobs.asked(i)[1] for i in range(len(jobs))]
+    store = Store(tmp_path / "many")
+    assert bool(store.packs.all()) == (most_kept == 0)
+    assert b'"processors"' in store.host(jobs.key(0))
+    assert [state.done for state in told] == sorted(state.done for state in told)
+    assert (told[-1].done, told[-1].total, told[-1].workers, told[-1].running) == (24, 24, 2, ())
+    again = []
+    execute_each(jobs, store, cluster, again.append)
+    assert not again  # all are there, and no worker is asked
+
+
+def test_runs_with_captures_keep_their_folders(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(on_cluster, "MOST_KEPT", 0)
+    jobs = Listed(prepare(scenario(capture=["hosts"], repeat=4).runs()))
+    execute_each(jobs, Store(tmp_path / "one"), Threads(1))
+    execute_each(jobs, Store(tmp_path / "many"), cluster)
+    assert stored(tmp_path / "many") == stored(tmp_path / "one")
+    assert not Store(tmp_path / "many").packs.all()
+
+
+def test_without_a_store_runs_come_back(cluster):
+    runs = prepare(scenario().runs())
+    assert [run.digest for run in execute(runs, executor=cluster)] == [run.digest for run in execute(runs)]
+
+
+def test_a_run_that_kills_its_worker_is_one_invalid_run(cluster, tmp_path):
+    runs = prepare(scenario(repeat=2).runs())
+    runs[3] = cluster_jobs.as_kind(cluster_jobs.Killer, runs[3])
+    found = execute(runs, Store(tmp_path), cluster)
+    assert [run.status == "invalid" for run in found] == [i == 3 for i in range(6)]
+    assert found[3].reasons == ("the process that computed it was killed by SIGKILL",)
+    assert Store(tmp_path).missing([run.key for run in runs]) == [runs[3].key]
+    kept = [run for i, run in enumerate(runs) if i != 3]
+    assert [run.digest for run in execute(kept)] == [run.digest for i, run in enumerate(found) if i != 3]
+
+
+def test_a_run_that_ends_every_process_is_given_up():
+    """What computes a run in a process of its own can die as well."""
+    dying = ClusterSweep(Listed(prepare(scenario(sweep=None, repeat=1).runs())), [0], None, Cluster("local:1"))
+    piece = dying._piece(["sim"])
+    for deaths in range(on_cluster._TRIES):
+        assert (piece.deaths, list(piece.positions)) == (deaths, [0])
+        dying._try_again(piece, "gone")
+        piece = dying._piece(["sim"])
+    assert piece is None
+    (run,) = dying._unstored.values()
+    assert run.status == "invalid"
+    assert run.reasons == ("3 workers died while they computed it; gone",)
+
+
+def test_a_batch_is_halved_when_its_worker_dies():
+    jobs = Listed(prepare(scenario(sweep=None, repeat=5).runs()))
+    dying = ClusterSweep(jobs, range(5), None, Cluster("local:1"))
+    piece = on_cluster._Piece([0, 1, 2, 3, 4], 1.0)
+    dying._try_again(piece, "gone")
+    assert [list(part.positions) for part in dying._again] == [[0, 1, 2], [3, 4]]
+    assert {part.deaths for part in dying._again} == {1}
+
+
+def test_two_workers_that_disagree_stop_the_sweep(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(on_cluster, "CHECKED", 5)
+    runs = [cluster_jobs.as_kind(cluster_jobs.Liar, run) for run in prepare(scenario().runs())]
+    with pytest.raises(EnvironmentFault, match=r"computed different results of the same run \(s, path.bottleneck.rate: \w+, seed: \d\)"):
+        execute(runs, Store(tmp_path), cluster)
+    assert len(Store(tmp_path).stored_keys()) < len(runs)
+
+
+def test_runs_that_a_second_worker_confirms_are_kept(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(on_cluster, "CHECKED", 2)
+    asked = []
+    confirm = ClusterSweep._confirm
+    monkeypatch.setattr(ClusterSweep, "_confirm", lambda self, check, answer: asked.append((check, answer)) or confirm(self, check, answer))
+    execute(runs := prepare(scenario().runs()), Store(tmp_path), cluster)
+    assert len(Store(tmp_path).stored_keys()) == len(runs)
+    assert len(asked) == len(runs) // 2
+    assert all(check.first.worker.address != answer.worker.address for check, answer in asked)
+
+
+def test_one_worker_alone_confirms_nothing_and_keeps_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(on_cluster, "CHECKED", 2)
+    with Cluster("local:1") as one:
+        execute(runs := prepare(scenario(repeat=2).runs()), Store(tmp_path), one)
+    assert len(Store(tmp_path).stored_keys()) == len(runs)
+
+
+def test_an_error_of_a_run_ends_the_sweep_in_a_line(cluster, tmp_path):
+    runs = prepare(scenario(repeat=2).runs())
+    runs[0] = cluster_jobs.as_kind(cluster_jobs.Faulty, runs[0])
+    with pytest.raises(EnvironmentFault, match="ValueError: a fault of this program"):
+        execute(runs, Store(tmp_path), cluster)
+
+
+def test_workers_with_other_sources_are_refused(cluster, tmp_path, monkeypatch):
+    runs = prepare(scenario().runs())
+    monkeypatch.setattr(engine("sim"), "sources", lambda: ("0123456789abcdef",))
+    theirs = standing(["sim"])["engines"]["sim"]
+    assert theirs == ["0123456789abcdef"]
+    said = r"its engine sim has the sources [0-9a-f]{12}, not 0123456789ab; expected the same build of dumbbell"
+    with (
+        pytest.warns(WorkerWarning, match=f"is not used: {said}"),
+        pytest.raises(EnvironmentFault, match=f"no worker can compute it\n.*{said}"),
+    ):
+        execute(runs, Store(tmp_path), cluster)
+
+
+def test_what_a_worker_lacks_is_said():
+    ours = {"sim": ["a"], "kernel": ["b"]}
+    there = {"engines": {"sim": ["a"], "kernel": "the kernel is not built"}}
+    assert why_not(ours, there) == {"kernel": "the kernel is not built"}
+    assert why_not(ours, {"engines": {"sim": ["a"]}}) == {"kernel": "is unknown there"}
+    assert not why_not(ours, {"engines": {"sim": ["a"], "kernel": ["b"]}})
+
+
+def test_a_worker_that_prepares_other_runs_computes_none():
+    runs = prepare(scenario(repeat=1).runs())
+    with pytest.raises(EnvironmentFault, match=r"a run has the key .* on this worker and 0000000000 where it was asked for"):
+        compute(Batch(Listed(runs).part([0, 1]), (runs[0].key, "0" * 32), "memory"))
+
+
+def test_another_sweep_of_the_same_folder_is_refused(cluster, tmp_path):
+    store = Store(tmp_path)
+    store.request([])
+    with store.place.claimed("cluster"), pytest.raises(BadInput, match="another process has runs for it computed by a cluster; expected"):
+        execute(prepare(scenario().runs()), store, cluster)
+
+
+def test_engines_with_machines_of_their_own_are_refused(monkeypatch):
+    monkeypatch.setattr(engine("sim"), "in_real_time", True)
+    with pytest.raises(BadInput, match="--cluster: the engine sim runs on machines of its own; expected another engine, or no cluster"):
+        execute(prepare(scenario().runs()), executor=Cluster("local:1"))
+
+
+def test_batches_are_of_the_longest_runs_first_and_end_together(monkeypatch):
+    monkeypatch.setattr(on_cluster, "_FIRST_S", 0.001)
+    jobs = Listed(prepare(scenario().runs()))
+    waiting = ClusterSweep(jobs, range(len(jobs)), None, Cluster("local:1"))
+    pieces = []
+    while (piece := waiting._piece(["sim"])) is not None:
+        pieces.append(piece)
+    assert sorted(i for piece in pieces for i in piece.positions) == list(range(len(jobs)))
+    longest = [max(map(jobs.cpu_s, piece.positions)) for piece in pieces]
+    assert longest == sorted(longest, reverse=True)
+    assert len(pieces) > 3
+    assert all(one.cost >= other.cost - jobs.cpu_s(0) for one, other in pairwise(pieces))
+
+
+def test_part_of_a_sweep_is_small_and_makes_the_same_runs(monkeypatch):
+    monkeypatch.setattr(sweep, "MOST_KEPT", 0)
+    jobs = PreparedSweep(scenario())
+    part = jobs.part([9, 2, 3, 20, 8])
+    assert [run.key for run in part.prepared()] == [jobs.key(i) for i in (2, 3, 8, 9, 20)]
+    assert part.chosen == ((0, range(2, 4)), (1, range(2)), (2, range(4, 5)))
+
+
+def test_a_worker_that_is_killed_costs_no_run(cluster, tmp_path):
+    runs = prepare(scenario(duration="20s", repeat=60).runs())
+    client, killed = cluster.connect(), []
+
+    def kill(state):
+        if len(killed) < 2 and state.done >= 20 * len(killed):
+            addresses = client.nthreads()
+            if len(addresses) == 2:
+                address = sorted(addresses)[0]
+                killed.append(address)
+                os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+
+    found = execute(runs, Store(tmp_path), cluster, kill)
+    assert len(killed) == 2
+    assert [run.digest for run in found] == [run.digest for run in execute(runs)]
+    assert len(Store(tmp_path).stored_keys()) == len(runs)
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path):
+    file, out = tmp_path / "s.yaml", tmp_path / "out"
+    file.write_text(
+        "name: s\npath: {rtt: 20ms, bottleneck: {rate: 50mbit, qdisc: {kind: fq_codel}}}\n"
+        "flows: [{cc: cubic, start: {jitter: 10ms}}]\nduration: 60s\nrepeat: 300\n"
+    )
+    command = [sys.executable, "-m", "dumbbell", "run", str(file), "--out", str(out), "--cluster", "local:2"]
+    # In a group of its own, all of which Ctrl-C reaches, as in a terminal.
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(list(out.glob("*/run.json"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    there = len(Store(out).stored_keys())
+    assert said.splitlines()[-1] == f"interrupted; {there} of 300 runs are in {out}, the same command goes on from there"
+    assert 3 <= there < 300
+    assert all(Store(out).is_whole(key) for key in Store(out).stored_keys())
+
+
+def test_closing_in_the_middle_gives_up_what_is_under_way(cluster):
+    runs = prepare(scenario(duration="60s", repeat=4).runs())
+    under_way = ClusterSweep(Listed(runs), range(len(runs)), None, cluster)
+    with closing(cluster.compute(under_way)) as answers:
+        next(answers)
+    assert len(execute(runs[:2], executor=cluster)) == 2
