@@ -109,6 +109,7 @@ validate: setup
 	@cargo test -q --locked -p dumbbell-sim --test measured -- --ignored --nocapture
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; \
 		$(BIN)/python -m pytest tests/attack/test_flips.py tests/attack/test_kills.py --seed $$seed --flips 3000 --kills 200
+	@seed=$$(date +%s); echo "kills of workers and of what has the store: --seed $$seed"; $(BIN)/python tests/kill_cluster.py --seed $$seed
 	@if command -v tcptrace >/dev/null; then seed=$$(date +%s); echo "captures beside tcptrace: --seed $$seed"; \
 		$(BIN)/python tests/compare_tcptrace.py --seed $$seed --count 30; \
 	else echo "tcptrace is not installed: captures are not compared with it"; fi

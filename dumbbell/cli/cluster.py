@@ -17,16 +17,14 @@ def register(app: typer.Typer) -> None:
 
 
 def _cluster(
-    where: Annotated[
-        str, typer.Argument(metavar="WHERE", help="tcp://HOST:PORT, local:N, or a file such as slurm.yaml.")
-    ],
+    where: Annotated[str, typer.Argument(metavar="WHERE", help="tcp://HOST:PORT, local:N, or a file such as slurm.yaml.")],
     json: JsonOption = False,
 ) -> None:
     """Say which workers a cluster has and what they can run; of a file of jobs, print the script that would be submitted.
 
     Nothing is computed, and no job is submitted. Workers are used by `dumbbell run FILE --cluster WHERE`.
     """
-    from dumbbell.engines.cluster.survey import ENGINES, survey
+    from dumbbell.engines.cluster.survey import engines, survey
     from dumbbell.executor.cluster import Cluster
 
     with Cluster(where) as cluster:
@@ -40,9 +38,9 @@ def _cluster(
     if json:
         print_json({"workers": [asdict(worker) for worker in found]})
     elif found:
-        rows: list[tuple[str, ...]] = [("worker", "threads", "dumbbell", "system", *ENGINES)]
+        rows: list[tuple[str, ...]] = [("worker", "threads", "dumbbell", "system", *engines())]
         for each in found:
-            can = ["yes" if not each.engines.get(name, "-") else "no" for name in ENGINES]
+            can = ["yes" if not each.engines.get(name, "-") else "no" for name in engines()]
             known = (str(each.host.get(name, "-")) for name in ("dumbbell", "release"))
             rows.append((each.address, str(each.threads), *known, *can))
         print_columns(rows)

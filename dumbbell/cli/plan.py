@@ -39,6 +39,7 @@ def _plan(
     With --json also the plan of the first run: everything its engine is given, with all defaults filled in.
     """
     from dumbbell.engines import cost
+    from dumbbell.engines.sweep import MOST_KEPT
     from dumbbell.plan.sketch import sketch
 
     if cluster is not None:
@@ -46,9 +47,10 @@ def _plan(
     scenario = read_sample(file, out, most_cells, values or ())
     missing, folder, checked = scenario.missing, scenario.folder, len(scenario.runs)
     runs = [each.run for each in missing]
-    least = cost.estimate(runs, workers, [each.least for each in missing])
-    most = cost.estimate(runs, workers, [each.most for each in missing])
     counts = [round(sum(each.least for each in missing)), round(sum(each.most for each in missing))]
+    packed = cluster is not None and counts[0] > MOST_KEPT
+    least = cost.estimate(runs, workers, [each.least for each in missing], packed)
+    most = cost.estimate(runs, workers, [each.most for each in missing], packed)
     loads = {path: sha256 for run in scenario.runs for sha256, path in run.libraries.items()}
     if json:
         counted = {"name": scenario.name, "out": str(folder), "runs": scenario.least, "checked": checked, "missing": counts[0]}

@@ -14,15 +14,19 @@ from support import PATH
 
 from dumbbell import Scenario, Store
 from dumbbell.engines import engine, sweep
+from dumbbell.engines.cluster import confirmation
+from dumbbell.engines.cluster import queue as queue_module
 from dumbbell.engines.cluster import sweep as on_cluster
 from dumbbell.engines.cluster.batch import Batch, compute, standing
+from dumbbell.engines.cluster.confirmation import Confirmations
+from dumbbell.engines.cluster.queue import Piece, Queue
 from dumbbell.engines.cluster.sweep import ClusterSweep, why_not
 from dumbbell.engines.execute import execute, execute_each
 from dumbbell.engines.prepared import prepare
 from dumbbell.engines.sweep import Listed, PreparedSweep
 from dumbbell.errors import BadInput, EnvironmentFault, WorkerWarning
-from dumbbell.executor import Threads
-from dumbbell.executor.cluster import Cluster
+from dumbbell.executor import Threads, WorkerDied
+from dumbbell.executor.cluster import Answer, Cluster, Worker
 
 SCENARIO = {
     "name": "s",
@@ -96,31 +100,32 @@ def test_a_run_that_kills_its_worker_is_one_invalid_run(cluster, tmp_path):
     assert [run.digest for run in execute(kept)] == [run.digest for i, run in enumerate(found) if i != 3]
 
 
-def test_a_run_that_ends_every_process_is_given_up():
+def test_a_run_at_which_every_worker_dies_is_given_up():
     """What computes a run in a process of its own can die as well."""
-    dying = ClusterSweep(Listed(prepare(scenario(sweep=None, repeat=1).runs())), [0], None, Cluster("local:1"))
-    piece = dying._piece(["sim"])
-    for deaths in range(on_cluster._TRIES):
-        assert (piece.deaths, list(piece.positions)) == (deaths, [0])
-        dying._try_again(piece, "gone")
-        piece = dying._piece(["sim"])
-    assert piece is None
-    (run,) = dying._unstored.values()
-    assert run.status == "invalid"
+    jobs = Listed(prepare(scenario(sweep=None, repeat=1).runs()))
+    dying = ClusterSweep(jobs, [0], None, Cluster("local:1"))
+    worker = Worker("tcp://a", 1, standing(["sim"]))
+    for deaths in range(queue_module.TRIES):
+        task = dying.next(worker, alone=True)
+        assert (task.of.deaths, task.argument.apart) == (deaths, deaths > 0)
+        dying._take(Answer(task, worker, 1.0, error=WorkerDied("gone")))
+    assert not dying.waiting
+    (run,) = dying._kept.unstored.values()
+    assert (run.status, run.key) == ("invalid", jobs.key(0))
     assert run.reasons == ("3 workers died while they computed it; gone",)
 
 
 def test_a_batch_is_halved_when_its_worker_dies():
     jobs = Listed(prepare(scenario(sweep=None, repeat=5).runs()))
-    dying = ClusterSweep(jobs, range(5), None, Cluster("local:1"))
-    piece = on_cluster._Piece([0, 1, 2, 3, 4], 1.0)
-    dying._try_again(piece, "gone")
-    assert [list(part.positions) for part in dying._again] == [[0, 1, 2], [3, 4]]
-    assert {part.deaths for part in dying._again} == {1}
+    queue = Queue(jobs, [])
+    assert queue.try_again(Piece([0, 1, 2, 3, 4], 1.0))
+    again = [queue.take(["sim"], 0.0, 1) for _ in range(2)]
+    assert [(list(part.positions), part.deaths) for part in again] == [([0, 1, 2], 1), ([3, 4], 1)]
+    assert not queue
 
 
 def test_two_workers_that_disagree_stop_the_sweep(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(on_cluster, "CHECKED", 5)
+    monkeypatch.setattr(confirmation, "CHECKED", 5)
     runs = [cluster_jobs.as_kind(cluster_jobs.Liar, run) for run in prepare(scenario().runs())]
     with pytest.raises(EnvironmentFault, match=r"computed different results of the same run \(s, path.bottleneck.rate: \w+, seed: \d\)"):
         execute(runs, Store(tmp_path), cluster)
@@ -128,18 +133,18 @@ def test_two_workers_that_disagree_stop_the_sweep(cluster, tmp_path, monkeypatch
 
 
 def test_runs_that_a_second_worker_confirms_are_kept(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(on_cluster, "CHECKED", 2)
+    monkeypatch.setattr(confirmation, "CHECKED", 2)
     asked = []
-    confirm = ClusterSweep._confirm
-    monkeypatch.setattr(ClusterSweep, "_confirm", lambda self, check, answer: asked.append((check, answer)) or confirm(self, check, answer))
+    settle = Confirmations.settle
+    monkeypatch.setattr(Confirmations, "settle", lambda self, check, answer: asked.append((check, answer)) or settle(self, check, answer))
     execute(runs := prepare(scenario().runs()), Store(tmp_path), cluster)
     assert len(Store(tmp_path).stored_keys()) == len(runs)
     assert len(asked) == len(runs) // 2
-    assert all(check.first.worker.address != answer.worker.address for check, answer in asked)
+    assert all(check.held.first.worker.address != answer.worker.address for check, answer in asked)
 
 
 def test_one_worker_alone_confirms_nothing_and_keeps_all(tmp_path, monkeypatch):
-    monkeypatch.setattr(on_cluster, "CHECKED", 2)
+    monkeypatch.setattr(confirmation, "CHECKED", 2)
     with Cluster("local:1") as one:
         execute(runs := prepare(scenario(repeat=2).runs()), Store(tmp_path), one)
     assert len(Store(tmp_path).stored_keys()) == len(runs)
@@ -193,17 +198,16 @@ def test_engines_with_machines_of_their_own_are_refused(monkeypatch):
 
 
 def test_batches_are_of_the_longest_runs_first_and_end_together(monkeypatch):
-    monkeypatch.setattr(on_cluster, "_FIRST_S", 0.001)
+    monkeypatch.setattr(queue_module, "_FIRST_S", 0.001)
     jobs = Listed(prepare(scenario().runs()))
-    waiting = ClusterSweep(jobs, range(len(jobs)), None, Cluster("local:1"))
-    pieces = []
-    while (piece := waiting._piece(["sim"])) is not None:
+    order = sorted(range(len(jobs)), key=lambda i: -jobs.cpu_s(i))
+    queue, pieces = Queue(jobs, order), []
+    while (piece := queue.take(["sim"], 0.0, 2)) is not None:
         pieces.append(piece)
-    assert sorted(i for piece in pieces for i in piece.positions) == list(range(len(jobs)))
-    longest = [max(map(jobs.cpu_s, piece.positions)) for piece in pieces]
-    assert longest == sorted(longest, reverse=True)
-    assert len(pieces) > 3
-    assert all(one.cost >= other.cost - jobs.cpu_s(0) for one, other in pairwise(pieces))
+    assert [i for piece in pieces for i in piece.positions] == order
+    assert len(pieces) > 6
+    assert all(one.cost >= other.cost - jobs.cpu_s(order[0]) for one, other in pairwise(pieces))
+    assert queue.engines == ("sim",)
 
 
 def test_part_of_a_sweep_is_small_and_makes_the_same_runs(monkeypatch):

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from dumbbell import Scenario, run
+from dumbbell import Scenario, Store, run
 from dumbbell.engines.cost import estimate
 from dumbbell.engines.prepared import prepare
+from dumbbell.results.packing import pack
 
 PATH = {"rtt": "40ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}
 BLOCK = 4096
@@ -38,6 +39,15 @@ def test_the_disk_is_known_within_a_factor(more, tmp_path):
     assert 1 / 1.5 < found.disk_bytes / taken(tmp_path / "out") < 1.5
 
 
+@pytest.mark.parametrize("flows", [1, 8])
+def test_the_disk_of_packs_is_known_within_a_factor(flows, tmp_path):
+    wanted = scenario(flows=[{"cc": "cubic", "count": flows, "start": {"jitter": "100ms"}}], repeat=60)
+    run(wanted, tmp_path / "out", workers=1)
+    pack(Store(tmp_path / "out"))
+    found = estimate(prepare(wanted.runs()), packed=True)
+    assert 1 / 1.5 < found.disk_bytes / taken(tmp_path / "out") < 1.5
+
+
 def test_a_run_may_stand_for_others():
     wanted = scenario(sweep={"path.bottleneck.rate": ["10mbit", "1mbit"]})
     fast, slow = prepare(wanted.runs())
@@ -61,3 +71,10 @@ def test_more_workers_take_less_time_down_to_the_longest_run_and_what_one_thread
 def test_flows_with_small_windows_cost_more():
     costs = [run.cpu_s for run in prepare(scenario(sweep={"flows.0.count": [1, 8, 100]}).runs())]
     assert costs[0] < costs[1] < costs[2] < 5 * costs[0]
+
+
+def test_packs_of_a_cluster_take_less_of_one_thread():
+    (short,) = prepare(scenario(duration="1s", sample="0s").runs())
+    folders, packs = (estimate([short], workers=1000, counts=[10_000], packed=packed) for packed in (False, True))
+    assert packs.wall_s < folders.wall_s / 5
+    assert packs.disk_bytes < folders.disk_bytes / 5

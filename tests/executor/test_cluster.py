@@ -2,24 +2,16 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
+import dumbbell
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.executor.cluster import Cluster, batch_system
 
-JOBS = """\
-system: slurm
-jobs: 3
-options:
-  queue: short
-  cores: 8
-  processes: 8
-  memory: 16GB
-  walltime: "02:00:00"
-  python: /opt/dumbbell/bin/python
-  job_script_prologue: [module load gcc]
-"""
+# That of the document.
+JOBS = re.search(r"```yaml\n# slurm.yaml\n(.*?)```", (Path(dumbbell.__file__).parents[1] / "docs/clusters.md").read_text(), re.DOTALL)[1]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +43,8 @@ def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
     ("old", "new", "said"),
     [
         ("slurm", "slurmm", "jobs.yaml:1: system: 'slurmm'"),
-        ("jobs: 3", "jobs: 0", "jobs.yaml:2: jobs: 0"),
-        ("jobs: 3", "job: 3", "jobs.yaml:2: job"),
+        ("jobs: 10", "jobs: 0", "jobs.yaml:2: jobs: 0"),
+        ("jobs: 10", "job: 3", "jobs.yaml:2: job"),
         ("system: slurm\n", "", "jobs.yaml:1: system: is missing"),
         (JOBS, "- 1\n", "jobs.yaml:1: holds a list; expected keys such as system, jobs and options"),
     ],
@@ -97,10 +89,10 @@ def test_jobs_of_slurm_are_asked_for_as_the_file_says(tmp_path, monkeypatch):
         script = cluster.job_script()
         system.start(cluster)
         deadline = 100
-        while (not submitted.exists() or submitted.read_text().count("#!/") < 3) and deadline:
+        while (not submitted.exists() or submitted.read_text().count("#!/") < 10) and deadline:
             cluster.sync(_nap)
             deadline -= 1
-        assert submitted.read_text().count("#SBATCH -p short") == 3
+        assert submitted.read_text().count("#SBATCH -p short") == 10
     lines = script.splitlines()
     assert lines[0].startswith("#!")
     assert {"#SBATCH -p short", "#SBATCH -n 1", "#SBATCH --cpus-per-task=8", "#SBATCH -t 02:00:00"} <= set(lines)

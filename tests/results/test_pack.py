@@ -11,7 +11,7 @@ from support import make_run
 from dumbbell.comparing.summary import run_table, summary_table
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
 from dumbbell.results import Store, index, load, outlines, pack, packing, series, store, summary
-from dumbbell.results.checksums import seal
+from dumbbell.results.checksums import file_entry, seal
 from dumbbell.results.tables import FLOWS, Table
 
 KEYS = [f"{i:032x}" for i in range(7)]
@@ -35,7 +35,7 @@ def folders(tmp_path):
 @pytest.fixture
 def packed(tmp_path, monkeypatch):
     """The same runs in packs of three."""
-    monkeypatch.setattr(packing, "MOST_RUNS", 3)
+    monkeypatch.setattr(pack, "MOST_RUNS", 3)
     found = written(tmp_path / "packed")
     assert packing.pack(found) == packing.Packed(runs=len(KEYS), packs=3)
     return Store(found.path)
@@ -282,7 +282,7 @@ def test_files_of_a_pack_that_were_tampered_with(packed, file, columns):
     folder = next(each.folder for each in packed.packs.all() if each.keys == KEYS[:3])
     pl.DataFrame(columns).write_parquet(folder / file)
     files = json.loads((folder / "pack.json").read_text())["files"]
-    files[file] = store.file_entry((folder / file).read_bytes())
+    files[file] = file_entry((folder / file).read_bytes())
     resealed(folder / "pack.json", files=files)
     found = Store(packed.path)
     for read in (lambda: found.get(KEYS[0]).frame, lambda: found.host(KEYS[0]), lambda: found._outlined(KEYS[0])):

@@ -19,8 +19,8 @@ PROGRAM = """
 import os, shutil, signal, sys
 import polars
 from pathlib import Path
-from dumbbell.results import Store, packing
-packing.MOST_RUNS = 2
+from dumbbell.results import Store, pack, packing
+pack.MOST_RUNS = 2
 
 def killing(function):
     def call(*arguments, **named):

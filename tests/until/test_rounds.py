@@ -10,7 +10,7 @@ import pytest
 
 from dumbbell import Results, Scenario, Store, run
 from dumbbell.errors import BadInput, Interrupted
-from dumbbell.executor import Executor, Threads
+from dumbbell.executor import Local, Threads
 from dumbbell.executor.base import produce
 from dumbbell.scenario.function import control
 from dumbbell.until.rounds import asked_so_far, repeat_until
@@ -60,7 +60,7 @@ def test_their_runs_are_those_of_repeat(whole):
     assert len(missing) == 24 - len(found.jobs)
 
 
-class Backwards(Executor):
+class Backwards(Local):
     """Finishes runs in the opposite order, as workers of different speeds might."""
 
     workers = 100

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.engines import engine
+from dumbbell.engines import ENGINES, engine
 from dumbbell.engines.cluster.batch import halt, standing
 from dumbbell.engines.cluster.sweep import why_not
 from dumbbell.errors import EnvironmentFault
 from dumbbell.executor.cluster import Cluster, Task, Worker
-
-ENGINES = ("sim", "kernel")
-"""Those that have no machines of their own."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +31,22 @@ class _Survey:
     """Asks, and has nothing to do; a `Source`."""
 
     waiting = False
-    question = Task(standing, ENGINES)
     halting = Task(halt, "")
+
+    @property
+    def question(self) -> Task[Any]:
+        return Task(standing, engines())
 
     def refusal(self, _worker: Worker) -> str:
         return ""
 
     def next(self, _worker: Worker, _alone: bool) -> None:
         return None
+
+
+def engines() -> tuple[str, ...]:
+    """Those that have no machines of their own."""
+    return tuple(name for name in ENGINES if not engine(name).in_real_time)
 
 
 def survey(cluster: Cluster) -> list[Surveyed]:
@@ -51,8 +56,8 @@ def survey(cluster: Cluster) -> list[Surveyed]:
     for worker in cluster.ask(_Survey()):
         facts = worker.facts or {}
         reasons = {**lacking, **why_not(ours, facts)} if facts else {}
-        engines = {name: reasons.get(name, "") for name in ENGINES if facts}
-        found.append(Surveyed(worker.address, worker.threads, facts.get("host", {}), engines, worker.refused))
+        able = {name: reasons.get(name, "") for name in engines() if facts}
+        found.append(Surveyed(worker.address, worker.threads, facts.get("host", {}), able, worker.refused))
     return found
 
 
@@ -60,7 +65,7 @@ def _ours() -> tuple[dict[str, Sequence[str]], dict[str, str]]:
     """The sources of the engines that are here, and why others are not."""
     ours: dict[str, Sequence[str]] = {}
     lacking = {}
-    for name in ENGINES:
+    for name in engines():
         try:
             engine(name).require()
             ours[name] = engine(name).sources()

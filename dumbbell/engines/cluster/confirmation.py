@@ -1,0 +1,89 @@
+"""Some runs are computed by a second worker: what the first computed is kept once the second says the same."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dumbbell.engines.cluster.batch import Computed
+from dumbbell.engines.cluster.queue import Piece
+from dumbbell.engines.sweep import Jobs
+from dumbbell.executor.cluster import Answer, Worker
+
+CHECKED = 1000
+"""Of so many runs one is computed twice."""
+_TRIES = 3
+"""Second workers that may give no answer."""
+
+
+@dataclass
+class Held:
+    """What a worker computed, until each of its runs that is to be confirmed is."""
+
+    piece: Piece
+    first: Answer[Computed]
+    left: set[int]
+    """Positions that are not confirmed."""
+
+
+@dataclass(eq=False)
+class Check:
+    """A run that is computed again."""
+
+    position: int
+    held: Held
+    tries: int = 0
+
+
+@dataclass
+class Confirmations:
+    """The checks that no worker has."""
+
+    jobs: Jobs
+    chosen: frozenset[int]
+    """The positions of the runs that are computed twice."""
+    _checks: deque[Check] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, jobs: Jobs, todo: Sequence[int]) -> Confirmations:
+        """Each so many of these runs."""
+        return cls(jobs, frozenset(todo[CHECKED - 1 :: CHECKED]))
+
+    def __bool__(self) -> bool:
+        return bool(self._checks)
+
+    def hold(self, piece: Piece, first: Answer[Computed]) -> bool:
+        """Whether runs of a piece are to be confirmed before it is kept; then it waits here."""
+        assert first.value is not None  # or there is nothing to keep
+        left = {position for position in piece.positions if position in self.chosen and self.jobs.key(position) in first.value.seals}
+        held = Held(piece, first, left)
+        self._checks.extend(Check(position, held) for position in sorted(left))
+        return bool(left)
+
+    def next(self, worker: Worker, able: Sequence[str]) -> Check | None:
+        """A check for a worker that can run these engines: of what another computed."""
+        for check in self._checks:
+            if check.held.first.worker.address != worker.address and self.jobs.engine(check.position) in able:
+                self._checks.remove(check)
+                return check
+        return None
+
+    def settle(self, check: Check, answer: Answer[Computed]) -> bool:
+        """Takes what a second worker says. Whether it is the same, or there is no answer to be had."""
+        key = self.jobs.key(check.position)
+        seal = None if answer.value is None else answer.value.seals.get(key)
+        if seal is None and check.tries + 1 < _TRIES:
+            self._checks.append(Check(check.position, check.held, check.tries + 1))
+            return True
+        check.held.left.discard(check.position)
+        assert check.held.first.value is not None  # it has a seal
+        return seal in (None, check.held.first.value.seals[key])
+
+    def give_up(self) -> list[Held]:
+        """What waits for a second worker that there is none of."""
+        found = {id(check.held): check.held for check in self._checks}
+        for check in self._checks:
+            check.held.left.discard(check.position)
+        self._checks.clear()
+        return [held for held in found.values() if not held.left]

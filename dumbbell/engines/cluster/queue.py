@@ -1,0 +1,90 @@
+"""The runs that no worker has, and how many of them are handed out together."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dumbbell.engines.sweep import Jobs
+
+_BATCH_S, _FIRST_S = 10.0, 1.0
+"""What a batch takes, as far as it is known, and as long as it is not. A task costs dask some 15 ms, whatever it does."""
+_SHARES = 3
+"""The last batches are smaller: none is more than this part of what is left for each thread, so that workers end together."""
+_MOST_BATCH = 2000
+TRIES = 3
+"""Workers that may die of a run before it is given up."""
+
+
+@dataclass(eq=False)
+class Piece:
+    """Runs of one engine that are handed out together."""
+
+    positions: Sequence[int]
+    cost: float
+    """Estimated, CPU seconds."""
+    deaths: int = 0
+    """Of workers that had them."""
+    began: float = field(default_factory=time.monotonic)
+
+
+class Queue:
+    """Runs by engine, the longest first; before them those that are tried again."""
+
+    def __init__(self, jobs: Jobs, todo: Sequence[int]) -> None:
+        self._jobs = jobs
+        self._waiting: dict[str, deque[int]] = {}
+        for position in todo:
+            self._waiting.setdefault(jobs.engine(position), deque()).append(position)
+        self._again: deque[Piece] = deque()
+        self._left_s = sum(map(jobs.cpu_s, todo))
+
+    def __bool__(self) -> bool:
+        return bool(self._again or any(self._waiting.values()))
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines of all runs."""
+        return tuple(self._waiting)
+
+    def take(self, able: Sequence[str], pace: float, threads: int) -> Piece | None:
+        """The runs that come next for a worker that can run these engines; None if it can run none of them.
+
+        Args:
+            able: Names of engines.
+            pace: Seconds that runs took for each second of their estimated cost; 0 if it is not yet known.
+            threads: Those of all workers.
+        """
+        for piece in self._again:
+            if self._jobs.engine(piece.positions[0]) in able:
+                self._again.remove(piece)
+                piece.began = time.monotonic()
+                return piece
+        for name in able:
+            if waiting := self._waiting[name]:
+                return self._next(waiting, pace, threads)
+        return None
+
+    def _next(self, waiting: deque[int], pace: float, threads: int) -> Piece:
+        """Runs for about the time of a batch, at least one."""
+        most = _BATCH_S / pace if pace else _FIRST_S
+        share = max(min(most, self._left_s / (_SHARES * max(threads, 1))), _FIRST_S / max(pace, 1.0))
+        positions = [waiting.popleft()]
+        cost = self._jobs.cpu_s(positions[0])
+        while waiting and len(positions) < _MOST_BATCH and cost + self._jobs.cpu_s(waiting[0]) <= share:
+            positions.append(waiting.popleft())
+            cost += self._jobs.cpu_s(positions[-1])
+        self._left_s -= cost
+        return Piece(positions, cost)
+
+    def try_again(self, piece: Piece) -> bool:
+        """Takes back runs whose worker has died, in halves. Whether it does: not a run that was alone too often."""
+        deaths = piece.deaths + 1
+        if len(piece.positions) == 1 and deaths >= TRIES:
+            return False
+        middle = (len(piece.positions) + 1) // 2
+        for part in filter(None, (piece.positions[:middle], piece.positions[middle:])):
+            self._again.append(Piece(part, sum(map(self._jobs.cpu_s, part)), deaths))
+        return True
