@@ -70,7 +70,7 @@ def _run(
             if json:
                 facts = {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
                 listed.append({**facts, "limits": found})
-            else:
+            elif len(jobs) <= _MOST_SHOWN:
                 shown.add(run)
     kept = sum(count.values()) - ran
     if json:
@@ -87,7 +87,8 @@ def _run(
         note(f"note: {len(limits) - _MOST_LIMITS} more flows limited by a buffer; `dumbbell table` has the shares")
     if not json:
         what = f"{kept} were there{f', {len(outcome.damaged)} damaged left out' if outcome.damaged else ''}"
-        note(f"{ran} of {len(jobs)} runs in {human_time(wall_s)}, {what}; they are in {store.path}")
+        place = str(store.path) if len(jobs) <= _MOST_SHOWN else f"{store.path}, `dumbbell table {store.path}` shows them"
+        note(f"{ran} of {len(jobs)} runs in {human_time(wall_s)}, {what}; they are in {place}")
     if count["invalid"]:
         raise typer.Exit(1)
 
@@ -117,6 +118,8 @@ def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int 
         return _Done(jobs, execute_each(jobs, store, where, progress, allow_library=allow_library), ran, None)
 
 
+_MOST_SHOWN = 1000
+"""Runs of a scenario that are shown one by one."""
 _MOST_LIMITS = 10
 """Flows of which it is said that a buffer limits them."""
 
