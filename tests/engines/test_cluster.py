@@ -1,6 +1,7 @@
 """Runs on workers of dask: the same as anywhere else, whatever happens to workers."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -148,6 +149,24 @@ def test_one_worker_alone_confirms_nothing_and_keeps_all(tmp_path, monkeypatch):
     with Cluster("local:1") as one:
         execute(runs := prepare(scenario(repeat=2).runs()), Store(tmp_path), one)
     assert len(Store(tmp_path).stored_keys()) == len(runs)
+
+
+def test_what_nobody_else_can_confirm_is_kept(tmp_path, monkeypatch):
+    """Of two workers only one can run the engine; or the other has gone, or never answers."""
+    monkeypatch.setattr(confirmation, "CHECKED", 2)
+    jobs = Listed(prepare(scenario(sweep=None, repeat=4).runs()))
+    alone, other = Worker("tcp://a", 1, standing(["sim"])), Worker("tcp://b", 1, {"engines": {"sim": "is not built"}})
+    for second in (other, Worker("tcp://b", 1, standing(["sim"]))):
+        made = ClusterSweep(jobs, range(4), Store(tmp_path), Cluster("local:2"))
+        Store(tmp_path).request([])
+        assert [made.refusal(each) for each in (alone, second)] == ["", "is not built" if second is other else ""]
+        while (task := made.next(alone, alone=False)) is not None:
+            made._take(Answer(task, alone, 1.0, task.function(task.argument)))
+        assert made.waiting == (second is not other)
+        assert made.next(alone, alone=True) is None
+        assert not made.waiting
+        assert len(Store(tmp_path).stored_keys()) == 4
+        shutil.rmtree(tmp_path)
 
 
 def test_an_error_of_a_run_ends_the_sweep_in_a_line(cluster, tmp_path):

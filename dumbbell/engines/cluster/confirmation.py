@@ -43,6 +43,8 @@ class Confirmations:
     jobs: Jobs
     chosen: frozenset[int]
     """The positions of the runs that are computed twice."""
+    able: dict[str, Sequence[str]] = field(default_factory=dict)
+    """The engines of each worker that was there, by address."""
     _checks: deque[Check] = field(default_factory=deque)
 
     @classmethod
@@ -56,6 +58,10 @@ class Confirmations:
     def hold(self, piece: Piece, first: Answer[Computed]) -> bool:
         """Whether runs of a piece are to be confirmed before it is kept; then it waits here."""
         assert first.value is not None  # or there is nothing to keep
+        name, here = self.jobs.engine(piece.positions[0]), first.worker.address
+        others = [able for address, able in self.able.items() if address != here]
+        if others and not any(name in able for able in others):
+            return False
         left = {position for position in piece.positions if position in self.chosen and self.jobs.key(position) in first.value.seals}
         held = Held(piece, first, left)
         self._checks.extend(Check(position, held) for position in sorted(left))

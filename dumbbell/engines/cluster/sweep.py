@@ -96,7 +96,8 @@ class ClusterSweep:
 
     def refusal(self, worker: Worker) -> str:
         """See `Source`: of a worker that can run none of the engines as they are here."""
-        return "" if self._able(worker) else "; ".join(why_not(self._sources, worker.facts).values())
+        able = self._confirmations.able[worker.address] = self._able(worker)
+        return "" if able else "; ".join(why_not(self._sources, worker.facts).values())
 
     def _able(self, worker: Worker) -> list[str]:
         """The engines that a worker can run."""

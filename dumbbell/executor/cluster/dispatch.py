@@ -87,7 +87,7 @@ class Source(Protocol[Value_co]):
         """Why a worker, whose facts are known, is not to be used; empty if it is."""
 
     def next(self, worker: Worker, alone: bool) -> Task[Value_co] | None:
-        """A task for this worker, which is free; None if there is none for it. `alone`: no other worker is used."""
+        """A task for this worker, which is free; None if there is none for it. `alone`: there is no other worker to wait for."""
 
 
 @dataclass
@@ -177,10 +177,11 @@ class Dispatch(Generic[Value]):
         future.add_done_callback(self._done.put)
         return future
 
-    def _hand_out(self) -> None:
+    def _hand_out(self, stuck: bool = False) -> None:
+        """Gives each worker as many tasks as it has threads. `stuck`: none is at any, and none took one."""
         for worker in self.usable:
             while worker.tasks < worker.threads and not self._stopped():
-                task = self._source.next(worker, len(self.usable) == 1)
+                task = self._source.next(worker, stuck or len(self.usable) == 1)
                 if task is None:
                     break
                 worker.tasks += 1
@@ -195,8 +196,10 @@ class Dispatch(Generic[Value]):
             return not self._sent or time.monotonic() > self._until
         if self._sent or self._asked:
             return False
-        if not self._source.waiting:
-            return True
+        if self._source.waiting:
+            self._hand_out(stuck=True)
+        if self._sent or not self._source.waiting:
+            return not self._sent
         if self.workers:
             reasons = dict.fromkeys(f"{worker.address}: {worker.refused or 'cannot do what is left'}" for worker in self.workers.values())
             raise EnvironmentFault(f"{self._place}: no worker can compute it\n" + "\n".join(reasons))
