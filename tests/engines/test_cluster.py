@@ -44,9 +44,16 @@ def scenario(**changes):
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def workers():
     with Cluster("local:2") as made:
         yield made
+
+
+@pytest.fixture
+def cluster(workers):
+    """Two workers, both of which are there: some tests kill one."""
+    workers.connect().wait_for_workers(2, timeout=60)
+    return workers
 
 
 def stored(folder):
@@ -68,7 +75,7 @@ def test_what_is_stored_is_what_one_process_stores(most_kept, cluster, tmp_path,
     assert [run.cell for run in outcome] == [jobs.asked(i)[1] for i in range(len(jobs))]
     store = Store(tmp_path / "many")
     assert bool(store.packs.all()) == (most_kept == 0)
-    assert b'"processors"' in store.host(jobs.key(0))
+    assert b'"worker": "tcp://127.0.0.1:' in store.host(jobs.key(0))
     assert [state.done for state in told] == sorted(state.done for state in told)
     assert (told[-1].done, told[-1].total, told[-1].workers, told[-1].running) == (24, 24, 2, ())
     again = []

@@ -35,6 +35,8 @@ class Batch:
     form: Form
     sweep: str = ""
     """Whose it is, see `halt`."""
+    worker: str = ""
+    """The address of the worker that it is sent to, for host.json."""
     command: str = ""
     """The command that asked for them."""
     may_load: bool = False
@@ -138,7 +140,7 @@ def _take(batch: Batch, finished: Finished[Prepared], run: Run, found: Computed,
         found.runs.append(run)
         return
     took = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
-    files = as_files(run, batch.command, {**host(), **took})
+    files = as_files(run, batch.command, {**host(), "worker": batch.worker, **took})
     found.seals[run.key] = sha256(files[RUN]).hexdigest()
     if batch.form == "nothing":
         return

@@ -107,7 +107,7 @@ class ClusterSweep:
         """See `Source`."""
         able = self._able(worker)
         if (check := self._confirmations.next(worker, able)) is not None:
-            return Task(compute, self._batch(*self._part([check.position]), form="nothing"), check)
+            return Task(compute, self._batch(*self._part([check.position]), form="nothing", worker=worker.address), check)
         done = self._state
         piece = self._queue.take(able, done.busy_s / done.cost_done if done.cost_done else 0.0, self._cluster.workers)
         if piece is None:
@@ -117,7 +117,7 @@ class ClusterSweep:
         self._under_way.add(piece)
         self._tell()
         form: Form = "folders" if self._kept.form == "packs" and len(piece.positions) < _LEAST_PACK else self._kept.form
-        return Task(compute, self._batch(*self._part(piece.positions), form=form, apart=piece.deaths > 0), piece)
+        return Task(compute, self._batch(*self._part(piece.positions), form=form, worker=worker.address, apart=piece.deaths > 0), piece)
 
     def _part(self, positions: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
         """Runs as they are sent, and their keys."""
@@ -155,7 +155,9 @@ class ClusterSweep:
         name, cell = self._jobs.asked(check.position)
         which = ", ".join([name, *(f"{key}: {value}" for key, value in cell.items())])
         what = f"{check.held.first.worker.address} and {second.worker.address} computed different results of the same run ({which})"
-        return EnvironmentFault(f"{what}; expected the same. What these two have computed is not to be trusted (host.json names machines)")
+        return EnvironmentFault(
+            f"{what}; expected the same. What these two have computed is not to be trusted; host.json says which that is"
+        )
 
     def _keep_unconfirmed(self) -> None:
         """Keeps what waits for a second worker that does not come."""
