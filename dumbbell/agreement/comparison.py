@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,9 +61,14 @@ class Comparison:
         """The engines whose runs are not the same twice, and whose samples are taken when they could be."""
         return in_real_time(self.engines)
 
+    @cached_property
+    def values(self) -> tuple[Measured, Measured]:
+        """What the reference's runs came to, and ours, in the order of `pairs`."""
+        return measured([pair[0] for pair in self.pairs]), measured([pair[1] for pair in self.pairs])
+
     def difference(self) -> Difference:
         """Every metric of every scenario: its centre over the repeats, beside the reference's range over its repeats."""
-        reference, ours = (measured([pair[side] for pair in self.pairs]) for side in (0, 1))
+        reference, ours = self.values
         return difference(ours, _values(reference, ours), FORMAT)
 
 

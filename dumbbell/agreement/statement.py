@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.agreement import pairs, shallow, stability, windows
+from dumbbell.agreement import chance, pairs, shallow, stability, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
 from dumbbell.comparing.difference import WORST, Cell, Difference
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SHARE = "share"
 WINDOWS, PAIRS, STABILITY = "windows", "pairs", stability.SET
 """Measures of several runs together, which are no metrics of one."""
+CHANCE = "chance"
 MEDIAN, P95, INSIDE, WITHIN, AGREE, STEADY = "median_rel", "p95_rel", "inside", "within", "agree", "steady"
 """Statistics of a metric: median and 95th percentile of the relative differences, share of values inside the reference's range. Of window
 traces the median share of samples within 2 %, of mixed pairs the share that agrees, of high-speed flows that of scenarios as steady."""
@@ -107,6 +108,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         "date": compared.date,
         **({"in_real_time": names} if (names := compared.in_real_time) else {}),
         "metrics": metrics,
+        CHANCE: chance.by_chance(compared, found, list(dict.fromkeys(bar.metric for bar in BARS if bar.statistic in (MEDIAN, P95)))),
         "shallow": shallow.summary(found, few),
         "shares": shares,
         WINDOWS: traces,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.agreement import pairs, stability, windows
+from dumbbell.agreement import chance, pairs, stability, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
 from dumbbell.agreement.real_time import BUCKET_MS
-from dumbbell.agreement.statement import AGREE, AT_LEAST, FACTS, INSIDE, MEDIAN, P95, PAIRS, STABILITY, STEADY, WINDOWS, WITHIN
+from dumbbell.agreement.statement import AGREE, AT_LEAST, CHANCE, FACTS, INSIDE, MEDIAN, P95, PAIRS, STABILITY, STEADY, WINDOWS, WITHIN
 from dumbbell.comparing.tables import Table
 
 if TYPE_CHECKING:
@@ -27,9 +27,12 @@ _TITLES = {WINDOWS: f"window in the first {windows.FIRST_S:g} s", PAIRS: "mixed 
 
 def below_bar(document: Mapping[str, Any]) -> list[str]:
     """The bars that are not met, one line each."""
-    return [
-        f"{_bar_title(bar)}: {_percent(bar['reached'])}, the bar is {_percent(bar['bar'])}" for bar in document["bars"] if not bar["met"]
-    ]
+    lines = []
+    for bar in (each for each in document["bars"] if not each["met"]):
+        expected = _chance(document).get(bar["metric"], {}).get(bar["statistic"])
+        beside = "" if expected is None else f" ({_percent(expected['expected'])} by chance alone)"
+        lines.append(f"{_bar_title(bar)}: {_percent(bar['reached'])}, the bar is {_percent(bar['bar'])}{beside}")
+    return lines
 
 
 def agree(document: Mapping[str, Any]) -> str:
@@ -97,7 +100,7 @@ def control_row(document: Mapping[str, Any]) -> list[str]:
 
 def statement_table(document: Mapping[str, Any]) -> Table:
     """One row per metric: differences from the reference, and the bars. Metrics with bars have two more, if the set has scenarios with
-    queues of few packets: those, and all others."""
+    queues of few packets: those, and all others; and one of what chance alone makes of them, if it has scenarios with several starts."""
     bars = {(bar["metric"], bar["statistic"]): bar for bar in document["bars"]}
     few = document["shallow"]
     rows = []
@@ -107,6 +110,8 @@ def statement_table(document: Mapping[str, Any]) -> Table:
         if any(metric == name for metric, _ in bars) and few["few"][name]["cells"]:
             for part, words in _parts(document):
                 rows.append(_row(f"of these, {words}", few[part][name]))
+        if name in _chance(document):
+            rows.append(_chance_row(_chance(document)[name]))
     return Table("", ["metric", "compared", "median difference", "p95 difference", "median absolute", "p95 absolute"], rows)
 
 
@@ -118,6 +123,11 @@ def _parts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _row(label: str, values: Mapping[str, Any], bars: Sequence[Mapping[str, Any] | None] = (None, None)) -> list[str]:
     relative = [_beside_bar(values[statistic], bar) for statistic, bar in zip((MEDIAN, P95), bars, strict=True)]
     return [label, str(values["cells"]), *relative, _absolute(values["median_abs"]), _absolute(values["p95_abs"])]
+
+
+def _chance_row(values: Mapping[str, Any]) -> list[str]:
+    both = [f"{_percent(values[name]['expected'])} (as large in {100 * values[name]['as_large']:.0f} %)" for name in (MEDIAN, P95)]
+    return ["by chance alone", str(values["cells"]), *both, "", ""]
 
 
 def shares_table(document: Mapping[str, Any]) -> Table:
@@ -269,6 +279,8 @@ def definitions_table(document: Mapping[str, Any]) -> Table:
         [METRICS[name].title, DEFINITIONS[name], f"{METRICS[name].floor:g} {METRICS[name].unit}".strip() if METRICS[name].floor else ""]
         for name in document["metrics"]
     ]
+    if _chance(document):
+        rows.append(["by chance alone", chance.DEFINITION, ""])
     if document[WINDOWS]["scenarios"]:
         titles = {"within": "window within 2 %", "within_or_one": "window within 2 % or one packet", "first_s": "first window that differs"}
         rows += [[title, windows.DEFINITIONS[column], ""] for column, title in titles.items()]
@@ -326,6 +338,12 @@ def _engine_words(name: str, facts: Mapping[str, Any]) -> str:
 def _steady(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The stability of high-speed flows; statements of before they were compared have none."""
     found: Mapping[str, Any] = document.get(STABILITY, {"scenarios": 0, "each": []})
+    return found
+
+
+def _chance(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What chance alone makes of the metrics; statements of before it was asked have nothing."""
+    found: Mapping[str, Any] = document.get(CHANCE, {})
     return found
 
 
