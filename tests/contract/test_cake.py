@@ -26,3 +26,13 @@ def test_a_rate_that_follows_what_comes(run):
     (tin,) = found.tins.rows()
     # It sees bursts of 10 Mbit/s and gaps; 15/16 of that is the most.
     assert tin["threshold_bps"] == pytest.approx(8.5e6, rel=0.1)
+
+
+@pytest.mark.parametrize(("interval", "least", "most"), [("92ms", 600, 1500), ("93ms", 80, 130)])
+def test_a_queue_that_was_late_before_waits_an_interval(run, interval, least, most):
+    # Slow start's 38 segments wait for 19 at most (4.603 ms), its 76 for 38. A target of 4.6 ms, a twentieth of 92 ms, is first exceeded by
+    # the last of the 38, and then an interval must pass; one of 4.65 ms by two of the 76 in a row, of which the second is dropped.
+    path = {"rtt": "80ms", "bottleneck": {"rate": "50mbit", "qdisc": {"kind": "cake", "rtt": interval}}}
+    found = run(path=path, flows=[{"cc": "reno"}], duration="1s", sample="10ms")
+    _, windows = found.series("flow/reno", "cwnd")
+    assert least < windows.max() < most
