@@ -29,6 +29,8 @@ class Engine(ABC):
     """Its name in scenarios and on the command line."""
     in_real_time: bool = False
     """A run takes as long as it lasts, needs its machines for itself, and is not the same twice."""
+    refuses_seeds: bool = True
+    """It may refuse a run for what is drawn of its seed, so that each repeat is looked at."""
 
     @abstractmethod
     def capabilities(self) -> Capabilities:

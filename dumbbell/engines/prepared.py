@@ -131,13 +131,20 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
     problems: dict[Problem, None] = {}
     kept: dict[str, Kept] = defaultdict(Kept)
     passed: dict[str, Plan] = {}
+    before: tuple[ResolvedScenario, Planned] | None = None
+    """The first run of the last cell, and the plan of a run of that cell, if it can be run."""
     for resolved in runs:
         name = resolved.settings.engine or default()
         if name not in ENGINES:
             problems[resolved.problem(("engine",), *unknown(name))] = None
             continue
         run, found = resolved if resolved.settings.engine == name else resolved.on(name), engine(name)
-        table = found.capabilities()
+        first = resolved.first or resolved
+        if before is not None and before[0] is first and not found.refuses_seeds:
+            planned = before[1].repeated(run)
+            yield run, found, planned, found.compile(planned.plan, kept[name])
+            continue
+        before, table = None, found.capabilities()
         planned = make(run, table, kept[name])
         if run.settings.passive_rtt and not all(path.base_rtt_ns for path in planned.plan.paths):
             what = "true has nothing to measure: packets are at both ends of a path without delay at the same time"
@@ -150,6 +157,7 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
             made = found.compile(planned.plan, kept[name])
             refusals = list(found.refusals(planned.plan, made))
             if not refusals and not problems:
+                before = first, planned
                 yield run, found, planned, made
         for refusal in refusals:
             problems[planned.problem(run, refusal)] = None

@@ -1,7 +1,7 @@
 """The runs of a scenario, all checked, in memory that hardly grows with their number.
 
 Of a large sweep a run is prepared twice: once to check it before anything runs, and again when it is its turn. Between the two only what
-says which run it is stays: key, cost, engine and coordinates.
+says which run it is stays: its key and its position, and of each cell the cost of a run, the engine and the coordinates.
 """
 
 from __future__ import annotations
@@ -134,33 +134,39 @@ class PreparedSweep:
         # Said once here, the engine need not be added to each run.
         scenario = scenario.on(default())
         self._scenario, self._most_runs = scenario, most_runs
-        self._keys, self._costs = bytearray(), array("d")
+        self._keys, self._positions, self._cell_of = bytearray(), array("q"), array("l")
+        """Of each run; positions are those among all that there may be, see `Scenario.run`."""
+        self._firsts, self._costs = array("q"), array("d")
         self._engines: list[str] = []
         self._cells: list[str] = []
+        """Of each cell: the position of its first run, about what a run costs, its engine, and the first run's coordinates as JSON."""
         self._kept: list[Prepared] = []
         self.libraries: set[str] = set()
         """See `Jobs`."""
         self.functions: set[str] = set()
         """The names of functions that are congestion controls."""
-        self._positions = array("q")
-        """Of the runs among all that there may be, see `Scenario.run`."""
         all_runs = scenario.cell_count * scenario.least_repeats if chosen is None else sum(len(repeats) for _, repeats in chosen)
         keep = all_runs <= MOST_KEPT
         runs = scenario.runs(most_runs) if chosen is None else scenario.repeats(chosen, most_runs)
+        first = None
         with collector_paused():
             for run, position in zip(prepared_each(runs), _positions(scenario, chosen), strict=True):
-                self._positions.append(position)
+                if first is None or first is not run.resolved.first:
+                    first = run.resolved.first or run.resolved
+                    self._firsts.append(position)
+                    self._costs.append(run.cpu_s)
+                    self._engines.append(run.engine)
+                    self._cells.append(json.dumps(run.resolved.cell))
+                    self.libraries.update(run.libraries.values())
+                    self.functions.update(function.name for function in run.functions.values())
                 self._keys += bytes.fromhex(run.key)
-                self._costs.append(run.cpu_s)
-                self._engines.append(run.engine)
-                self._cells.append(json.dumps(run.resolved.cell))
-                self.libraries.update(run.libraries.values())
-                self.functions.update(function.name for function in run.functions.values())
+                self._positions.append(position)
+                self._cell_of.append(len(self._cells) - 1)
                 if keep:
                     self._kept.append(run)
 
     def __len__(self) -> int:
-        return len(self._costs)
+        return len(self._positions)
 
     def __getitem__(self, position: int) -> Prepared:
         return self._kept[position] if self._kept else prepare([self._scenario.run(self._positions[position], self._most_runs)])[0]
@@ -171,11 +177,11 @@ class PreparedSweep:
 
     def cpu_s(self, position: int) -> float:
         """See `Jobs`."""
-        return self._costs[position]
+        return self._costs[self._cell_of[position]]
 
     def engine(self, position: int) -> str:
         """See `Jobs`."""
-        return self._engines[position]
+        return self._engines[self._cell_of[position]]
 
     def part(self, positions: Sequence[int]) -> Part:
         """See `Jobs`."""
@@ -192,7 +198,11 @@ class PreparedSweep:
 
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
         """See `Requested`."""
-        return self._scenario.name, json.loads(self._cells[position])
+        cell = self._cell_of[position]
+        coordinates = json.loads(self._cells[cell])
+        if repeats := self._positions[position] - self._firsts[cell]:
+            coordinates["seed"] += repeats
+        return self._scenario.name, coordinates
 
 
 def _positions(scenario: Scenario, chosen: Sequence[tuple[int, range]] | None) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dumbbell.plan.captures import captured_ports
 from dumbbell.plan.hosts import Hosts
@@ -13,7 +13,7 @@ from dumbbell.plan.provenance import Origin, Provenance
 from dumbbell.plan.refusal import Refusal
 from dumbbell.plan.schedule import changes
 from dumbbell.plan.series import series
-from dumbbell.plan.workloads import Table, Workloads
+from dumbbell.plan.workloads import Table, Workloads, redrawn
 from dumbbell.scenario import Problem, ResolvedScenario
 
 
@@ -27,6 +27,16 @@ class Planned:
     def problem(self, resolved: ResolvedScenario, refusal: Refusal) -> Problem:
         """A refusal in words, at the line of the scenario that it is about."""
         return resolved.problem(self.provenance.location(refusal), refusal.what, refusal.expected)
+
+    def repeated(self, resolved: ResolvedScenario) -> Planned:
+        """As `make`, of a run that differs from the one that this is the plan of in nothing but the seed."""
+        settings = resolved.settings
+        workloads = []
+        for workload, origin in zip(self.plan.workloads, self.provenance.workloads, strict=True):
+            where, i = origin.location
+            assert isinstance(i, int)  # an entry of `flows` or `background`
+            workloads.append(redrawn(workload, settings.flows[i] if where == "flows" else settings.background[i], settings))
+        return Planned(replace(self.plan, seed=settings.seed, workloads=tuple(workloads)), self.provenance)
 
 
 _PATH = Origin(("path",))

@@ -10,17 +10,29 @@ from dumbbell.plan.kept import Kept
 from dumbbell.plan.model import Plan, Workload
 
 _NONE = b'"workloads":[]'
+_SEED = b'"seed":%d,'
 
 
 def as_json(plan: Plan, kept: Kept) -> str:
-    """What `plan.plain()` is as JSON. The text of a workload is made once for all plans that share it (`kept`, see `make`).
+    """What `plan.plain()` is as JSON. The text of a workload is made once for all plans that share it (`kept`, see `make`), and that of
+    all else but the seed once for all repeats of a cell.
 
-    By pydantic's serialiser, the fastest there is here: this is done for every cell of a sweep.
+    By pydantic's serialiser, the fastest there is here: this is done for every run of a sweep.
     """
-    # In strings quotes are escaped, and no other key has this name: the first is the one.
-    before, _, after = to_json(plan.plain(workloads=False)).partition(_NONE)
+    # Equal parts are the same text: beside ports and workloads a plan has no numbers that may be true instead of 1.
+    run = plan.duration_ns, plan.sample_ns, plan.capture, plan.captured_ports, plan.mtu_bytes
+    parts = *run, plan.hosts, plan.paths, plan.schedule, plan.series
+    begin, middle, end = kept.get("around", plan.ports, parts, partial(_around, plan))
     texts = [kept.get(("text", i), workload, (), partial(_text, workload)) for i, workload in enumerate(plan.workloads)]
-    return b"".join((before, b'"workloads":[', b",".join(texts), b"]", after)).decode()
+    return b"".join((begin, _SEED % plan.seed, middle, b'"workloads":[', b",".join(texts), b"]", end)).decode()
+
+
+def _around(plan: Plan) -> tuple[bytes, bytes, bytes]:
+    """What comes before the seed, between that and the workloads, and after these."""
+    # In strings quotes are escaped, and no other key has these names: the first is the one.
+    begin, _, rest = to_json(plan.plain(workloads=False)).partition(_SEED % plan.seed)
+    middle, _, end = rest.partition(_NONE)
+    return begin, middle, end
 
 
 def _text(workload: Workload) -> bytes:

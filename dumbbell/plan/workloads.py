@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from dumbbell.plan.addresses import Listeners, coming_ports
@@ -108,9 +109,7 @@ class Workloads:
                 first_write_bytes=number(flow.first_write),
                 opener=flow.opener,
                 application=flow.application,
-                connections=tuple(
-                    self._connection(flow.start, position, name, flow.duration, flow.direction) for position, name in enumerate(names)
-                ),
+                connections=self._started(flow.start, flow.duration, names, flow.direction),
             )
 
         times = self._settings.seed if flow.start.jitter else None, self._settings.duration if flow.duration is not None else None
@@ -156,15 +155,12 @@ class Workloads:
         left, right = (source, target) if self._hosts.hosts[source].side == "left" else (target, source)
         return self._paths.of(left, right, name, rtt, own, gro)
 
-    def _connection(
-        self, start: Start, position: int, name: str, duration: Duration | None, direction: Direction, starts_with: str | None = None
-    ) -> Connection:
-        """A connection that starts by itself, or with another one."""
-        begin = start_ns(start, position, self._settings.seed, starts_with or name)
-        stop = None if duration is None else begin + int(duration)
-        if stop is not None and stop >= self._settings.duration:
-            stop = None
-        return Connection(name, begin, stop, self._ports(direction))
+    def _started(
+        self, start: Start, duration: Duration | None, names: Sequence[str], direction: Direction, each: int = 1
+    ) -> tuple[Connection, ...]:
+        """Connections of these names, of which `each` start together."""
+        times = _times(self._settings, start, duration, names, each)
+        return tuple(Connection(name, *from_to, self._ports(direction)) for name, from_to in zip(names, times, strict=True))
 
     def _traffic(self, i: int, traffic: Background, wanted: str, direction: Direction) -> Traffic:
         """An entry of `background` in a direction; `wanted` is its name, unless another has that."""
@@ -179,14 +175,10 @@ class Workloads:
             parameters |= {"start_ns": first, "stop_ns": stop, **coming_ports(self._table.listeners, self._making, direction)}
             self._making += 1
         elif over_tcp:
-            start, each = starts[0], traffic.connections_each
+            each = traffic.connections_each
             count = starts[1] * each
             names = [name] if count == 1 else [self._names["tcp"].take(f"{name}-{n}") for n in range(1, count + 1)]
-            firsts = [(n // each, names[n - n % each]) for n in range(count)]
-            listed = tuple(
-                self._connection(start, position, own, traffic.duration, direction, first)
-                for (position, first), own in zip(firsts, names, strict=True)
-            )
+            listed = self._started(starts[0], traffic.duration, names, direction, each)
         else:
             # ICMP has no ports, and hashes of flows take them for 0.
             listed = (Connection(name, first, stop, (0, 0) if traffic.protocol == "icmp" else self._ports(direction)),)
@@ -215,6 +207,34 @@ class Workloads:
         index = self._connections
         self._connections += 1
         return port_numbers(self._table.listeners, index, direction)
+
+
+def redrawn(workload: Workload, written: Flow | Background, settings: Settings) -> Workload:
+    """A workload in a run that differs in nothing but the seed: its connections with the starts that are drawn of that."""
+    if (over := workload.over) is None:
+        return workload
+    if isinstance(written, Flow):
+        start, each = written.start, 1
+    elif isinstance(starts := written.starts, tuple):
+        start, each = starts[0], written.connections_each
+    else:
+        return workload
+    if not start.jitter:
+        return workload
+    times = _times(settings, start, written.duration, [connection.name for connection in over.connections], each)
+    connections = tuple(Connection(c.name, *from_to, c.ports) for c, from_to in zip(over.connections, times, strict=True))
+    changed = replace(over, connections=connections)
+    return replace(workload, tcp=changed) if isinstance(workload, Traffic) else changed
+
+
+def _times(
+    settings: Settings, start: Start, duration: Duration | None, names: Sequence[str], each: int
+) -> Iterator[tuple[int, int | None]]:
+    """When connections of these names start and stop, of which `each` start together: with the first of them."""
+    for n in range(len(names)):
+        begin = start_ns(start, n // each, settings.seed, names[n - n % each])
+        stop = None if duration is None else begin + int(duration)
+        yield begin, None if stop is None or stop >= settings.duration else stop
 
 
 def _control(cc: Cc, table: Table) -> dict[str, Any]:

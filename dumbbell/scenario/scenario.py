@@ -38,6 +38,12 @@ class ResolvedScenario:
     """What it was resolved from."""
     known: Content | None = field(default=None, compare=False, repr=False)
     """Its `content`, if that is known already."""
+    first: ResolvedScenario | None = field(default=None, compare=False, repr=False)
+    """Of a repeat, the first run of its cell: all settings but the seed are the same."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets stands by itself."""
+        return {**vars(self), "first": None}
 
     @property
     def name(self) -> str:
@@ -177,7 +183,7 @@ class Scenario(Settings):
     def _repeated(self, first: ResolvedScenario, seed: int) -> ResolvedScenario:
         """The run of the same cell with another seed."""
         known = first.content.replaced({"seed": seed})
-        return ResolvedScenario(first.settings.model_copy(update={"seed": seed}), {**first.cell, "seed": seed}, self, known)
+        return ResolvedScenario(first.settings.model_copy(update={"seed": seed}), {**first.cell, "seed": seed}, self, known, first)
 
     def repeats(self, chosen: Iterable[tuple[int, range]], most_runs: int | None = None) -> Iterator[ResolvedScenario]:
         """Some runs: of each of these cells the repeats with these numbers, from 0. Raises as `runs` does, for problems of these cells."""

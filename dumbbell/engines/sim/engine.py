@@ -36,6 +36,8 @@ class Sim(Engine):
     """The simulator."""
 
     name = NAME
+    refuses_seeds = False
+    """Nothing that it checks depends on what is drawn."""
 
     def capabilities(self) -> Capabilities:
         """What the simulator can run."""
