@@ -70,6 +70,10 @@ def read_json(path: Path) -> Any:
 
 def parse_json(content: bytes) -> Any:
     """JSON as data. Raises `ValueError` if it is not JSON or too deep."""
+    from pydantic_core import from_json
+
+    with suppress(ValueError):  # it takes half the time, and gives the same, but refuses some texts that are JSON
+        return from_json(content)
     try:
         return json.loads(content)
     except RecursionError:

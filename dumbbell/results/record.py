@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
@@ -23,6 +23,9 @@ continue after the end of a flow."""
 SERIES = "series.parquet"
 _MOST_REMEMBERED = 500
 """Values of a table whose types are remembered."""
+_LIST, _TEXT, _COORDINATE = frozenset((list,)), frozenset((str,)), frozenset((str, int, float))
+"""Types that JSON gives."""
+_not_negative = (0.0).__le__
 
 
 def checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -97,32 +100,33 @@ def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile
         if content["file"] != file or file not in files or not _is_count(rows):
             raise ValueError(f"{name} is not a table")
         return Table(name, files[file], rows)
-    lengths = {len(values) if isinstance(values, list) else -1 for values in content.values()}
-    if len(lengths) > 1 or -1 in lengths:
+    columns = content.values()
+    if not _LIST.issuperset(map(type, columns)) or len(set(map(len, columns))) > 1:
         raise ValueError(f"{name} is not columns of the same length")
-    values = list(chain.from_iterable(content.values()))
+    values = list(chain.from_iterable(columns))
     shape = name, tuple(content), tuple(map(type, values))
-    if misfit := (_misfit if len(values) <= _MOST_REMEMBERED else _misfit.__wrapped__)(*shape):
+    misfit, are_numbers = (_fit if len(values) <= _MOST_REMEMBERED else _fit.__wrapped__)(*shape)
+    if misfit:
         raise ValueError(misfit)
-    if not all(value >= 0 for value in values if value is not None and type(value) is not str):
+    if not all(map(_not_negative, compress(values, are_numbers))):
         negative = next(column for column, of in content.items() if any(type(each) in (int, float) and not each >= 0 for each in of))
         raise ValueError(_does_not_hold(name, negative))
     return Table(name, content)
 
 
 @lru_cache(maxsize=256)
-def _misfit(name: str, columns: tuple[str, ...], types: tuple[type, ...]) -> str:
-    """In which way a table with these columns, and these types of their values one after the other, does not conform to the schema; empty
-    if it does. Remembered, since the runs of a sweep are alike.
+def _fit(name: str, columns: tuple[str, ...], types: tuple[type, ...]) -> tuple[str, tuple[bool, ...]]:
+    """In which way a table with these columns, and these types of their values one after the other, does not conform to the schema, empty
+    if it does; and which of the values are numbers. Remembered, since the runs of a sweep are alike.
     """
     known = schema().table(name)
     if unknown := sorted(set(columns) - known.keys()):
-        return f"{name} has the unknown column {unknown[0]!r}"
+        return f"{name} has the unknown column {unknown[0]!r}", ()
     rows = len(types) // len(columns) if columns else 0
     for i, column in enumerate(columns):
         if not known[column].types.issuperset(types[i * rows : (i + 1) * rows]):
-            return _does_not_hold(name, column)
-    return ""
+            return _does_not_hold(name, column), ()
+    return "", tuple(each in (int, float) for each in types)
 
 
 def _does_not_hold(name: str, column: str) -> str:
@@ -153,11 +157,11 @@ def _is_mapping(value: object) -> bool:
 
 
 def _is_cell(value: object) -> bool:
-    return isinstance(value, dict) and all(type(coordinate) in (str, int, float) for coordinate in value.values())
+    return isinstance(value, dict) and _COORDINATE.issuperset(map(type, value.values()))
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
+    return isinstance(value, list) and _TEXT.issuperset(map(type, value))
 
 
 def _is_names(value: object) -> bool:
