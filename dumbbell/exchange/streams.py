@@ -10,10 +10,10 @@ import numpy as np
 
 from dumbbell.errors import BadInput
 from dumbbell.metrics import NS_PER_S, Array, Series
-from dumbbell.metrics.throughput import BITS_PER_MBIT
 from dumbbell.plan.addresses import address
 from dumbbell.plan.model import SEGMENT_BYTES
 from dumbbell.results.imported import is_imported
+from dumbbell.results.received import end_to_end, megabits
 from dumbbell.results.tables import NOT_TCP, entity_of
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ class Stream:
     """Of the same two; 0.0.0.0 where they are not known."""
 
     def megabits(self, at_s: Array) -> Array:
-        """Payload (Mbit) that was received up to some times: what came between two samples came evenly."""
-        t_s, received = self.received
-        found: Array = np.interp(at_s, t_s, received * 8 / BITS_PER_MBIT)
-        return found
+        """Payload (Mbit) that was received up to some times."""
+        return megabits(self.received, at_s)
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def streams(run: Run) -> list[Stream]:
                 cc=str(row.get("cc") or ""),
                 start_s=start_s,
                 end_s=end_s,
-                received=_from_end_to_end(sampled[f"flow/{name}", "rx_bytes"], start_s, end_s, row.get("rx_bytes")),
+                received=end_to_end(sampled[f"flow/{name}", "rx_bytes"], start_s, end_s, row.get("rx_bytes")),
                 series={each: sampled[f"flow/{name}", each] for each in _SERIES[1:] if (f"flow/{name}", each) in sampled},
                 segment_bytes=segment_bytes,
                 ports=ports,
@@ -154,13 +152,3 @@ def _imported(run: Run) -> _Known:
         )
         for each in run.scenario["flows"]
     }
-
-
-def _from_end_to_end(series: Series, start_s: float, end_s: float, total: int | None) -> Series:
-    """Samples of received bytes, with nothing at the start and all of it at the end."""
-    t_s, values = series
-    if t_s[0] > start_s:
-        t_s, values = np.insert(t_s, 0, start_s), np.insert(values, 0, 0.0)
-    if t_s[-1] < end_s and total is not None:
-        t_s, values = np.append(t_s, end_s), np.append(values, float(total))
-    return t_s, values

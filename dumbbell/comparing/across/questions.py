@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.coordinates import FOLDER, LABELS, NAME, Coordinate, Source, completed
+from dumbbell.comparing.across.derived import ALL_COLUMNS, derived
 from dumbbell.comparing.across.estimates import STATISTICS
 from dumbbell.comparing.across.observations import (
     GOODPUT,
@@ -301,7 +302,9 @@ def _is_column(word: str | None) -> bool:
 
 
 def _columns(per: str | None) -> list[str]:
-    return [column for kind, columns in COLUMNS.items() if per in (None, kind) or (per == "group" and kind == "flow") for column in columns]
+    return [
+        column for kind, columns in ALL_COLUMNS.items() if per in (None, kind) or (per == "group" and kind == "flow") for column in columns
+    ]
 
 
 def _data(
@@ -320,7 +323,7 @@ def _data(
     for word in asked.y or ("goodput",):
         column = None if over_time or asked.samples else find_column(word, _columns(per))
         if column is not None:
-            pers[column] = per or next(kind for kind, columns in COLUMNS.items() if column in columns)
+            pers[column] = per or next(kind for kind, columns in ALL_COLUMNS.items() if column in columns)
             continue
         name, given = find_column(word, series_names()), manner.given("y", word)
         if name is None or not (over_time or kind in ("cdf", "box")):
@@ -345,7 +348,7 @@ def _data(
     read, window_s = sampled(sources, series, asked.window_s, progress) if series else ({}, None)
     data: dict[str, Sequence[Observation]] = {}
     for y, of in pers.items():
-        found = read[y] if y in read else observations(sources, of)
+        found = read[y] if y in read else derived(observations(sources, of), sources, [y, asked.x or ""])
         if y in read and not found:
             expected = "expected a series that was sampled (`series:` of the scenario)"
             raise BadInput(f"{manner.offered('y', y)}: no run has samples of it for a {of}; {expected}")

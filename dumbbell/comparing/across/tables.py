@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME, Source, completed, swept_keys
+from dumbbell.comparing.across.derived import ALL_COLUMNS, derived
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
 from dumbbell.comparing.across.observations import Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
 from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput
-from dumbbell.results.columns import COLUMNS, find_column, unknown_column
+from dumbbell.results.columns import find_column, unknown_column
 
 ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
 """What a row is of -> the coordinates that it has beside the cell."""
@@ -50,6 +51,7 @@ def repeats_table(
         if not any(key in each.at for each in found):
             raise BadInput(f"{manner.given('over', word)}: a {per} has no {key}; expected a key that tells rows apart")
     columns = _columns(found, per, y, manner)
+    found = derived(found, sources, columns)
     cells: dict[tuple[Any, ...], list[Observation]] = {}
     for each in found:
         cells.setdefault(tuple(each.at.get(key, "") for key in keys), []).append(each)
@@ -64,7 +66,7 @@ def repeats_table(
 
 def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: Manner) -> list[str]:
     """The columns of a kind of row that have values, or those that are asked for."""
-    known = list(dict.fromkeys((*COLUMNS["flow"], *COLUMNS["group"]) if per == "group" else COLUMNS[per]))
+    known = list(dict.fromkeys((*ALL_COLUMNS["flow"], *ALL_COLUMNS["group"]) if per == "group" else ALL_COLUMNS[per]))
     if not y:
         return [column for column in known if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]
     columns = []

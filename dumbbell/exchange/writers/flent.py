@@ -23,6 +23,7 @@ import numpy as np
 from dumbbell.exchange.exported import Exported
 from dumbbell.exchange.streams import Probe, Stream, duration_s, last_before, left_out, probes, streams, title
 from dumbbell.metrics import Array, Series
+from dumbbell.results.received import common_step_s, rates_mbit
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 VERSION = 4
 DELAY_S = 5
 """Flent's setting of that name."""
-_LEAST_STEP_S = 0.2
-"""Flent's default STEP_SIZE."""
 _ZERO = datetime(2020, 1, 1, tzinfo=UTC) - timedelta(seconds=DELAY_S)
 """Where the time axis begins."""
 _BITS_PER_MBIT = 1e6
@@ -43,7 +42,7 @@ def write(run: Run, base: str) -> Exported:
     """The data file of a run. Raises `BadInput` if it has no TCP flow with series."""
     found, measured = streams(run), probes(run)
     lasts_s = duration_s(run, found)
-    step_s = _step_s(found)
+    step_s = common_step_s(stream.received for stream in found)
     steps = np.arange(-round(DELAY_S / step_s) - 1, math.ceil((lasts_s + DELAY_S) / step_s - 1e-9) + 1)
     edges_s = np.round(step_s * steps, 9)
     test, names = _test(found)
@@ -126,10 +125,8 @@ def _metadata(run: Run, found: Sequence[Stream], test: str, name: str, lasts_s: 
 
 
 def _add_stream(document: dict[str, Any], name: str, stream: Stream, edges_s: Array, means: Any) -> None:
-    mbit = np.diff(stream.megabits(edges_s)) / np.diff(edges_s)
     until_s = max(stream.end_s, float(stream.received[0][-1]))
-    alive = (edges_s[1:] > stream.start_s) & (edges_s[:-1] < until_s)
-    _add(document, name, _MBITS, means.get("goodput_mbit"), np.where(alive, mbit, np.nan))
+    _add(document, name, _MBITS, means.get("goodput_mbit"), rates_mbit(stream.received, stream.start_s, stream.end_s, edges_s))
     again = means.get("retransmits", math.nan)
     document["metadata"]["SERIES_META"][name] |= {
         "TCP_MSS": stream.segment_bytes,
@@ -171,12 +168,6 @@ def _add(document: dict[str, Any], name: str, unit: str, mean: float | None, val
 
 def _records(series: Series, key: str) -> list[dict[str, float]]:
     return [{"t": _epoch_s(t_s), key: value} for t_s, value in zip(*(each.tolist() for each in series), strict=True)]
-
-
-def _step_s(found: Sequence[Stream]) -> float:
-    """The fewest whole intervals of samples that are no shorter than Flent's step."""
-    sample_s = min(float(np.median(np.diff(stream.received[0]))) for stream in found)
-    return round(sample_s * max(1, math.ceil(_LEAST_STEP_S / sample_s - 1e-9)), 9) if 0 < sample_s < math.inf else _LEAST_STEP_S
 
 
 def _epoch_s(t_s: float) -> float:

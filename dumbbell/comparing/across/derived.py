@@ -1,0 +1,64 @@
+"""Columns that are computed of the series when they are asked for. No index has them: reading the series of all runs takes long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.observations import Observation
+from dumbbell.errors import DamagedRun
+from dumbbell.results import asked_flows, leave_out
+from dumbbell.results.columns import COLUMNS
+from dumbbell.results.received import common_step_s, end_to_end, rates_mbit
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
+JAIN_BY_STEP = "jain_by_step"
+_DERIVED: Mapping[str, tuple[str, ...]] = {"run": (JAIN_BY_STEP,)}
+"""What a row is of -> its columns of this kind."""
+ALL_COLUMNS: Mapping[str, tuple[str, ...]] = {per: (*columns, *_DERIVED.get(per, ())) for per, columns in COLUMNS.items()}
+"""What a row is of -> all that may be asked for."""
+
+
+def derived(found: Sequence[Observation], sources: Sequence[Source], columns: Collection[str]) -> Sequence[Observation]:
+    """With those of these columns that have to be computed. A damaged run has no value, with a warning."""
+    if JAIN_BY_STEP not in columns:
+        return found
+    opened = [(source, run) for source in sources for run in source.runs]
+    values = []
+    for each in found:
+        source, outline = opened[each.run]
+        try:
+            values.append(jain_by_step(source.opened(outline)))
+        except DamagedRun as damage:
+            leave_out(damage)
+            values.append(math.nan)
+    return [replace(each, values={**each.values, JAIN_BY_STEP: value}) for each, value in zip(found, values, strict=True)]
+
+
+def jain_by_step(run: Run) -> float:
+    """Mean over steps of 0.2 s, or of the samples' interval if that is longer, of Jain's index of what the bulk flows received in the step.
+
+    The steps begin with the run, and a flow counts in those that have any of its time. NaN if a flow has no samples, or none received
+    anything.
+    """
+    sampled, rows = run.all_series("rx_bytes"), {str(row["flow"]): row for row in run.flows.rows()}
+    names = list(asked_flows(run))
+    if not names or any(len(sampled.get((f"flow/{name}", "rx_bytes"), ((),))[0]) < 2 for name in names):
+        return math.nan
+    spans = [(rows[name]["start_ns"] / metrics.NS_PER_S, rows[name]["end_ns"] / metrics.NS_PER_S) for name in names]
+    series = [sampled[f"flow/{name}", "rx_bytes"] for name in names]
+    received = [end_to_end(each, *span, rows[name].get("rx_bytes")) for each, span, name in zip(series, spans, names, strict=True)]
+    step_s = common_step_s(received)
+    last_s = max(float(times[-1]) for times, _ in received)
+    edges_s = np.arange(math.ceil(last_s / step_s - 1e-9) + 1, dtype=np.float64) * step_s
+    found = metrics.jain_by_step(np.array([rates_mbit(each, *span, edges_s) for each, span in zip(received, spans, strict=True)]))
+    known = found[np.isfinite(found)]
+    return float(known.mean()) if known.size else math.nan
