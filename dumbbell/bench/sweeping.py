@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dumbbell.bench.table import command_cpu_s
+from dumbbell.collector import collector_paused
 from dumbbell.engines import default
-from dumbbell.engines.prepared import collector_paused, prepared_each
+from dumbbell.engines.prepared import prepared_each
 from dumbbell.scenario import Scenario
 
 _WARM, _CELLS = 100, 500

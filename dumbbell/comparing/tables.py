@@ -9,11 +9,16 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from operator import itemgetter
 
 from dumbbell.errors import printable
 
 _GAP = "  "
 """Separates columns on a terminal."""
+_NUMBER = re.compile(r"[-+]?(\d|$)")
+"""How fields of a column of numbers begin."""
+_Laid = tuple[list[int], list[str]]
+"""The widths of the columns, and the rows as text."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,8 @@ class Table:
 
     def text(self, width: int, bold: bool = False) -> str:
         """Text for a terminal of this width. Fields are wrapped between words; a long word makes the table wider. `bold`: bold title."""
-        fields = [[_lines(field) for field in row] for row in (self.columns, *self.rows)]
-        widths = _widths(list(zip(*fields, strict=True)), width)
-        right = self._numeric()
-        laid = [_laid(row, widths, right) for row in fields]
+        right, rows = self._numeric(), (self.columns, *self.rows)
+        widths, laid = _in_lines(rows, right, width) or _in_paragraphs(rows, right, width)
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
         title = printable(self.title)
         head = [f"\033[1m{title}\033[0m" if bold else title, ""] if self.title else []
@@ -83,7 +86,7 @@ class Table:
 
     def _numeric(self) -> list[bool]:
         """For each column, whether all its fields are numbers, with or without units."""
-        return [all(re.match(r"[-+]?(\d|$)", row[index]) for row in self.rows) for index in range(len(self.columns))]
+        return [all(map(_NUMBER.match, map(itemgetter(index), self.rows))) for index in range(len(self.columns))]
 
 
 def _plain(field: str) -> str | float | None:
@@ -107,6 +110,24 @@ _LATEX = {
 
 def _in_latex(field: str) -> str:
     return "".join(_LATEX.get(character, character) for character in " ".join(field.split()))
+
+
+def _in_lines(rows: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> _Laid | None:
+    """Rows of a line each, if no field is to be wrapped and each character takes one place, as in nearly all tables; long ones take long."""
+    if not all(text.isascii() and text.isprintable() for text in map("".join, rows)):
+        return None
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if sum(widths) + len(_GAP) * (len(widths) - 1) > width and any(" " in field for row in rows for field in row):
+        return None
+    line = _GAP.join(f"%{'' if numeric else '-'}{of}s" for of, numeric in zip(widths, right, strict=True))
+    return widths, [(line % tuple(row)).rstrip() for row in rows]
+
+
+def _in_paragraphs(rows: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> _Laid:
+    """Rows of any fields."""
+    fields = [[_lines(field) for field in row] for row in rows]
+    widths = _widths(list(zip(*fields, strict=True)), width)
+    return widths, [_laid(row, widths, right) for row in fields]
 
 
 def _lines(field: str) -> list[str]:

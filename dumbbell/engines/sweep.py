@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dumbbell.collector import collector_paused
 from dumbbell.engines import default
-from dumbbell.engines.prepared import Prepared, collector_paused, prepare, prepared_each
+from dumbbell.engines.prepared import Prepared, prepare, prepared_each
 
 if TYPE_CHECKING:
     from dumbbell.scenario import Scenario

@@ -33,6 +33,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dumbbell.collector import collector_paused
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
 from dumbbell.files import parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, is_sealed, seal
@@ -119,13 +120,14 @@ class Store:
     def _left_out(self, read: Callable[[str, dict[str, Coordinate], str], _Read]) -> tuple[list[_Read], list[DamagedRun]]:
         """What `read` makes of name, cell and key of the requested runs that are stored; and the damaged ones, each with a warning."""
         found, left_out = [], {}
-        for name, cell, key in self._requested():
-            if not self._has(key):
-                continue
-            try:
-                found.append(read(name, cell, key))
-            except DamagedRun as error:
-                left_out[key] = error
+        with collector_paused():
+            for name, cell, key in self._requested():
+                if not self._has(key):
+                    continue
+                try:
+                    found.append(read(name, cell, key))
+                except DamagedRun as error:
+                    left_out[key] = error
         for damage in left_out.values():
             leave_out(damage)
         return found, list(left_out.values())

@@ -85,6 +85,8 @@ DATAGRAM_METRICS = (
 )
 """Metrics of a stream of datagrams that measures, as the table of flows has them."""
 
+_METRIC = frozenset((float, type(None)))
+"""The types that a metric has as JSON."""
 _SRTT, _CWND = "srtt_ms", "cwnd"
 _MEASURED = ("lost_packets", "rtt_mean_ms", "jitter_ms")
 """A stream of datagrams that measures has one of these columns; those from here have all."""
@@ -315,6 +317,6 @@ def _all_named(names: tuple[str, ...], found: object) -> dict[str, dict[str, flo
 
 def _named(names: tuple[str, ...], values: object) -> dict[str, float] | None:
     """Name -> metric, from a list of metrics; None if it is not a list of that many numbers."""
-    if not isinstance(values, list) or len(values) != len(names) or not all(value is None or type(value) is float for value in values):
+    if not isinstance(values, list) or len(values) != len(names) or not _METRIC.issuperset(map(type, values)):
         return None
-    return {name: math.nan if value is None else value for name, value in zip(names, values, strict=True)}
+    return dict(zip(names, [math.nan if value is None else value for value in values], strict=True))

@@ -1,3 +1,7 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dumbbell.comparing import tables
 from dumbbell.comparing.tables import Table
 
 TABLE = Table("Title", ["name", "value (ms)"], [["a|b", "1.5"], ["[bold]c", "+2 %"]])
@@ -82,3 +86,18 @@ def test_html_has_no_markup_of_others():
     assert "<td" in html
     assert "&lt;script&gt;" in html
     assert repr(Table("t", ["a", "b"], [])) == "Table('t', 0 rows of a, b)"
+
+
+FIELDS = st.text(st.sampled_from("ab1-. %\n\x1b中é"), max_size=8)
+
+
+@given(st.integers(0, 4).flatmap(lambda n: st.lists(st.lists(FIELDS, min_size=n, max_size=n), min_size=1, max_size=5)), st.integers(1, 40))
+def test_the_short_way_of_simple_rows_shows_nothing_else(rows, width):
+    right = Table("", rows[0], rows[1:])._numeric()
+    assert tables._in_lines(rows, right, width) in (None, tables._in_paragraphs(rows, right, width))
+
+
+def test_rows_that_cannot_be_wrapped_are_simple_however_wide():
+    rows = [["name", "value"], ["n" * 30, "1.5"]]
+    assert tables._in_lines(rows, [False, True], 20) is not None
+    assert tables._in_lines([*rows, ["two words", "2"]], [False, True], 20) is None
