@@ -113,7 +113,7 @@ def _in_latex(field: str) -> str:
 
 
 def _in_lines(rows: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> _Laid | None:
-    """Rows of a line each, if no field is to be wrapped and each character takes one place, as in nearly all tables; long ones take long."""
+    """Rows of a line each, if no field is to be wrapped and each character takes one place: nearly all tables are such."""
     if not all(text.isascii() and text.isprintable() for text in map("".join, rows)):
         return None
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
