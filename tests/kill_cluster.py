@@ -84,18 +84,22 @@ def main():
     parser.add_argument("--workers", type=int, default=10, help="kills of workers")
     parser.add_argument("--drivers", type=int, default=3, help="kills of the process that has the store")
     chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        sys.exit(attack(chosen, Path(folder)))
+
+
+def attack(chosen, folder):
+    """Runs, kills, and compares; whether anything is wrong."""
     draw = random.Random(chosen.seed)
-    folder = Path(tempfile.mkdtemp())
     scenario = folder / "s.yaml"
     scenario.write_text(f"{SCENARIO}repeat: {chosen.runs}\n")
-    dask = [sys.executable, "-m", "distributed.cli"]
     address_file = folder / "scheduler.json"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     program = "from distributed.cli.{0} import main; main()"
     arguments = ("--scheduler-file", str(address_file), "--no-dashboard")
-    processes = [subprocess.Popen([dask[0], "-c", program.format("dask_scheduler"), "--port", "0", *arguments], **quiet)]
+    processes = [subprocess.Popen([sys.executable, "-c", program.format("dask_scheduler"), "--port", "0", *arguments], **quiet)]
     one = ("--nworkers", "1", "--nthreads", "1", "--memory-limit", "0")
-    nannies = [subprocess.Popen([dask[0], "-c", program.format("dask_worker"), *arguments, *one], **quiet) for _ in range(2)]
+    nannies = [subprocess.Popen([sys.executable, "-c", program.format("dask_worker"), *arguments, *one], **quiet) for _ in range(2)]
     processes += nannies
     try:
         while not address_file.exists():
@@ -107,7 +111,7 @@ def main():
         print(f"one process: {chosen.runs} runs in {alone_s:.0f} s", flush=True)
         kills = ["worker"] * chosen.workers + ["driver"] * chosen.drivers
         draw.shuffle(kills)
-        driver = run(scenario, folder / "many", "--cluster", address)
+        processes.append(driver := run(scenario, folder / "many", "--cluster", address))
         done = Counter()
         for which in kills:
             time.sleep(draw.uniform(FEWEST_S, max(alone_s / len(kills), 1.0)))
@@ -116,7 +120,7 @@ def main():
                     driver.kill()
                     driver.wait()
                     done[which] += 1
-                driver = run(scenario, folder / "many", "--cluster", address)
+                processes.append(driver := run(scenario, folder / "many", "--cluster", address))
             elif victims := computing(nannies):
                 os.kill(draw.choice(victims), signal.SIGKILL)
                 done[which] += 1
@@ -134,7 +138,10 @@ def main():
     print(f"killed: {dict(done)}; {len(found)} of {len(expected)} runs there, {sum(count > 1 for count in places.values())} twice")
     different = [key for key in expected if found.get(key) != expected[key]]
     print(f"{len(different)} differ from those of one process")
-    sys.exit(bool(different) or found.keys() != expected.keys() or max(places.values()) > 1)
+    missed = done != Counter(worker=chosen.workers, driver=chosen.drivers)
+    if missed:
+        print("the sweep was over before all kills: more --runs are needed")
+    return bool(missed or different or found.keys() != expected.keys() or max(places.values()) > 1)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ MAY_KNOW = {
     "scenario": {"scenario", "errors", "files"},
     "plan": {"plan", "scenario", "errors"},
     "engines": {"engines", "plan", "executor", "trace", "__version__", *BELOW},
+    "executor": {"executor", "errors", "files", "results", "scenario"},
     "trace": {"trace", "plan", "_native", *BELOW},
     "metrics": {"metrics"},
     "comparing": {"comparing", *BELOW},

@@ -19,6 +19,7 @@ from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Local, Threads, WorkerDied
 from dumbbell.executor.interrupt import deferred, uninterrupted
 from dumbbell.executor.progress_state import ProgressState
+from dumbbell.results.place import CLUSTER
 
 if TYPE_CHECKING:
     from dumbbell.engines.cluster.sweep import ClusterSweep
@@ -128,11 +129,14 @@ def _sweep(
 ) -> _Sweep | ClusterSweep:
     """The runs on their way to where they are computed."""
     if isinstance(executor, Local):
+        if todo and store is not None and CLUSTER in store.place.others():
+            raise BadInput(f"{store.path}: another process has runs for it computed by a cluster; expected to wait for it")
         return _Sweep(jobs, todo, store, executor, progress, may_load)
     from dumbbell.engines.cluster.sweep import ClusterSweep
     from dumbbell.executor.cluster import Cluster
 
-    assert isinstance(executor, Cluster)  # there is no other
+    if not isinstance(executor, Cluster):
+        raise TypeError(f"{type(executor).__name__} is no executor that is known; expected a subclass of dumbbell.executor.Local")
     return ClusterSweep(jobs, todo, store, executor, progress, may_load, repair)
 
 

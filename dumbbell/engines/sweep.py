@@ -56,6 +56,10 @@ class Jobs(Requested, Protocol):
     def libraries(self) -> Collection[str]:
         """The paths of libraries that any of them loads."""
 
+    @property
+    def functions(self) -> Collection[str]:
+        """The names of functions in Python that are congestion controls of any of them."""
+
 
 class Part(Protocol):
     """Some runs. Can be pickled, and is small."""
@@ -126,6 +130,11 @@ class Listed:
         """See `Jobs`."""
         return {path for run in self._runs for path in run.libraries.values()}
 
+    @property
+    def functions(self) -> Collection[str]:
+        """See `Jobs`."""
+        return {function.name for run in self._runs for function in run.functions.values()}
+
 
 class PreparedSweep:
     """The runs of a scenario."""
@@ -145,7 +154,7 @@ class PreparedSweep:
         self.libraries: set[str] = set()
         """See `Jobs`."""
         self.functions: set[str] = set()
-        """The names of functions that are congestion controls."""
+        """See `Jobs`."""
         all_runs = scenario.cell_count * scenario.least_repeats if chosen is None else sum(len(repeats) for _, repeats in chosen)
         keep = all_runs <= MOST_KEPT
         runs = scenario.runs(most_runs) if chosen is None else scenario.repeats(chosen, most_runs)

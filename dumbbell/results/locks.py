@@ -23,6 +23,11 @@ def is_unclaimed(path: Path) -> bool:
     return True
 
 
+def is_claimed(path: Path) -> bool:
+    """Whether a process holds a claim now."""
+    return path.exists() and not is_unclaimed(path)
+
+
 def flock(descriptor: int, how: int) -> None:
     """Takes a lock. On a file system without locks it does nothing: only one process may use the folder there."""
     try:

@@ -127,8 +127,10 @@ def _packable(store: Store, key: str) -> Packable | str:
 
 
 def add_pack(store: Store, name: str, files: dict[str, bytes]) -> None:
-    """Writes a pack, as `contents` makes it. Raises as `pack`."""
+    """Writes a pack, as `contents` makes it, unless it is there. Raises as `pack`."""
     place = store.path / PACKS / name
+    if place.exists():
+        return
     with store.place.disk_errors(), store.place.locked(fcntl.LOCK_SH), temporary(store.place.partial(name)) as half:
         write_folder(half, files)
         if not place.parent.is_dir():

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.files import FULL, temporary
-from dumbbell.results.locks import flock, is_unclaimed
+from dumbbell.results.locks import flock, is_claimed, is_unclaimed
 
 STUDY = "study.json"
 CLAIM = ".claim-"
+CLUSTER = "cluster"
+"""Claimed by a process that has runs computed by a cluster, which claims none by itself."""
 _PARTIAL, _LOCK = ".partial-", ".lock"
 
 
@@ -66,6 +68,12 @@ class Place:
                 yield
         finally:
             os.close(descriptor)
+
+    def others(self, *ours: str) -> list[str]:
+        """What other processes have reserved beside these."""
+        with self.disk_errors():
+            names = [name.removeprefix(CLAIM) for name in os.listdir(self.path) if name.startswith(CLAIM)]
+        return [name for name in names if name not in ours and is_claimed(self.path / f"{CLAIM}{name}")]
 
     @contextmanager
     def locked(self, how: int) -> Iterator[None]:

@@ -45,7 +45,7 @@ def test_workers_are_listed_with_what_they_can_run(dumbbell):
     assert answer.status == 0
     (worker,) = json.loads(answer.out)["workers"]
     assert (worker["threads"], worker["engines"]["sim"], worker["refused"]) == (1, "", "")
-    assert worker["address"].startswith("tcp://127.0.0.1:")
+    assert worker["address"].startswith("tls://127.0.0.1:")
     assert worker["host"]["processors"] >= 1
 
 

@@ -1,7 +1,6 @@
 """Runs on workers of dask: the same as anywhere else, whatever happens to workers."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import cluster_jobs
 import pytest
 from support import PATH
 
-from dumbbell import Scenario, Store
+from dumbbell import Scenario, Store, control
 from dumbbell.engines import engine, sweep
 from dumbbell.engines.cluster import confirmation
 from dumbbell.engines.cluster import queue as queue_module
@@ -27,7 +26,8 @@ from dumbbell.engines.prepared import prepare
 from dumbbell.engines.sweep import Listed, PreparedSweep
 from dumbbell.errors import BadInput, EnvironmentFault, WorkerWarning
 from dumbbell.executor import Threads, WorkerDied
-from dumbbell.executor.cluster import Answer, Cluster, Worker
+from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
+from dumbbell.executor.cluster.dispatch import Dispatch
 
 SCENARIO = {
     "name": "s",
@@ -75,9 +75,9 @@ def test_what_is_stored_is_what_one_process_stores(most_kept, cluster, tmp_path,
     assert [run.cell for run in outcome] == [jobs.asked(i)[1] for i in range(len(jobs))]
     store = Store(tmp_path / "many")
     assert bool(store.packs.all()) == (most_kept == 0)
-    assert b'"worker": "tcp://127.0.0.1:' in store.host(jobs.key(0))
+    assert b'"worker": "tls://127.0.0.1:' in store.host(jobs.key(0))
     assert [state.done for state in told] == sorted(state.done for state in told)
-    assert (told[-1].done, told[-1].total, told[-1].workers, told[-1].running) == (24, 24, 2, ())
+    assert (told[-1].done, told[-1].total, told[-1].running) == (24, 24, ())
     again = []
     execute_each(jobs, store, cluster, again.append)
     assert not again  # all are there, and no worker is asked
@@ -114,7 +114,7 @@ def test_a_run_at_which_every_worker_dies_is_given_up():
     dying = ClusterSweep(jobs, [0], None, Cluster("local:1"))
     worker = Worker("tcp://a", 1, standing(["sim"]))
     for deaths in range(queue_module.TRIES):
-        task = dying.next(worker, alone=True)
+        task = dying.next(worker, [])
         assert (task.of.deaths, task.argument.apart) == (deaths, deaths > 0)
         dying._take(Answer(task, worker, 1.0, error=WorkerDied("gone")))
     assert not dying.waiting
@@ -158,22 +158,82 @@ def test_one_worker_alone_confirms_nothing_and_keeps_all(tmp_path, monkeypatch):
     assert len(Store(tmp_path).stored_keys()) == len(runs)
 
 
-def test_what_nobody_else_can_confirm_is_kept(tmp_path, monkeypatch):
-    """Of two workers only one can run the engine; or the other has gone, or never answers."""
+def test_what_nobody_else_can_confirm_is_kept_at_once(tmp_path, monkeypatch):
+    """Of two workers only one can run the engine, or there is but one."""
     monkeypatch.setattr(confirmation, "CHECKED", 2)
-    jobs = Listed(prepare(scenario(sweep=None, repeat=4).runs()))
-    alone, other = Worker("tcp://a", 1, standing(["sim"])), Worker("tcp://b", 1, {"engines": {"sim": "is not built"}})
-    for second in (other, Worker("tcp://b", 1, standing(["sim"]))):
-        made = ClusterSweep(jobs, range(4), Store(tmp_path), Cluster("local:2"))
-        Store(tmp_path).request([])
-        assert [made.refusal(each) for each in (alone, second)] == ["", "is not built" if second is other else ""]
-        while (task := made.next(alone, alone=False)) is not None:
-            made._take(Answer(task, alone, 1.0, task.function(task.argument)))
-        assert made.waiting == (second is not other)
-        assert made.next(alone, alone=True) is None
+    monkeypatch.setattr(queue_module, "_MOST_BATCH", 2)
+    jobs = Listed(prepare(scenario(sweep=None, repeat=8).runs()))
+    able, unable = Worker("tcp://a", 1, standing(["sim"])), Worker("tcp://b", 1, {**standing([]), "engines": {"sim": "is not built"}})
+    for number, others in enumerate(([], [unable])):
+        store = Store(tmp_path / str(number))
+        store.request([])
+        made = ClusterSweep(jobs, range(8), store, Cluster("local:2"))
+        assert [made.refusal(each) for each in (able, unable)] == ["", "is not built"]
+        computed = 0
+        while (task := made.next(able, others)) is not None:
+            assert len(store.stored_keys()) == computed
+            made._take(Answer(task, able, 1.0, task.function(task.argument)))
+            computed += 2
+        assert len(store.stored_keys()) == 8
         assert not made.waiting
-        assert len(Store(tmp_path).stored_keys()) == 4
-        shutil.rmtree(tmp_path)
+
+
+def test_what_another_could_confirm_waits_for_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(confirmation, "CHECKED", 2)
+    jobs = Listed(prepare(scenario(sweep=None, repeat=2).runs()))
+    first, unknown = Worker("tcp://a", 1, standing(["sim"])), Worker("tcp://b", 1)
+    store = Store(tmp_path)
+    store.request([])
+    made = ClusterSweep(jobs, range(2), store, Cluster("local:2"))
+    task = made.next(first, [unknown])
+    made._take(Answer(task, first, 1.0, task.function(task.argument)))
+    assert made.next(first, [unknown]) is None
+    assert (store.stored_keys(), made.waiting) == ([], True)
+    unknown.facts = standing(["sim"])
+    check = made.next(unknown, [first])
+    made._take(Answer(check, unknown, 1.0, check.function(check.argument)))
+    assert (len(store.stored_keys()), made.waiting) == (2, False)
+
+
+def test_a_second_sweep_computes_nothing_that_the_first_has_stored_meanwhile(cluster, tmp_path):
+    """It had looked at what is there before the first one ended."""
+    jobs, store = Listed(prepare(scenario(repeat=2).runs())), Store(tmp_path)
+    execute(jobs._runs, store, cluster)
+    told = []
+    second = ClusterSweep(jobs, range(6), store, cluster, told.append)
+    assert second.finish(lambda: False) == {}
+    assert [state.done for state in told] == [6]
+
+
+def test_a_sweep_of_this_machine_waits_for_one_of_a_cluster_and_the_other_way_round(cluster, tmp_path):
+    store, runs = Store(tmp_path), prepare(scenario(repeat=1).runs())
+    store.request([])
+    with (
+        store.place.claimed("cluster"),
+        pytest.raises(BadInput, match="another process has runs for it computed by a cluster; exp"),
+    ):
+        execute(runs, store)
+    with store.claim(runs[0].key), pytest.raises(BadInput, match="another process computes runs for it; expected to be alone"):
+        execute(runs, store, cluster)
+    assert len(execute(runs, store, cluster)) == 3
+
+
+def test_controls_in_python_stay_at_home():
+    @control
+    def half(_round):
+        return 10
+
+    runs = prepare(scenario(flows=[{"cc": half}], sweep=None, repeat=1).runs())
+    with pytest.raises(BadInput, match=r"--cluster: half.py: congestion controls in Python are of this process alone; exp"):
+        execute(runs, executor=Cluster("local:1"))
+
+
+def test_a_worker_with_other_code_of_metrics_is_refused():
+    ours = standing(["sim"])
+    assert not why_not({"sim": ours["engines"]["sim"]}, ours)
+    found = why_not({"sim": ours["engines"]["sim"]}, {**ours, "polars": "0.1"})
+    assert found["sim"].startswith("its polars is 0.1, not ")
+    assert found["sim"].endswith("; expected the same, as what is stored depends on it")
 
 
 def test_an_error_of_a_run_ends_the_sweep_in_a_line(cluster, tmp_path):
@@ -198,10 +258,10 @@ def test_workers_with_other_sources_are_refused(cluster, tmp_path, monkeypatch):
 
 def test_what_a_worker_lacks_is_said():
     ours = {"sim": ["a"], "kernel": ["b"]}
-    there = {"engines": {"sim": ["a"], "kernel": "the kernel is not built"}}
-    assert why_not(ours, there) == {"kernel": "the kernel is not built"}
-    assert why_not(ours, {"engines": {"sim": ["a"]}}) == {"kernel": "is unknown there"}
-    assert not why_not(ours, {"engines": {"sim": ["a"], "kernel": ["b"]}})
+    same = standing([])
+    assert why_not(ours, {**same, "engines": {"sim": ["a"], "kernel": "the kernel is not built"}}) == {"kernel": "the kernel is not built"}
+    assert why_not(ours, {**same, "engines": {"sim": ["a"]}}) == {"kernel": "is unknown there"}
+    assert not why_not(ours, {**same, "engines": {"sim": ["a"], "kernel": ["b"]}})
 
 
 def test_a_worker_that_prepares_other_runs_computes_none():
@@ -244,22 +304,52 @@ def test_part_of_a_sweep_is_small_and_makes_the_same_runs(monkeypatch):
     assert part.chosen == ((0, range(2, 4)), (1, range(2)), (2, range(4, 5)))
 
 
-def test_a_worker_that_is_killed_costs_no_run(cluster, tmp_path):
-    runs = prepare(scenario(duration="20s", repeat=60).runs())
-    client, killed = cluster.connect(), []
+@pytest.fixture
+def doomed():
+    """Two workers, for a test that kills them."""
+    with Cluster("local:2") as made:
+        yield made
 
-    def kill(state):
-        if len(killed) < 2 and state.done >= 20 * len(killed):
-            addresses = client.nthreads()
-            if len(addresses) == 2:
-                address = sorted(addresses)[0]
-                killed.append(address)
-                os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
 
-    found = execute(runs, Store(tmp_path), cluster, kill)
-    assert len(killed) == 2
+@pytest.mark.filterwarnings("ignore::dumbbell.errors.WorkerWarning")
+def test_a_worker_that_is_killed_costs_no_run(doomed, tmp_path, monkeypatch):
+    """It is killed as soon as it has runs, and so is the next that has some."""
+    runs = prepare(scenario(duration="20s", repeat=40).runs())
+    client, killed, take = doomed.connect(), [], Dispatch._send
+
+    def send(self, task, worker):
+        future = take(self, task, worker)
+        if task.function is compute and len(killed) < 2:
+            killed.append(worker.address)
+            os.kill(processes[worker.address], signal.SIGKILL)
+        elif task.function is standing:
+            processes[worker.address] = client.run(os.getpid, workers=[worker.address])[worker.address]
+        return future
+
+    processes = client.run(os.getpid)
+    monkeypatch.setattr(Dispatch, "_send", send)
+    found = execute(runs, Store(tmp_path), doomed)
+    assert len(set(killed)) == 2
     assert [run.digest for run in found] == [run.digest for run in execute(runs)]
     assert len(Store(tmp_path).stored_keys()) == len(runs)
+
+
+def test_a_worker_that_goes_while_it_is_asked_is_not_waited_for(doomed, monkeypatch):
+    client = doomed.connect()
+    processes = client.run(os.getpid)
+    send = Dispatch._send
+
+    def killing(self, task, worker):
+        future = send(self, Task(time.sleep, 30) if worker.address in processes else task, worker)
+        if worker.address in processes:
+            os.kill(processes[worker.address], signal.SIGKILL)
+        return future
+
+    monkeypatch.setattr(Dispatch, "_send", killing)
+    began = time.monotonic()
+    found = doomed.ask(ClusterSweep(Listed(prepare(scenario(repeat=1).runs())), [0], None, doomed))
+    assert all(worker.address not in processes for worker in found)
+    assert time.monotonic() - began < 60
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path):

@@ -1,5 +1,6 @@
 """What `--cluster` names, and the file of jobs of a batch system."""
 
+import gc
 import re
 import shlex
 from pathlib import Path
@@ -109,6 +110,22 @@ async def _nap():
     import asyncio
 
     await asyncio.sleep(0.1)
+
+
+# dask leaves open what it could not start.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_jobs_that_are_not_taken_are_one_line(tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "sbatch"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'invalid partition specified: short' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    file = tmp_path / "jobs.yaml"
+    file.write_text(JOBS)
+    with Cluster(str(file)) as cluster, pytest.raises(EnvironmentFault, match=r"slurm: a job was not taken .*invalid partition") as error:
+        cluster.connect()
+    assert "\n" not in str(error.value)
+    gc.collect()
 
 
 def test_jobs_that_cannot_be_submitted_are_one_line(tmp_path, monkeypatch):

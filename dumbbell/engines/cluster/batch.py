@@ -76,7 +76,17 @@ def standing(names: Sequence[str]) -> dict[str, Any]:
             engines[name] = list(engine(name).sources())
         except EnvironmentFault as fault:
             engines[name] = str(fault)
-    return {"host": dict(host()), "engines": engines}
+    return {"host": dict(host()), "engines": engines, **writers()}
+
+
+def writers() -> dict[str, str]:
+    """Of what stored runs consist of beside what engines compute: the code of the metrics, and what writes their files."""
+    import polars as pl
+
+    from dumbbell import __version__
+    from dumbbell.results.index import sources
+
+    return {"dumbbell": __version__, "code of metrics": sources(), "polars": pl.__version__}
 
 
 _halted: set[str] = set()

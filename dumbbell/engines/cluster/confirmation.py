@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from dumbbell.engines.cluster.batch import Computed
@@ -43,8 +43,6 @@ class Confirmations:
     jobs: Jobs
     chosen: frozenset[int]
     """The positions of the runs that are computed twice."""
-    able: dict[str, Sequence[str]] = field(default_factory=dict)
-    """The engines of each worker that was there, by address."""
     _checks: deque[Check] = field(default_factory=deque)
 
     @classmethod
@@ -58,14 +56,22 @@ class Confirmations:
     def hold(self, piece: Piece, first: Answer[Computed]) -> bool:
         """Whether runs of a piece are to be confirmed before it is kept; then it waits here."""
         assert first.value is not None  # or there is nothing to keep
-        name, here = self.jobs.engine(piece.positions[0]), first.worker.address
-        others = [able for address, able in self.able.items() if address != here]
-        if others and not any(name in able for able in others):
-            return False
         left = {position for position in piece.positions if position in self.chosen and self.jobs.key(position) in first.value.seals}
         held = Held(piece, first, left)
         self._checks.extend(Check(position, held) for position in sorted(left))
         return bool(left)
+
+    @property
+    def held(self) -> set[Piece]:
+        """What waits here."""
+        return {check.held.piece for check in self._checks}
+
+    def discard(self, workers: Collection[str]) -> set[Piece]:
+        """Forgets what these workers computed; the pieces of it."""
+        lost = [check for check in self._checks if check.held.first.worker.address in workers]
+        for check in lost:
+            self._checks.remove(check)
+        return {check.held.piece for check in lost}
 
     def next(self, worker: Worker, able: Sequence[str]) -> Check | None:
         """A check for a worker that can run these engines: of what another computed."""
@@ -86,10 +92,16 @@ class Confirmations:
         assert check.held.first.value is not None  # it has a seal
         return seal in (None, check.held.first.value.seals[key])
 
-    def give_up(self) -> list[Held]:
-        """What waits for a second worker that there is none of."""
-        found = {id(check.held): check.held for check in self._checks}
-        for check in self._checks:
+    def give_up(self, first: Worker | None = None, engines: Sequence[str] | None = None) -> list[Held]:
+        """What waits for a second worker that does not come: all of it, or what this worker computed on other engines than these."""
+        possible = engines or ()
+
+        def alone(check: Check) -> bool:
+            return first is None or (check.held.first.worker.address == first.address and self.jobs.engine(check.position) not in possible)
+
+        lost = list(filter(alone, self._checks))
+        for check in lost:
+            self._checks.remove(check)
             check.held.left.discard(check.position)
-        self._checks.clear()
+        found = {id(check.held): check.held for check in lost}
         return [held for held in found.values() if not held.left]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dumbbell.engines.sweep import Jobs
@@ -78,6 +78,18 @@ class Queue:
             cost += self._jobs.cpu_s(positions[-1])
         self._left_s -= cost
         return Piece(positions, cost)
+
+    def drop(self, there: Callable[[int], bool]) -> Piece | None:
+        """Takes out the runs that are there by now; None if none is."""
+        found = [position for waiting in self._waiting.values() for position in waiting if there(position)]
+        dropped = frozenset(found)
+        for waiting in self._waiting.values():
+            left = [position for position in waiting if position not in dropped]
+            waiting.clear()
+            waiting.extend(left)
+        cost = sum(map(self._jobs.cpu_s, found))
+        self._left_s -= cost
+        return Piece(found, cost) if found else None
 
     def try_again(self, piece: Piece) -> bool:
         """Takes back runs whose worker has died, in halves. Whether it does: not a run that was alone too often."""

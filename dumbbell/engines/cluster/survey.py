@@ -40,7 +40,7 @@ class _Survey:
     def refusal(self, _worker: Worker) -> str:
         return ""
 
-    def next(self, _worker: Worker, _alone: bool) -> None:
+    def next(self, worker: Worker, others: Sequence[Worker]) -> None:  # noqa: ARG002
         return None
 
 

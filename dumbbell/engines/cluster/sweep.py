@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
-from dumbbell.engines.cluster.batch import Batch, Computed, Form, compute, halt, standing
+from dumbbell.engines.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
 from dumbbell.engines.cluster.confirmation import Check, Confirmations, Held
 from dumbbell.engines.cluster.queue import Piece, Queue
 from dumbbell.engines.sweep import MOST_KEPT, Jobs
@@ -25,6 +25,7 @@ from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
 from dumbbell.executor.interrupt import uninterrupted
 from dumbbell.executor.progress_state import ProgressState
+from dumbbell.results.place import CLUSTER
 
 if TYPE_CHECKING:
     from dumbbell.engines.execute import Progress
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _LEAST_PACK = 10
 """Runs of a batch that are worth a pack."""
-_CLAIM = "cluster"
 
 
 class ClusterSweep:
@@ -52,10 +52,14 @@ class ClusterSweep:
         self._jobs, self._cluster, self._progress = jobs, cluster, progress
         order = sorted(todo, key=lambda i: -jobs.cpu_s(i))
         self._queue, self._confirmations = Queue(jobs, order), Confirmations.of(jobs, order)
+        if jobs.functions:
+            what = f"--cluster: {', '.join(sorted(jobs.functions))}: congestion controls in Python are of this process alone"
+            raise BadInput(f"{what}; expected a library, or no cluster")
         for name in self._queue.engines:
             if engine(name).in_real_time:
                 raise BadInput(f"--cluster: the engine {name} runs on machines of its own; expected another engine, or no cluster")
         self._sources = {name: list(engine(name).sources()) for name in self._queue.engines}
+        self._repair = repair
         self._batch = partial(Batch, sweep=secrets.token_hex(8), command=shlex.join(sys.argv), may_load=may_load)
         self._kept = _Kept(store, "memory" if store is None else "packs" if len(todo) > MOST_KEPT and not repair else "folders")
         self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=cluster.workers)
@@ -70,11 +74,15 @@ class ClusterSweep:
         if not self._queue:
             return {}
         with self._kept.alone(), ExitStack() as stack:
+            if not self._repair and (there := self._queue.drop(self._kept.there(self._jobs))):
+                done = self._state  # by another process, meanwhile
+                self._state = replace(done, done=done.done + len(there.positions), cost_total=done.cost_total - there.cost)
             self._tell()
+            if not self._queue:
+                return {}
             for answer in stack.enter_context(closing(self._cluster.compute(self, lambda: interrupted() or self._error is not None))):
                 self._take(answer)
-            if self._error is None:
-                self._keep_unconfirmed()  # of an interrupted sweep
+            self._keep_unconfirmed()  # of a sweep that ended early
         if self._error is not None:
             raise self._error
         return self._kept.unstored
@@ -96,23 +104,25 @@ class ClusterSweep:
 
     def refusal(self, worker: Worker) -> str:
         """See `Source`: of a worker that can run none of the engines as they are here."""
-        able = self._confirmations.able[worker.address] = self._able(worker)
-        return "" if able else "; ".join(why_not(self._sources, worker.facts).values())
+        reasons = why_not(self._sources, worker.facts)
+        return "" if len(reasons) < len(self._sources) else "; ".join(dict.fromkeys(reasons.values()))
 
     def _able(self, worker: Worker) -> list[str]:
         """The engines that a worker can run."""
-        return [name for name in self._sources if name not in why_not(self._sources, worker.facts)]
+        reasons = {} if worker.facts is None else why_not(self._sources, worker.facts)  # who has not said it may be able
+        return [name for name in self._sources if name not in reasons]
 
-    def next(self, worker: Worker, alone: bool) -> Task[Computed] | None:
+    def next(self, worker: Worker, others: Sequence[Worker]) -> Task[Computed] | None:
         """See `Source`."""
         able = self._able(worker)
+        self._keep_unconfirmed(worker, [name for other in others for name in self._able(other)])
         if (check := self._confirmations.next(worker, able)) is not None:
             return Task(compute, self._batch(*self._part([check.position]), form="nothing", worker=worker.address), check)
         done = self._state
         piece = self._queue.take(able, done.busy_s / done.cost_done if done.cost_done else 0.0, self._cluster.workers)
         if piece is None:
-            if alone:
-                self._keep_unconfirmed()  # there is nobody else to ask
+            if not others and not self._under_way - self._confirmations.held:
+                self._keep_unconfirmed()  # the others have gone
             return None
         self._under_way.add(piece)
         self._tell()
@@ -147,7 +157,7 @@ class ClusterSweep:
         held = check.held
         if not self._confirmations.settle(check, answer):
             self._error = self._error or self._disagreement(check, answer)
-            self._under_way.discard(held.piece)
+            self._under_way -= self._confirmations.discard({held.first.worker.address, answer.worker.address})
         elif not held.left:
             self._keep(held)
 
@@ -159,9 +169,9 @@ class ClusterSweep:
             f"{what}; expected the same. What these two have computed is not to be trusted; host.json says which that is"
         )
 
-    def _keep_unconfirmed(self) -> None:
-        """Keeps what waits for a second worker that does not come."""
-        for held in self._confirmations.give_up():
+    def _keep_unconfirmed(self, first: Worker | None = None, engines: Sequence[str] | None = None) -> None:
+        """Keeps what waits for a second worker that does not come, see `Confirmations.give_up`."""
+        for held in self._confirmations.give_up(first, engines):
             self._keep(held)
 
     def _keep(self, held: Held) -> None:
@@ -199,18 +209,25 @@ class _Kept:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Raises `BadInput` if another process has runs for the store computed by a cluster: both would compute the same ones."""
+        """Raises `BadInput` if another process computes runs for the store: both would compute the same ones."""
         with ExitStack() as stack:
             if self._store is not None:
                 try:
-                    stack.enter_context(self._store.place.claimed(_CLAIM))
+                    stack.enter_context(self._store.place.claimed(CLUSTER))
                 except BlockingIOError:
                     what = f"{self._store.path}: another process has runs for it computed by a cluster"
                     raise BadInput(f"{what}; expected to be alone") from None
+                if self._store.place.others(CLUSTER):
+                    raise BadInput(f"{self._store.path}: another process computes runs for it; expected to be alone")
             yield
 
+    def there(self, jobs: Jobs) -> Callable[[int], bool]:
+        """Whether the run at a position is stored."""
+        store = self._store
+        return lambda i: store is not None and not store.missing([jobs.key(i)])
+
     def keep(self, found: Computed) -> None:
-        """Stores what a worker computed."""
+        """Stores what a worker computed. May be called again if it was interrupted."""
         from dumbbell.results.packing import add_pack
 
         self.unstored.update({run.key: run for run in found.runs})
@@ -223,6 +240,8 @@ class _Kept:
 
 def why_not(sources: Mapping[str, Sequence[str]], facts: Mapping[str, Any]) -> dict[str, str]:
     """By name, why a worker with these facts cannot run engines with these sources; nothing of those that it can."""
+    if other := [f"its {name} is {facts.get(name)}, not {ours}" for name, ours in writers().items() if facts.get(name) != ours]:
+        return dict.fromkeys(sources, f"{', '.join(other)}; expected the same, as what is stored depends on it")
     return dict(_differences(sources, facts.get("engines", {})))
 
 

@@ -82,7 +82,15 @@ class BatchSystem(Model):
         if shutil.which(program) is None:
             what = f"{self.system}: {program}, which submits jobs, is not there"
             raise EnvironmentFault(f"{what}; expected a machine that jobs are submitted from, or system: with another name")
-        cluster.scale(jobs=self.jobs)
+
+        async def submitted() -> None:
+            cluster.scale(jobs=self.jobs)
+            await cluster._correct_state()  # of dask, which otherwise logs what goes wrong and waits for jobs that never come
+
+        try:
+            cluster.sync(submitted)
+        except Exception as error:
+            raise EnvironmentFault(f"{self.system}: a job was not taken ({' '.join(str(error).split())[:300]})") from None
 
     @property
     def threads(self) -> int:

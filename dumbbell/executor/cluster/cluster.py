@@ -31,6 +31,7 @@ class Cluster(Executor):
         self._where = where(place)
         self._open = ExitStack()
         self._client: Client | None = None
+        self._told: set[str] = set()
 
     def __enter__(self) -> Cluster:
         return self
@@ -55,14 +56,14 @@ class Cluster(Executor):
 
         Raises `EnvironmentFault` if no worker can do what is left, or the scheduler has gone.
         """
-        dispatch: Dispatch[Value] = Dispatch(self.connect(), self.place, source, stopped)
+        dispatch: Dispatch[Value] = Dispatch(self.connect(), self.place, source, stopped, self._told)
         for answer in dispatch.answers():
             self.workers = max(dispatch.threads, 1)
             yield answer
 
     def ask(self, source: Source[Any]) -> list[Worker]:
         """Asks the workers that are there what `source` asks, and hands out nothing. Raises as `connect`."""
-        dispatch: Dispatch[Any] = Dispatch(self.connect(), self.place, source, lambda: True)
+        dispatch: Dispatch[Any] = Dispatch(self.connect(), self.place, source, lambda: True, self._told)
         dispatch.ask_all()
         return list(dispatch.workers.values())
 

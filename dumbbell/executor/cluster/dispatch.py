@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -25,8 +26,12 @@ _LOOK_S = 1.0
 """Between looks at which workers there are."""
 _PATIENCE_S = 30.0
 """How long tasks that have begun may go on after Ctrl-C."""
-_FETCH_S = 60.0
-"""Until a result that does not arrive counts as lost with its worker."""
+_FETCH_S = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
+"""Attempts to fetch a result from a worker that is still there, each anew and longer."""
+_ANSWER_S = 30.0
+"""How long a worker may be asked what it is: it answers once it has a thread free."""
+_ABSENT_S = 60.0
+"""How long a worker that has gone may take to come back, before what only it could do is given up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +91,11 @@ class Source(Protocol[Value_co]):
     def refusal(self, worker: Worker) -> str:
         """Why a worker, whose facts are known, is not to be used; empty if it is."""
 
-    def next(self, worker: Worker, alone: bool) -> Task[Value_co] | None:
-        """A task for this worker, which is free; None if there is none for it. `alone`: there is no other worker to wait for."""
+    def next(self, worker: Worker, others: Sequence[Worker]) -> Task[Value_co] | None:
+        """A task for this worker, which is free; None if there is none for it.
+
+        `others`: those that may take another task some time; of those that have not said what they are, `facts` is None.
+        """
 
 
 @dataclass
@@ -100,15 +108,16 @@ class _Sent:
 class Dispatch(Generic[Value]):
     """The tasks of one source on the workers of one scheduler."""
 
-    def __init__(self, client: Client, place: str, source: Source[Value], stopped: Callable[[], bool]) -> None:
-        self._client, self._place, self._source, self._stopped = client, place, source, stopped
+    def __init__(self, client: Client, place: str, source: Source[Value], stopped: Callable[[], bool], told: set[str]) -> None:
+        """`told`: what was said before, and is not said again."""
+        self._client, self._place, self._source, self._stopped, self._told = client, place, source, stopped, told
         self.workers: dict[str, Worker] = {}
         """Those that are there, by address."""
         self._sent: dict[Future, _Sent] = {}
         self._asked: dict[Future, Worker] = {}
         self._done: SimpleQueue[Future] = SimpleQueue()
-        self._looked = float("-inf")
-        self._told = False
+        self._looked = self._left = float("-inf")
+        """When it was asked which workers there are, and when one was first missed that had been there."""
         self._until = float("inf")
 
     @property
@@ -132,15 +141,26 @@ class Dispatch(Generic[Value]):
                 if (answer := self._received()) is not None:
                     yield answer
         finally:
-            for future in (*self._sent, *self._asked):
-                future.cancel()
+            self._cancel(*self._sent, *self._asked)
 
     def ask_all(self) -> None:
-        """Waits until each worker that is there has said what it is."""
-        for _ in self._look():
-            pass
-        while self._asked:
-            self._received()
+        """Waits until each worker that is there has said what it is, or has had the time for it."""
+        deadline = time.monotonic() + _ANSWER_S
+        try:
+            while self._looked == float("-inf") or (self._asked and time.monotonic() < deadline):
+                for _ in self._look():
+                    pass
+                self._received()
+            for worker in self._asked.values():
+                worker.refused = f"is busy: it has not answered within {_ANSWER_S:.0f} s"
+        finally:
+            self._cancel(*self._asked)
+
+    def _cancel(self, *futures: Future) -> None:
+        """Gives tasks up, as far as the scheduler can still be told."""
+        for future in futures:
+            with suppress(Exception):
+                future.cancel()
 
     def _look(self) -> Generator[Answer[Value]]:
         """Asks which workers there are: gives the tasks of those that have gone, and asks new ones what they are."""
@@ -150,13 +170,14 @@ class Dispatch(Generic[Value]):
         self._looked = time.monotonic()
         for future in [future for future, worker in self._asked.items() if worker.address not in there]:
             del self._asked[future]
-            future.cancel()
+            self._cancel(future)
         gone = [worker for address, worker in self.workers.items() if address not in there]
         for worker in gone:
             del self.workers[worker.address]
+            self._left = time.monotonic()
         for future, sent in list(self._sent.items()):
             if sent.worker.address not in there and future.status != "finished":
-                yield self._lost(future, f"the worker that computed it, {sent.worker.address}, has gone")
+                yield self._lost(future, _gone(sent.worker))
         for address, threads in there.items():
             if address not in self.workers:
                 worker = self.workers[address] = Worker(address, threads)
@@ -168,7 +189,7 @@ class Dispatch(Generic[Value]):
             return dict(self._client.nthreads())
         except Exception as error:  # dask has a dozen kinds for it, some of them private
             what = f"{self._place}: the scheduler does not answer any more ({' '.join(str(error).split())[:160]})"
-            raise EnvironmentFault(f"{what}; the runs finished so far are kept, the same command goes on from there") from None
+            raise EnvironmentFault(f"{what}; what is finished is kept, the same command goes on from there") from None
 
     def _send(self, task: Task[Any], worker: Worker) -> Future:
         future = self._client.submit(
@@ -180,8 +201,9 @@ class Dispatch(Generic[Value]):
     def _hand_out(self, stuck: bool = False) -> None:
         """Gives each worker as many tasks as it has threads. `stuck`: none is at any, and none took one."""
         for worker in self.usable:
+            others = [] if stuck else [each for each in self.workers.values() if each is not worker and not each.refused]
             while worker.tasks < worker.threads and not self._stopped():
-                task = self._source.next(worker, stuck or len(self.usable) == 1)
+                task = self._source.next(worker, others)
                 if task is None:
                     break
                 worker.tasks += 1
@@ -200,18 +222,22 @@ class Dispatch(Generic[Value]):
             self._hand_out(stuck=True)
         if self._sent or not self._source.waiting:
             return not self._sent
-        if self.workers:
+        if self.workers and time.monotonic() > self._left + _ABSENT_S:
             reasons = dict.fromkeys(f"{worker.address}: {worker.refused or 'cannot do what is left'}" for worker in self.workers.values())
             raise EnvironmentFault(f"{self._place}: no worker can compute it\n" + "\n".join(reasons))
-        if not self._told:
-            warnings.warn(f"{self._place}: waiting for workers", WorkerWarning, stacklevel=2)
-            self._told = True
+        self._say(f"{self._place}: waiting for workers")
         return False
+
+    def _say(self, what: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            warnings.warn(what, WorkerWarning, stacklevel=2)
 
     def _halt(self) -> None:
         task = self._source.halting
         if busy := [worker.address for worker in self.usable if worker.tasks]:
-            self._client.run(task.function, task.argument, workers=busy, on_error="ignore")
+            with suppress(Exception):  # a scheduler that has gone is found out soon
+                self._client.run(task.function, task.argument, workers=busy, on_error="ignore")
 
     def _received(self) -> Answer[Value] | None:
         """The answer that comes next, if one comes soon."""
@@ -219,36 +245,50 @@ class Dispatch(Generic[Value]):
             future = self._done.get(timeout=_LOOK_S / 2)
         except Empty:
             return None
-        if future in self._asked:
-            self._learn(future, self._asked.pop(future))
+        if (worker := self._asked.pop(future, None)) is not None:
+            self._learn(future, worker)
         if future not in self._sent:
             return None
         sent = self._sent[future]
-        if future.status == "cancelled":
-            return self._lost(future, f"dask lost it with {sent.worker.address}")
-        try:
-            value = future.result(timeout=_FETCH_S)
-        except Exception as error:
-            if _is_death(error):
-                return self._lost(future, f"the worker that computed it, {sent.worker.address}, has gone")
-            return self._answer(future, error=error)
-        return self._answer(future, value=value)
+        value, error = self._fetched(future, sent.worker)
+        if isinstance(error, WorkerDied):
+            return self._lost(future, str(error))
+        return self._answer(future, value, error)
+
+    def _fetched(self, future: Future, worker: Worker) -> tuple[Any, Exception | None]:
+        """What a call gave, or raised; `WorkerDied` if that is not to be had any more."""
+        from distributed import KilledWorker
+
+        if future.status == "error":
+            error = future.exception(timeout=_FETCH_S[0])
+            return None, WorkerDied(_gone(worker)) if error is None or isinstance(error, KilledWorker) else error
+        for attempt_s in _FETCH_S:
+            if future.status != "finished":  # its worker took the result with it
+                break
+            try:
+                return future.result(timeout=attempt_s), None
+            except Exception as failure:  # of the way here: the call has ended well
+                if worker.address not in self._threads() or time.monotonic() > self._until:
+                    return None, WorkerDied(f"{_gone(worker)} ({type(failure).__name__})")
+        return None, WorkerDied(_gone(worker))
 
     def _learn(self, future: Future, worker: Worker) -> None:
         """Takes what a worker says of itself."""
-        try:
-            worker.facts = future.result(timeout=_FETCH_S)
-        except Exception as error:
-            if _is_death(error) or future.status == "cancelled":
-                self.workers.pop(worker.address, None)  # if it is still there, it is asked again
-                return
-            worker.facts, worker.refused = {}, f"does not answer ({type(error).__name__}: {' '.join(str(error).split())[:160]})"
+        facts, error = self._fetched(future, worker)
+        if isinstance(error, WorkerDied):
+            self.workers.pop(worker.address, None)  # if it is still there, it is asked again
+            return
+        worker.facts = facts or {}
+        if error is not None:
+            worker.refused = f"does not answer ({type(error).__name__}: {' '.join(str(error).split())[:160]})"
         worker.refused = worker.refused or self._source.refusal(worker)
         if worker.refused:
-            warnings.warn(f"{worker.address} is not used: {worker.refused}", WorkerWarning, stacklevel=2)
+            self._say(f"{worker.address} is not used: {worker.refused}")
+        else:
+            self._told.discard(f"{self._place}: waiting for workers")
 
     def _lost(self, future: Future, how: str) -> Answer[Value]:
-        future.cancel()
+        self._cancel(future)
         return self._answer(future, error=WorkerDied(how))
 
     def _answer(self, future: Future, value: Any = None, error: Exception | None = None) -> Answer[Value]:
@@ -257,11 +297,5 @@ class Dispatch(Generic[Value]):
         return Answer(sent.task, sent.worker, time.monotonic() - sent.began, value, error)
 
 
-def _is_death(error: Exception) -> bool:
-    """Whether a future failed because its worker did."""
-    from concurrent.futures import CancelledError
-
-    from distributed import KilledWorker
-    from distributed import TimeoutError as DaskTimeout
-
-    return isinstance(error, (KilledWorker, CancelledError, DaskTimeout, TimeoutError))
+def _gone(worker: Worker) -> str:
+    return f"the worker that computed it, {worker.address}, has gone"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -105,21 +107,38 @@ class _Here:
     def client(self) -> Iterator[Client]:
         from distributed import Client, LocalCluster
 
-        # No limit of memory: a worker that dask pauses for its memory would never finish. Nothing listens beyond this machine.
-        with (
-            LocalCluster(
-                n_workers=self.threads,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                scheduler_kwargs={"dashboard": False},
-                memory_limit=0,
-                silence_logs=logging.CRITICAL,
-                preload=["dumbbell.executor.cluster.undisturbed"],
-            ) as cluster,
-            Client(cluster, set_as_default=False) as client,
-        ):
+        # No limit of memory: a worker that dask pauses for its memory would never finish. Nothing listens beyond this machine, and others
+        # on it have not the certificates.
+        try:
+            with _undisturbed():
+                cluster = LocalCluster(
+                    n_workers=self.threads,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
+                    memory_limit=0,
+                    silence_logs=logging.CRITICAL,
+                    security=True,
+                )
+        except (OSError, RuntimeError) as error:
+            raise EnvironmentFault(f"--cluster local:{self.threads}: cannot be started ({' '.join(str(error).split())[:160]})") from None
+        with cluster, Client(cluster, set_as_default=False) as client:
             yield client
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Threads that are begun within it, and processes that these start, never hear of Ctrl-C; this thread hears of it at the end.
+
+    Workers share the terminal, and are to finish what they are at.
+    """
+    resource_tracker.ensure_running()  # it would end the block, in whichever thread it is begun
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Jobs:
@@ -131,12 +150,17 @@ class _Jobs:
         return self._system.threads
 
     def script(self) -> str:
-        with _installed(), self._system.cluster() as cluster:
+        with _installed(), closing(self._system.cluster()) as cluster:
             return str(cluster.job_script())
 
     def client(self) -> Iterator[Client]:
         from distributed import Client
 
-        with self._system.cluster() as cluster, Client(cluster, set_as_default=False) as client:
+        cluster = self._system.cluster()
+        try:
             self._system.start(cluster)
-            yield client
+            with Client(cluster, set_as_default=False) as client:
+                yield client
+        finally:
+            with suppress(Exception):  # dask complains of jobs that were never submitted
+                cluster.close()
