@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+
+_OBJECTS = 50_000
+"""New objects after which Python looks for cyclic garbage among them, instead of 700: most are imports, runs and metrics, which stay."""
 
 
 def main() -> None:
@@ -11,6 +15,7 @@ def main() -> None:
 
     if completion.answered(sys.argv[1:]):  # a shell asks, and somebody waits for it
         return
+    gc.set_threshold(_OBJECTS)
     try:
         from dumbbell import cli
     except KeyboardInterrupt:
