@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dumbbell.collector import collector_paused
@@ -209,10 +210,16 @@ class PreparedSweep:
     def asked(self, position: int) -> tuple[str, dict[str, Any]]:
         """See `Requested`."""
         cell = self._cell_of[position]
-        coordinates = json.loads(self._cells[cell])
+        coordinates = dict(_coordinates(self._cells[cell]))
         if repeats := self._positions[position] - self._firsts[cell]:
             coordinates["seed"] += repeats
         return self._scenario.name, coordinates
+
+
+@lru_cache(maxsize=1)
+def _coordinates(cell: str) -> Mapping[str, Any]:
+    """From JSON. Repeats of a cell follow each other."""
+    return json.loads(cell)  # type: ignore[no-any-return]
 
 
 def _positions(scenario: Scenario, chosen: Sequence[tuple[int, range]] | None) -> Iterator[int]:

@@ -86,9 +86,10 @@ class Store:
         wanted: dict[str, str] = {}
         """By name and cell, the request: as JSON, which is small."""
         for name, cell, key in chain(self._requested(missing_ok=True), runs):
-            asked = f"{json.dumps(name)}, {_canonical(cell)}"
+            quoted, written = json.dumps(name), json.dumps(cell)
+            asked = f"{quoted}, {written if list(cell) == sorted(cell) else _canonical(cell)}"
             if replace or asked not in wanted:
-                wanted[asked] = f'{{"name": {json.dumps(name)}, "cell": {json.dumps(cell)}, "key": "{key}"}}'
+                wanted[asked] = f'{{"name": {quoted}, "cell": {written}, "key": "{key}"}}'
         listed = ",\n  ".join(wanted.values())
         content = seal(f'{{\n "format": {_STUDY_FORMAT},\n "runs": [\n  {listed}\n ]\n}}\n'.encode())
         if (self.path / STUDY).exists() and (self.path / STUDY).read_bytes() == content:
