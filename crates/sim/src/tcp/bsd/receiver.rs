@@ -16,7 +16,7 @@ use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT, SYN_
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
-use crate::tcp::common::ranges;
+use crate::tcp::common::ranges::{self, Latest};
 use crate::tcp::linux::receiver::Counters;
 use crate::time::{Time, MS};
 
@@ -47,7 +47,7 @@ pub struct Receiver {
     /// Ranges received out of order, sorted.
     queue: VecDeque<(u32, u32)>,
     /// SACK blocks, the most recent first.
-    sacks: Vec<(u32, u32)>,
+    sacks: Latest<SACK_MEMORY>,
     /// In order and not read yet, bytes.
     unread: u64,
     /// First byte beyond the advertised window (segment 1 begins at byte 0).
@@ -77,7 +77,7 @@ impl Receiver {
             buffer: Size::new(stack, spec.host.rcvbuf, stack.recvspace, stack.recvbuf_inc, stack.recvbuf_max),
             rcv_nxt: 1,
             queue: VecDeque::new(),
-            sacks: Vec::with_capacity(SACK_MEMORY + 1),
+            sacks: Latest::new(),
             unread: 0,
             rcv_adv: 0,
             last_ack_sent: 1,
@@ -244,9 +244,9 @@ impl Receiver {
     /// Puts the range of a segment first, joined with those that it touches.
     fn update_sacks(&mut self, seq: u32) {
         let next = self.rcv_nxt;
-        self.sacks.retain(|&(start, _)| start > next);
+        self.sacks.keep_above(next);
         if seq > next {
-            ranges::put_first(&mut self.sacks, seq, SACK_MEMORY);
+            self.sacks.put_first(seq);
         }
     }
 
@@ -270,7 +270,7 @@ impl Receiver {
         let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, out.now()) };
         if !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
-            self.sacks.iter().for_each(|&b| blocks.push(b));
+            self.sacks.as_slice().iter().for_each(|&b| blocks.push(b));
             p.len += blocks.option_bytes() as u16;
             out.attach(&mut p, blocks.into());
         }

@@ -56,25 +56,83 @@ fn insert_below(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> bool {
     true
 }
 
-/// Puts the range of a segment first among the latest `most`, joined with those that it touches.
-pub(in crate::tcp) fn put_first(latest: &mut Vec<(u32, u32)>, seq: u32, most: usize) {
-    // Usually the latest range goes on, and does not reach another one.
-    if let Some((first, others)) = latest.split_first_mut() {
-        if first.1 == seq && others.iter().all(|&(start, _)| start != seq + 1) {
-            first.1 += 1;
-            return;
+/// The ranges that were added to last, the latest first, at most `N`. What is not in use is empty: as segments count from 1, none touches it, and
+/// no look for a range needs to know how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp) struct Latest<const N: usize> {
+    ranges: [(u32, u32); N],
+    len: usize,
+}
+
+impl<const N: usize> Latest<N> {
+    /// None.
+    pub const fn new() -> Self {
+        Self { ranges: [(0, 0); N], len: 0 }
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All, those that are not in use behind the others.
+    #[inline]
+    pub fn all(&self) -> &[(u32, u32); N] {
+        &self.ranges
+    }
+
+    #[inline]
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.ranges[..self.len]
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Forgets those that do not begin above `next`.
+    pub fn keep_above(&mut self, next: u32) {
+        let before = *self;
+        self.clear();
+        for &range in before.as_slice().iter().filter(|&&(start, _)| start > next) {
+            self.ranges[self.len] = range;
+            self.len += 1;
         }
     }
-    let mut head = (seq, seq + 1);
-    latest.retain(|&(start, end)| {
-        let joins = start <= head.1 && head.0 <= end;
-        if joins {
-            head = (head.0.min(start), head.1.max(end));
+
+    /// Puts the range of segment `seq` first, joined with those that it touches.
+    #[inline]
+    pub fn put_first(&mut self, seq: u32) {
+        // Usually the latest range goes on, and does not reach another one.
+        let reaches = self.ranges.iter().fold(false, |reaches, &(start, _)| reaches | (start == seq + 1));
+        if self.ranges[0].1 == seq && !reaches {
+            self.ranges[0].1 += 1;
+        } else {
+            self.put_another_first(seq);
         }
-        !joins
-    });
-    latest.truncate(most - 1);
-    latest.insert(0, head);
+    }
+
+    #[inline(never)]
+    fn put_another_first(&mut self, seq: u32) {
+        let before = *self;
+        let mut head = (seq, seq + 1);
+        *self = Self { len: 1, ..Self::new() };
+        for &(start, end) in before.as_slice() {
+            if start <= head.1 && head.0 <= end {
+                head = (head.0.min(start), head.1.max(end));
+            } else if self.len < N {
+                self.ranges[self.len] = (start, end);
+                self.len += 1;
+            }
+        }
+        self.ranges[0] = head;
+    }
 }
 
 #[cfg(test)]
@@ -83,21 +141,24 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{insert, put_first};
+    use super::{insert, Latest};
 
     #[test]
     fn the_latest_range_comes_first_with_what_it_touches() {
-        let mut latest = vec![];
+        let mut latest = Latest::<4>::new();
+        assert!(latest.is_empty());
         for seq in [10, 20, 30, 11, 21, 12, 40, 50] {
-            put_first(&mut latest, seq, 4);
+            latest.put_first(seq);
         }
-        assert_eq!(latest, [(50, 51), (40, 41), (10, 13), (20, 22)]);
-        put_first(&mut latest, 41, 4);
-        assert_eq!(latest, [(40, 42), (50, 51), (10, 13), (20, 22)]);
+        assert_eq!((latest.all(), latest.len()), (&[(50, 51), (40, 41), (10, 13), (20, 22)], 4));
+        latest.put_first(41);
+        assert_eq!(latest.all(), &[(40, 42), (50, 51), (10, 13), (20, 22)]);
         for seq in [14, 13] {
-            put_first(&mut latest, seq, 4);
+            latest.put_first(seq);
         }
-        assert_eq!(latest, [(10, 15), (40, 42), (50, 51)]);
+        assert_eq!((latest.all(), latest.len()), (&[(10, 15), (40, 42), (50, 51), (0, 0)], 3));
+        latest.keep_above(10);
+        assert_eq!((latest.all(), latest.len()), (&[(40, 42), (50, 51), (0, 0), (0, 0)], 2));
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
-use crate::tcp::common::ranges;
+use crate::tcp::common::ranges::{self, Latest};
 
 /// Blocks remembered (`TCP_NUM_SACKS`).
 pub(super) const SACK_MEMORY: usize = 4;
@@ -23,7 +23,7 @@ pub(super) struct OutOfOrder {
     heads: VecDeque<Head>,
     charged: u64,
     /// The most recent ranges first.
-    recent: Vec<(u32, u32)>,
+    recent: Latest<SACK_MEMORY>,
     /// A segment that came twice and is not reported yet.
     duplicate: Option<(u32, u32)>,
 }
@@ -31,18 +31,12 @@ pub(super) struct OutOfOrder {
 impl OutOfOrder {
     /// Nothing is missing.
     pub fn new() -> Self {
-        Self {
-            ranges: VecDeque::new(),
-            heads: VecDeque::new(),
-            charged: 0,
-            recent: Vec::with_capacity(SACK_MEMORY + 1),
-            duplicate: None,
-        }
+        Self { ranges: VecDeque::new(), heads: VecDeque::new(), charged: 0, recent: Latest::new(), duplicate: None }
     }
 
     /// Loads ahead where the ranges lie.
     pub fn prefetch(&self) {
-        self.ranges.front().into_iter().chain(self.recent.first()).for_each(prefetch);
+        self.ranges.front().into_iter().for_each(prefetch);
     }
 
     /// Nothing came before what is missing.
@@ -63,6 +57,7 @@ impl OutOfOrder {
     }
 
     /// Takes in a segment; false if it is there already.
+    #[inline(always)]
     pub fn insert(&mut self, seq: u32, cost: &Cost) -> bool {
         let new = ranges::insert(&mut self.ranges, seq);
         if new {
@@ -72,6 +67,7 @@ impl OutOfOrder {
     }
 
     /// A new segment is joined to what it continues; what continues it is not joined to it (`tcp_data_queue_ofo`).
+    #[inline(always)]
     fn charge(&mut self, seq: u32, cost: &Cost) {
         let head = Head::of(seq);
         let at = match self.heads.back() {
@@ -89,13 +85,14 @@ impl OutOfOrder {
     /// How many ranges are more recent than the one that a segment belongs to, and whether that range is there already.
     pub fn place_of(&self, seq: u32) -> (usize, bool) {
         let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
-        let known = self.recent.iter().position(touches);
+        let known = self.recent.all().iter().position(touches);
         (known.unwrap_or(self.recent.len()), known.is_some())
     }
 
     /// The block with segment `seq` is the most recent one.
+    #[inline(always)]
     pub fn remember(&mut self, seq: u32) {
-        ranges::put_first(&mut self.recent, seq, SACK_MEMORY);
+        self.recent.put_first(seq);
     }
 
     /// What is missing has come up to `next`: returns where the range ends that follows without a gap, and gives up what its segments share.
@@ -111,7 +108,7 @@ impl OutOfOrder {
                 self.heads.pop_front();
             }
         }
-        self.recent.retain(|&(start, _)| start > next);
+        self.recent.keep_above(next);
         closed.then_some(end)
     }
 
@@ -131,16 +128,17 @@ impl OutOfOrder {
         if self.has_nothing_to_report() {
             return None;
         }
-        let recent = |i: usize| self.recent.get(i).copied().unwrap_or_default();
+        let &[first, second, third, _] = self.recent.all();
         let (ranges, count) = match self.duplicate.take() {
-            Some(duplicate) => ([duplicate, recent(0), recent(1)], 1 + self.recent.len()),
-            None => ([recent(0), recent(1), recent(2)], self.recent.len()),
+            Some(duplicate) => ([duplicate, first, second], 1 + self.recent.len()),
+            None => ([first, second, third], self.recent.len()),
         };
         Some(Blocks { ranges, count: count.min(MAX_BLOCKS) as u8 })
     }
 }
 
 impl Receiver {
+    #[inline(always)]
     pub(super) fn out_of_order(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
         self.on_codepoint(p.ecn(), self.rcv_nxt, out);
