@@ -96,14 +96,19 @@ impl Tree {
         (place - self.leaves) * WAYS + child_of(&self.nodes[place])
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn set(&mut self, i: usize, key: u64) {
         if self.nodes.is_empty() {
-            self.root.0[i % WAYS] = key;
-            self.least = self.root.least();
+            self.set_in_root(i, key);
         } else {
             self.set_below_root(i, key);
         }
+    }
+
+    #[inline(never)]
+    fn set_in_root(&mut self, i: usize, key: u64) {
+        self.root.0[i % WAYS] = key;
+        self.least = self.root.least();
     }
 
     /// What is known of node `at` in the node above it: its least key.
@@ -122,20 +127,34 @@ impl Tree {
     fn set_below_root(&mut self, i: usize, key: u64) {
         let mut at = self.leaves + i / WAYS;
         let before = std::mem::replace(&mut self.nodes[at].0[i % WAYS], key);
-        let is_less = key < before;
-        loop {
-            let least = if is_less { key } else { self.nodes[at].least() };
-            let known = self.known(at);
-            if *known == least || (is_less && *known < key) {
-                return;
+        if key < before {
+            loop {
+                let known = self.known(at);
+                if *known <= key {
+                    return;
+                }
+                *known = key;
+                if at < WAYS {
+                    break;
+                }
+                at = at / WAYS - 1;
             }
-            *known = least;
-            if at < WAYS {
-                break;
+            self.least = self.least.min(key);
+        } else if key > before {
+            loop {
+                let least = self.nodes[at].least();
+                let known = self.known(at);
+                if *known == least {
+                    return;
+                }
+                *known = least;
+                if at < WAYS {
+                    break;
+                }
+                at = at / WAYS - 1;
             }
-            at = at / WAYS - 1;
+            self.least = self.root.least();
         }
-        self.least = if is_less { key.min(self.least) } else { self.root.least() };
     }
 }
 
@@ -205,6 +224,16 @@ impl EventSet {
             self.rest = self.others.least.min(self.slots.least);
         } else {
             self.set_in_slot(source - self.slots_from, time);
+        }
+    }
+
+    /// Takes away the event of `source`, which has come and is not busy, before it is handled: so what comes next is found meanwhile and not
+    /// waited for when this one is set again. Events of slots stay.
+    #[inline]
+    pub fn take(&mut self, source: usize) {
+        if source < self.slots_from {
+            self.others.set(source, NEVER);
+            self.rest = self.others.least.min(self.slots.least);
         }
     }
 

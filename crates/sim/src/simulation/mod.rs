@@ -175,9 +175,15 @@ impl World<'_> {
                         self.fire_senders();
                     }
                 }
-                DEPARTURE => f.sender.on_departure_timer(&mut self.network),
+                DEPARTURE => {
+                    self.network.events.take(source);
+                    f.sender.on_departure_timer(&mut self.network);
+                }
                 CONTROL => self.on_control(flow, source),
-                _ => f.receiver.on_timer(which, &mut self.network),
+                _ => {
+                    self.network.events.take(source);
+                    f.receiver.on_timer(which, &mut self.network);
+                }
             }
         } else if source >= PORTS {
             let port = (source - PORTS) / 2;
