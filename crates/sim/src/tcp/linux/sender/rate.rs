@@ -80,13 +80,15 @@ impl RateSampler {
 
     /// The segments of `run` leave at `departure_us`, while `[una, run.start)` is outstanding, or one of these again. `at_once`: as a TSO segment.
     fn sent(&mut self, v: &mut View, app_limited: bool, run: Range<u32>, departure_us: u64, at_once: bool) {
-        while (run.end.max(v.snd_nxt) - v.snd_una) as usize > self.ring.len() {
-            self.grow(v.snd_una..run.start);
+        let span = (run.end.max(v.snd_nxt) - v.snd_una) as usize;
+        if span > self.ring.len() {
+            self.grow(span, v.snd_una..run.start);
         }
         if v.packets_out == 0 {
             (self.first_tx_us, v.delivered_us) = (departure_us, departure_us);
         }
-        let mut in_flight = v.in_flight() + if at_once { run.end - run.start } else { 1 };
+        let (first, step) = if at_once { (run.end - run.start, 0) } else { (1, 1) };
+        let mut in_flight = v.in_flight() + first;
         for seq in run {
             *self.slot(seq) = Transmission {
                 first_tx_us: self.first_tx_us,
@@ -97,13 +99,15 @@ impl RateSampler {
                 lost: v.lost,
                 is_app_limited: app_limited,
             };
-            in_flight += u32::from(!at_once);
+            in_flight += step;
         }
     }
 
-    /// Doubles the ring; `flight` is what is in it.
-    fn grow(&mut self, flight: Range<u32>) {
-        let larger = vec![Transmission::default(); 2 * self.ring.len()];
+    /// Doubles the ring until it takes `span` segments; `flight` is what is in it.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, span: usize, flight: Range<u32>) {
+        let larger = vec![Transmission::default(); span.next_power_of_two()];
         let old = std::mem::replace(&mut self.ring, larger);
         for seq in flight {
             *self.slot(seq) = old[seq as usize & (old.len() - 1)];
@@ -111,6 +115,7 @@ impl RateSampler {
     }
 
     /// Segment `seq`, sent last at `sent_us`, is delivered, or is SACKed already.
+    #[inline(always)]
     fn delivered(&mut self, seq: u32, sent_us: u64, sacked: bool) {
         let mask = self.ring.len() - 1;
         let t = &mut self.ring[seq as usize & mask];
@@ -168,7 +173,7 @@ impl RateSampler {
 
 impl Sender {
     /// The segments of `run` are sent, new ones or one again, and not counted yet.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn note_departure(&mut self, run: Range<u32>) {
         if let Some(sampler) = &mut self.sampler {
             let (limited, departure_us) = (self.window.app_limited != 0, self.view.mstamp_us);
@@ -203,6 +208,14 @@ impl Sender {
         }
     }
 
+    /// As [`Self::note_deliveries`], of a segment that is SACKed and was sent last at `sent_us`.
+    #[inline(always)]
+    pub(super) fn note_sacked(&mut self, seq: u32, sent_us: u64) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.delivered(seq, sent_us, true);
+        }
+    }
+
     /// The segment `seq` has just been deemed lost: tells the control, if it wants to know.
     #[cold]
     #[inline(never)]
@@ -218,9 +231,10 @@ impl Sender {
         self.sampler.as_mut().is_some_and(|sampler| sampler.slot(seq).is_app_limited)
     }
 
-    /// What is known of the sample before losses are looked for.
+    /// What is known of the sample before losses are looked for. A control that sets the window by itself waits for the whole of it.
+    #[inline]
     pub(super) fn sample_transmission(&self, sample: &mut RateSample) {
-        if let Some(sampler) = &self.sampler {
+        if let Some(sampler) = self.sampler.as_ref().filter(|_| !self.needs.cong_control) {
             sample.rate = sampler.transmission(&self.view);
         }
     }

@@ -11,6 +11,7 @@ use crate::cc::CaState;
 
 impl Sender {
     /// Takes in the blocks of an ACK for `ack`.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn tag_sacked(&mut self, ack: u32, given: &Blocks, a: &mut AckState) {
         let blocks = given.as_slice();
         if self.view.sacked_out == 0 {
@@ -93,12 +94,10 @@ impl Sender {
     /// Tags segments that no block covered before.
     #[inline(never)]
     fn tag_hole(&mut self, hole: Range<u32>, a: &mut AckState) {
-        for seq in hole.clone() {
-            self.tag_one(seq, a);
+        for seq in hole {
+            let sent_us = self.tag_one(seq, a);
             self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
-        }
-        if self.sampler.is_some() {
-            self.note_deliveries(hole);
+            self.note_sacked(seq, sent_us);
         }
     }
 
@@ -185,13 +184,13 @@ impl Sender {
         }
     }
 
-    /// Tags one segment as SACKed, unless it is.
+    /// Tags one segment as SACKed, unless it is; returns when it was sent last, us.
     #[inline(always)]
-    fn tag_one(&mut self, seq: u32, a: &mut AckState) {
+    fn tag_one(&mut self, seq: u32, a: &mut AckState) -> u64 {
         let s = *self.board.get(seq);
         let mut marks = s.marks;
         if marks & mark::SACKED != 0 {
-            return;
+            return s.sent_us();
         }
         self.rack_advance(marks, seq + 1, s.sent_us());
         if marks & mark::RETRANS != 0 {
@@ -232,5 +231,6 @@ impl Sender {
         if marks & mark::LISTED != 0 {
             self.board.leave_list(seq);
         }
+        s.sent_us()
     }
 }
