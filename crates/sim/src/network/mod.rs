@@ -421,8 +421,8 @@ impl Network {
     /// learns by the verdict.
     #[cold]
     fn count_drops(&mut self, i: usize, refused: Option<Id>) {
-        let mut dropped = std::mem::take(&mut self.shared.dropped);
-        for (id, cause) in dropped.drain(..) {
+        for at in 0..self.shared.dropped.len() {
+            let (id, cause) = self.shared.dropped[at];
             self.ports[i].counters.drop(cause, self.shared.now);
             if refused != Some(id) {
                 self.note_release(i, id);
@@ -430,7 +430,7 @@ impl Network {
             self.note(i, id, PacketEvent::Dropped(cause));
             self.forget(id);
         }
-        self.shared.dropped = dropped;
+        self.shared.dropped.clear();
     }
 
     /// A packet was dropped or lost.

@@ -31,6 +31,7 @@ impl Fifo {
 }
 
 impl Qdisc for Fifo {
+    #[inline(always)]
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
         let slot = &mut s.packets[id];
         let len = u64::from(slot.bytes());

@@ -119,6 +119,7 @@ impl Sender {
     }
 
     /// Marks what was sent long enough before the latest delivery; returns the longest wait for the rest, us.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn rack_detect_loss(&mut self) -> u32 {
         let window_us = self.reorder_window_us();
         let mut wait = 0;

@@ -313,6 +313,7 @@ impl Receiver {
     }
 
     /// Puts a segment into the receive queue, and notes what that means for an ACK.
+    #[inline(always)]
     fn queue_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let seq = p.seq;
         if p.has(flags::CWR) {
@@ -430,6 +431,7 @@ impl Receiver {
     }
 
     /// Decides whether to acknowledge now, later, or with others.
+    #[inline(always)]
     fn check_ack(&mut self, out: &mut impl Outbox) {
         // If the window would shrink, the application sends the ACK when it has read. To ask for the window ends quick ACKs in a tight buffer.
         let full = self.is_more_than_one_full();

@@ -221,7 +221,8 @@ impl Sender {
 
     /// Takes in a packet of the receiver; true if it may let something be sent.
     pub(super) fn process_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
-        let blocks = out.take_attachment(p).blocks;
+        // Copied whole: what is copied in pieces cannot be read as a whole without waiting.
+        let attachment = out.take_attachment(p);
         if p.has(flags::SYN) {
             self.on_handshake(p, out);
             return false;
@@ -234,8 +235,8 @@ impl Sender {
         }
         self.form.tsecr = self.form.tsecr.max(p.tsval);
         match self.stack.loss_detection {
-            LossDetection::Rack => self.process_ack(p, &blocks, out),
-            LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &blocks, out),
+            LossDetection::Rack => self.process_ack(p, &attachment.blocks, out),
+            LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &attachment.blocks, out),
         }
         true
     }
@@ -250,9 +251,7 @@ impl Sender {
         if ack < prior_una {
             // Old, but its SACK blocks may be news.
             if blocks.count > 0 {
-                self.tag_sacked(ack, blocks, &mut a);
-                self.on_dubious_ack(&mut a, out);
-                self.send_recovery(a.rexmit, out);
+                self.process_old_blocks(ack, blocks, &mut a, out);
             }
             return;
         }
@@ -283,15 +282,7 @@ impl Sender {
             self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         }
         if prior_packets == 0 {
-            if !self.stack.ack_event_first {
-                self.cc.on_ack(&self.view, &mut self.window, &a.sample);
-            }
-            if a.flags & flag::DSACKING != 0 {
-                self.on_dubious_ack(&mut a, out);
-            }
-            self.process_tlp_ack(ack, a.flags);
-            self.answer_of_probe(out);
-            return;
+            return self.process_ack_of_nothing(ack, &mut a, out);
         }
         self.remove_acked(&mut a, prior_sacked_seq, ece);
         if !self.rack.is_narrow() {
@@ -315,6 +306,29 @@ impl Sender {
         }
         self.steer_window(&a);
         self.send_recovery(a.rexmit, out);
+    }
+
+    /// An ACK that others have overtaken tells by its blocks alone.
+    #[cold]
+    #[inline(never)]
+    fn process_old_blocks(&mut self, ack: u32, blocks: &Blocks, a: &mut AckState, out: &mut impl Outbox) {
+        self.tag_sacked(ack, blocks, a);
+        self.on_dubious_ack(a, out);
+        self.send_recovery(a.rexmit, out);
+    }
+
+    /// Nothing was outstanding when the ACK came.
+    #[cold]
+    #[inline(never)]
+    fn process_ack_of_nothing(&mut self, ack: u32, a: &mut AckState, out: &mut impl Outbox) {
+        if !self.stack.ack_event_first {
+            self.cc.on_ack(&self.view, &mut self.window, &a.sample);
+        }
+        if a.flags & flag::DSACKING != 0 {
+            self.on_dubious_ack(a, out);
+        }
+        self.process_tlp_ack(ack, a.flags);
+        self.answer_of_probe(out);
     }
 
     /// Takes in the window of an ACK; true if more may be sent than before.

@@ -52,10 +52,17 @@ impl Pacing {
     }
 }
 
-/// An outbox whose packets are not to leave the host before a time, if that is its queue's matter.
+/// What a sender's clock shows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamps {
+    mstamp_us: u64,
+    tsval: u32,
+}
+
+/// An outbox whose packets the host's own queue is not to let go before a time.
 pub(super) struct Departing<'a, O> {
-    at: Option<Time>,
-    out: &'a mut O,
+    pub at: Time,
+    pub out: &'a mut O,
 }
 
 impl<O: Outbox> Outbox for Departing<'_, O> {
@@ -64,13 +71,8 @@ impl<O: Outbox> Outbox for Departing<'_, O> {
         self.out.now()
     }
 
-    /// Inlined, as the packet has just been written in pieces, and would be copied as a whole for a call.
-    #[inline(always)]
     fn send(&mut self, from: End, p: Packet) -> Verdict {
-        match self.at {
-            Some(at) => self.out.send_at(from, p, at),
-            None => self.out.send(from, p),
-        }
+        self.out.send_at(from, p, self.at)
     }
 
     fn set_timer(&mut self, source: usize, at: Time) {
@@ -88,7 +90,7 @@ impl<O: Outbox> Outbox for Departing<'_, O> {
 
 impl Sender {
     /// The segments from `first` on, `sent` of them, leave together: the next ones wait.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn pace(&mut self, now: Time, first: u32, sent: u32) {
         if sent == 0 {
             return;
@@ -120,23 +122,28 @@ impl Sender {
         self.view.is_paced && self.view.departure_ns > now && !self.pacing.in_host
     }
 
-    /// Sends something, or again, with the clock at the time at which it departs, and through an outbox that says that time to the host's queue.
-    pub(super) fn send_paced<O: Outbox, T>(
-        &mut self,
-        out: &mut O,
-        send: impl FnOnce(&mut Self, &mut Departing<O>) -> T,
-    ) -> T {
-        let (mstamp_us, tsval) = (self.view.mstamp_us, self.form.tsval);
-        let departure = self.view.departure_ns.max(out.now());
-        self.view.mstamp_us = departure / US;
-        self.form.tsval = (departure / MS) as u32;
-        let result = send(self, &mut Departing { at: self.pacing.in_host.then_some(departure), out });
-        (self.view.mstamp_us, self.form.tsval) = (mstamp_us, tsval);
-        result
+    /// Sets the clock to when something that is sent now departs, and returns that and what the clock was, to be [set back](Self::set_clock).
+    #[inline]
+    pub(super) fn set_clock_to_departure(&mut self, now: Time) -> (Time, Stamps) {
+        let departure = self.view.departure_ns.max(now);
+        let before = Stamps { mstamp_us: self.view.mstamp_us, tsval: self.form.tsval };
+        self.set_clock(Stamps { mstamp_us: departure / US, tsval: (departure / MS) as u32 });
+        (departure, before)
+    }
+
+    #[inline]
+    pub(super) fn set_clock(&mut self, stamps: Stamps) {
+        (self.view.mstamp_us, self.form.tsval) = (stamps.mstamp_us, stamps.tsval);
+    }
+
+    /// The host's own queue holds back what may not leave yet.
+    #[inline]
+    pub(super) fn is_held_in_host(&self) -> bool {
+        self.pacing.in_host
     }
 
     /// The timer goes on until it is [not too early](Self::is_early) to send.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn wait_for_departure(&mut self, out: &mut impl Outbox) {
         if !self.pacing.waits {
             self.pacing.waits = true;
@@ -168,13 +175,17 @@ impl Sender {
         self.pacing.waits = false;
         if self.phase == Phase::Established {
             self.refresh(out.now());
-            if self.view.lost_out > self.view.retrans_out {
+            let resends = self.view.lost_out > self.view.retrans_out;
+            if resends {
                 self.retransmit_lost(out);
             }
-            self.write(out, false);
+            // After a retransmission new data usually wait.
+            if !(resends && self.only_waits(out.now())) {
+                self.write_inlined(out, false);
+            }
             self.update_fast_path();
         }
-        // Usually the next segment waits already: the event has moved, and is not taken out in between.
+        // Usually the next segment waits already, and the event is set.
         if !self.pacing.waits {
             out.set_timer(self.pacing.source, NEVER);
         }

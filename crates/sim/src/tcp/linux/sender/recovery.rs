@@ -200,6 +200,7 @@ impl Sender {
     }
 
     /// What an unusual ACK means for the state.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn on_dubious_ack(&mut self, a: &mut AckState, out: &mut impl Outbox) {
         let ece = a.flags & flag::ECE != 0;
         if self.view.packets_out == 0 {
@@ -340,6 +341,7 @@ impl Sender {
     }
 
     /// Sends what recovery asks for once the window is known.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn send_recovery(&mut self, rexmit: Rexmit, out: &mut impl Outbox) {
         match rexmit {
             Rexmit::None => return,

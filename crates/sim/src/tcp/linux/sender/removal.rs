@@ -68,6 +68,7 @@ impl Sender {
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples.
+    #[inline(always)]
     pub(super) fn remove_acked(&mut self, a: &mut AckState, prior_sacked_seq: u32, ece: bool) {
         let (una, now) = (self.view.snd_una, self.view.mstamp_us);
         let prior_sacked = self.view.sacked_out;
@@ -111,6 +112,7 @@ impl Sender {
     }
 
     /// Chooses the RTT sample: acknowledged, else SACKed, else by timestamp; true if there was one.
+    #[inline(always)]
     fn ack_rtt(&mut self, a: &AckState, seq_rtt: i64, sack_rtt: i64, ca_rtt: &mut i64) -> bool {
         let mut rtt = if seq_rtt < 0 { sack_rtt } else { seq_rtt };
         if rtt < 0 && a.tsecr != 0 && a.flags & flag::DATA_ACKED != 0 {

@@ -200,6 +200,7 @@ impl Scoreboard {
     }
 
     /// Puts `seq` at the end of the list of transmissions.
+    #[inline(always)]
     pub fn append(&mut self, seq: u32) {
         self.link_fresh();
         self.slot(seq).marks |= mark::LISTED;
@@ -361,6 +362,7 @@ impl Scoreboard {
     }
 
     /// The lowest segment from `una` on that is lost and not on its way again; stays in the heap.
+    #[inline(always)]
     pub fn next_lost(&mut self, una: u32) -> Option<u32> {
         while let Some(&Reverse(seq)) = self.lost.peek() {
             let marks = if seq < una { 0 } else { self.get(seq).marks };

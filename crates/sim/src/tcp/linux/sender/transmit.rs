@@ -3,6 +3,7 @@
 //!
 //! Leaves out: Nagle for short writes (the application writes ahead), the byte that a FIN takes of the receiver's window.
 
+use super::pacing::Departing;
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event};
 use crate::outbox::{End, Outbox};
@@ -68,6 +69,12 @@ pub(in crate::tcp::linux) const NONE: u32 = u32::MAX;
 impl Sender {
     /// Sends what the windows allow; as a probe (`probe`) one segment beyond the congestion window.
     pub(in crate::tcp::linux) fn write(&mut self, out: &mut impl Outbox, probe: bool) -> u32 {
+        self.write_inlined(out, probe)
+    }
+
+    /// [`Self::write`], for where it is called with most packets.
+    #[inline(always)]
+    pub(in crate::tcp::linux) fn write_inlined(&mut self, out: &mut impl Outbox, probe: bool) -> u32 {
         if self.phase != Phase::Established {
             return 0;
         }
@@ -155,7 +162,7 @@ impl Sender {
     }
 
     /// Sends at most `n` new segments back to back; returns how many went (fewer after a local drop).
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_run(&mut self, out: &mut impl Outbox, n: u32) -> u32 {
         if self.view.in_flight() == 0 {
             self.cc.on_event(&self.view, &mut self.window, Event::TxStart);
@@ -178,12 +185,22 @@ impl Sender {
             self.note_departure(from..to);
             return self.send_segments(out, to, tso_end);
         }
-        let sent = self.send_paced(out, |sender, out| {
-            sender.note_departure(from..to);
-            sender.send_segments(out, to, tso_end)
-        });
+        let (departure, clock) = self.set_clock_to_departure(out.now());
+        self.note_departure(from..to);
+        let sent = if self.is_held_in_host() {
+            self.send_segments_out_of_line(&mut Departing { at: departure, out }, to, tso_end)
+        } else {
+            self.send_segments(out, to, tso_end)
+        };
+        self.set_clock(clock);
         self.pace(out.now(), from, sent);
         sent
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_segments_out_of_line(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
+        self.send_segments(out, to, tso_end)
     }
 
     /// Sends the new segments below `to`; returns how many went. They are counted together. `tso_end` is the last one of a TSO segment; it is
@@ -197,13 +214,12 @@ impl Sender {
         let mut seq = from;
         let mut verdict = Verdict::Queued;
         while seq < to {
-            let p = Packet { seq, ..self.form };
             verdict = if seq == special {
-                let verdict = self.send_special(out, p, seq == from, seq == tso_end);
+                let verdict = self.send_special(out, seq, seq == from, seq == tso_end);
                 special = self.next_special(seq + 1).min(tso_end);
                 verdict
             } else {
-                out.send(End::Sender, p)
+                out.send(End::Sender, Packet { seq, ..self.form })
             };
             if verdict != Verdict::Queued {
                 break;
@@ -252,14 +268,13 @@ impl Sender {
         self.layout.next_short(seq).min(self.buffer.next_push)
     }
 
-    /// Sends the new segment `p`, the `first` of its run or the `last` of a TSO segment, which may be short or have flags.
+    /// Sends the new segment `seq`, the `first` of its run or the `last` of a TSO segment, which may be short or have flags.
     #[inline(never)]
-    fn send_special(&mut self, out: &mut impl Outbox, p: Packet, first: bool, last: bool) -> Verdict {
-        let seq = p.seq;
+    fn send_special(&mut self, out: &mut impl Outbox, seq: u32, first: bool, last: bool) -> Verdict {
         let cwr = first && self.ecn.cwr_queued();
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || self.layout.ends_first_write(seq);
-        let mut p = Packet { len: self.frame_len(seq) as u16, ..p };
+        let mut p = Packet { seq, len: self.frame_len(seq) as u16, ..self.form };
         if u32::from(p.len) == HEADERS {
             // A FIN without data: no first-time data, so that its codepoint is that of an ACK.
             p.set_ecn(self.control_ecn());
@@ -309,13 +324,26 @@ impl Sender {
         if !self.view.is_paced {
             return self.send_again(out, seq, count_as_lost);
         }
-        let result = self.send_paced(out, |sender, out| sender.send_again(out, seq, count_as_lost));
+        let (departure, clock) = self.set_clock_to_departure(out.now());
+        let result = if self.is_held_in_host() {
+            self.send_again_out_of_line(&mut Departing { at: departure, out }, seq, count_as_lost)
+        } else {
+            self.send_again(out, seq, count_as_lost)
+        };
+        self.set_clock(clock);
         if result == Retransmission::Sent {
             self.pace(out.now(), seq, 1);
         }
         result
     }
 
+    #[cold]
+    #[inline(never)]
+    fn send_again_out_of_line(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> Retransmission {
+        self.send_again(out, seq, count_as_lost)
+    }
+
+    #[inline(always)]
     fn send_again(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> Retransmission {
         use super::scoreboard::mark;
         if self.is_still_in_host(seq) {

@@ -70,6 +70,7 @@ impl Sender {
     }
 
     /// Sends a TSO segment of at most `n` new segments, or a single one without TSO; returns how many went.
+    #[inline(always)]
     pub(super) fn send_tso_segment(&mut self, out: &mut impl Outbox, n: u32) -> u32 {
         if !self.tso.enabled {
             return self.send_run(out, n);
