@@ -81,6 +81,16 @@ def summary_of_part(done: Reproduction) -> str:
     return next(iter(done.part.summaries(done.folder.runs).values())).markdown()
 
 
+def correlations(done: Reproduction) -> str:
+    """Of what varies with how it is used."""
+    return done.part.summaries(done.folder.runs)["correlations"].markdown()
+
+
+def orders(done: Reproduction) -> str:
+    """Which of two protocols has more, or steadier, bits a second."""
+    return done.part.summaries(done.folder.runs)["orders"].markdown()
+
+
 def residual(done: Reproduction) -> str:
     """Why values lie outside the tolerance."""
     return done.part.summaries(done.folder.runs)["residual"].markdown()
@@ -152,7 +162,7 @@ def facts() -> str:
 BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
     **{
         function.__name__: function
-        for function in (agreement, spread, breakdown, runs, outside, residual, kernel, claims, fitted, ablations)
+        for function in (agreement, spread, breakdown, runs, outside, residual, kernel, claims, fitted, ablations, correlations, orders)
     },
     "summary": summary_of_part,
 }

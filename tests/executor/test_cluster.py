@@ -72,6 +72,7 @@ def test_options_that_dask_jobqueue_does_not_take_are_named(old, new, said, tmp_
     file.write_text(JOBS.replace(old, new))
     with pytest.raises(BadInput, match=re.escape(said)):
         batch_system.read(file).cluster()
+    gc.collect()
 
 
 def test_jobs_of_slurm_are_asked_for_as_the_file_says(tmp_path, monkeypatch):

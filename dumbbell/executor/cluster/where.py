@@ -6,7 +6,7 @@ import logging
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -154,7 +154,7 @@ class _Jobs:
             return str(cluster.job_script())
 
     def client(self) -> Iterator[Client]:
-        from distributed import Client
+        from distributed import Client, Status
 
         cluster = self._system.cluster()
         try:
@@ -162,5 +162,7 @@ class _Jobs:
             with Client(cluster, set_as_default=False) as client:
                 yield client
         finally:
-            with suppress(Exception):  # dask complains of jobs that were never submitted
+            try:
                 cluster.close()
+            except Exception:  # dask does not close jobs that were never submitted
+                cluster.status = Status.closed
