@@ -45,6 +45,8 @@ def _cluster(
             rows.append((each.address, str(each.threads), *known, *can))
         print_columns(rows)
         for each in found:
+            if each.refused:
+                note(f"{each.address}: {each.refused}")
             for name, why in each.engines.items():
                 if why:
                     note(f"{each.address}: {name}: {why}")

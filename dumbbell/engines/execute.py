@@ -129,8 +129,6 @@ def _sweep(
 ) -> _Sweep | ClusterSweep:
     """The runs on their way to where they are computed."""
     if isinstance(executor, Local):
-        if todo and store is not None and CLUSTER in store.place.others():
-            raise BadInput(f"{store.path}: another process has runs for it computed by a cluster; expected to wait for it")
         return _Sweep(jobs, todo, store, executor, progress, may_load)
     from dumbbell.engines.cluster.sweep import ClusterSweep
     from dumbbell.executor.cluster import Cluster
@@ -195,6 +193,9 @@ class _Sweep:
                     except BlockingIOError:
                         elsewhere.append(i)
                         continue
+                    if self._store.place.is_claimed(CLUSTER):  # looked at after the claim, as the other looks at claims after its own
+                        what = f"{self._store.path}: another process has runs for it computed by a cluster"
+                        raise BadInput(f"{what}; expected to wait for it")
                     if there is not None:  # another process has computed it meanwhile
                         self._finish(there, cost)
                         continue

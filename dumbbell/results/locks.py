@@ -24,8 +24,26 @@ def is_unclaimed(path: Path) -> bool:
 
 
 def is_claimed(path: Path) -> bool:
-    """Whether a process holds a claim now."""
-    return path.exists() and not is_unclaimed(path)
+    """Whether a process holds a claim now. On a file system without locks nobody does."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file is still the one of that name: whoever tidies up may have removed it before it was locked."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def flock(descriptor: int, how: int) -> None:

@@ -18,13 +18,12 @@ from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.files import parse_json, temporary
 from dumbbell.results.pack import PACKED, Gathered, Pack, Packable, contents
 from dumbbell.results.packs import PACKS
-from dumbbell.results.place import sync_folder, write_folder
+from dumbbell.results.place import PACK, sync_folder, write_folder
 from dumbbell.results.record import SERIES
 from dumbbell.results.series import SeriesFile, digest_of_frame
 from dumbbell.results.store import Store, leave_out
 from dumbbell.results.written import HOST, RUN
 
-_CLAIM = "pack"
 _TAKEN = PACKED | {RUN, HOST}
 """The files of a run that are in its pack."""
 
@@ -53,7 +52,7 @@ def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _tot
     order = {key: i for i, key in enumerate(store.requested_keys())}
     found = Packed()
     try:
-        with store.place.claimed(_CLAIM):
+        with store.place.claimed(PACK):
             with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
                 store.place.clear()
             folders = sorted(

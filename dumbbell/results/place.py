@@ -12,12 +12,14 @@ from pathlib import Path
 
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.files import FULL, temporary
-from dumbbell.results.locks import flock, is_claimed, is_unclaimed
+from dumbbell.results.locks import flock, is_at, is_claimed, is_unclaimed
 
 STUDY = "study.json"
 CLAIM = ".claim-"
 CLUSTER = "cluster"
 """Claimed by a process that has runs computed by a cluster, which claims none by itself."""
+PACK = "pack"
+"""Claimed by a process that packs runs."""
 _PARTIAL, _LOCK = ".partial-", ".lock"
 
 
@@ -60,20 +62,36 @@ class Place:
         """Reserves something for this process. Raises `BlockingIOError` at once if another process has reserved it."""
         path = self.path / f"{CLAIM}{what}"
         with self.disk_errors():
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            descriptor = self._locked_file(path)
         try:
-            with self.disk_errors():
-                flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with temporary(path):
                 yield
         finally:
             os.close(descriptor)
 
+    @staticmethod
+    def _locked_file(path: Path) -> int:
+        """Makes and locks a file; its descriptor. Raises `BlockingIOError` if another process has locked it."""
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BaseException:
+                os.close(descriptor)
+                raise
+            if is_at(descriptor, path):
+                return descriptor
+            os.close(descriptor)
+
+    def is_claimed(self, what: str) -> bool:
+        """Whether something is reserved."""
+        return is_claimed(self.path / f"{CLAIM}{what}")
+
     def others(self, *ours: str) -> list[str]:
         """What other processes have reserved beside these."""
         with self.disk_errors():
             names = [name.removeprefix(CLAIM) for name in os.listdir(self.path) if name.startswith(CLAIM)]
-        return [name for name in names if name not in ours and is_claimed(self.path / f"{CLAIM}{name}")]
+        return [name for name in names if name not in ours and self.is_claimed(name)]
 
     @contextmanager
     def locked(self, how: int) -> Iterator[None]:

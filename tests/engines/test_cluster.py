@@ -17,7 +17,7 @@ from dumbbell.engines import engine, sweep
 from dumbbell.engines.cluster import confirmation
 from dumbbell.engines.cluster import queue as queue_module
 from dumbbell.engines.cluster import sweep as on_cluster
-from dumbbell.engines.cluster.batch import Batch, compute, standing
+from dumbbell.engines.cluster.batch import Batch, Computed, compute, standing
 from dumbbell.engines.cluster.confirmation import Confirmations
 from dumbbell.engines.cluster.queue import Piece, Queue
 from dumbbell.engines.cluster.sweep import ClusterSweep, why_not
@@ -116,7 +116,7 @@ def test_a_run_at_which_every_worker_dies_is_given_up():
     for deaths in range(queue_module.TRIES):
         task = dying.next(worker, [])
         assert (task.of.deaths, task.argument.apart) == (deaths, deaths > 0)
-        dying._take(Answer(task, worker, 1.0, error=WorkerDied("gone")))
+        dying._take(Answer(task, worker, error=WorkerDied("gone")))
     assert not dying.waiting
     (run,) = dying._kept.unstored.values()
     assert (run.status, run.key) == ("invalid", jobs.key(0))
@@ -172,10 +172,33 @@ def test_what_nobody_else_can_confirm_is_kept_at_once(tmp_path, monkeypatch):
         computed = 0
         while (task := made.next(able, others)) is not None:
             assert len(store.stored_keys()) == computed
-            made._take(Answer(task, able, 1.0, task.function(task.argument)))
+            made._take(Answer(task, able, task.function(task.argument)))
             computed += 2
         assert len(store.stored_keys()) == 8
         assert not made.waiting
+
+
+def test_of_a_batch_on_which_workers_disagree_nothing_is_kept(tmp_path, monkeypatch):
+    """Though another of its runs is confirmed later, and neither is what the same workers send afterwards."""
+    monkeypatch.setattr(confirmation, "CHECKED", 1)
+    jobs = Listed([cluster_jobs.as_kind(cluster_jobs.Liar, run) for run in prepare(scenario(sweep=None, repeat=4).runs())])
+    workers = [Worker(f"tcp://{name}", 1, standing(["sim"])) for name in "abc"]
+    monkeypatch.setattr(queue_module, "_MOST_BATCH", 2)
+    store = Store(tmp_path)
+    store.request([])
+    made = ClusterSweep(jobs, range(4), store, Cluster("local:2"))
+    first = made.next(workers[0], workers[1:])
+    computed = first.function(first.argument)
+    made._take(Answer(first, workers[0], computed))
+    checks = [made.next(worker, workers) for worker in workers[1:]]
+    later = made.next(workers[1], workers)
+    seals = dict(computed.seals)
+    made._take(Answer(checks[0], workers[1], Computed(seals=dict.fromkeys(seals, "0" * 64), count=1)))
+    made._take(Answer(checks[1], workers[2], Computed(seals=seals, count=1)))
+    made._take(Answer(later, workers[1], later.function(later.argument)))
+    made._keep_unconfirmed()
+    assert store.stored_keys() == []
+    assert "computed different results of the same run" in str(made._error)
 
 
 def test_what_another_could_confirm_waits_for_it(tmp_path, monkeypatch):
@@ -186,12 +209,12 @@ def test_what_another_could_confirm_waits_for_it(tmp_path, monkeypatch):
     store.request([])
     made = ClusterSweep(jobs, range(2), store, Cluster("local:2"))
     task = made.next(first, [unknown])
-    made._take(Answer(task, first, 1.0, task.function(task.argument)))
+    made._take(Answer(task, first, task.function(task.argument)))
     assert made.next(first, [unknown]) is None
     assert (store.stored_keys(), made.waiting) == ([], True)
     unknown.facts = standing(["sim"])
     check = made.next(unknown, [first])
-    made._take(Answer(check, unknown, 1.0, check.function(check.argument)))
+    made._take(Answer(check, unknown, check.function(check.argument)))
     assert (len(store.stored_keys()), made.waiting) == (2, False)
 
 

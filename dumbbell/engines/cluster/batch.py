@@ -59,7 +59,6 @@ class Computed:
     packets: int = 0
     """Data packets that reached the other end."""
     wall_s: float = 0.0
-    cpu_s: float = 0.0
     """Of the runs alone."""
     count: int = 0
     """Of the runs: all of the batch, unless there was an error or it was halted."""
@@ -112,7 +111,6 @@ def compute(batch: Batch) -> Computed:
                 break
             assert run is not None  # there is no error
             found.wall_s += finished.wall_s
-            found.cpu_s += finished.cpu_s + (run.cpu_s or 0.0)
             found.packets += run.arrived_packets
             found.count += 1
             _take(batch, finished, run, found, gathered)

@@ -82,7 +82,7 @@ class Confirmations:
         return None
 
     def settle(self, check: Check, answer: Answer[Computed]) -> bool:
-        """Takes what a second worker says. Whether it is the same, or there is no answer to be had."""
+        """Takes what a second worker says. False if it is something else; without an answer another is asked, a few times."""
         key = self.jobs.key(check.position)
         seal = None if answer.value is None else answer.value.seals.get(key)
         if seal is None and check.tries + 1 < _TRIES:
@@ -93,7 +93,10 @@ class Confirmations:
         return seal in (None, check.held.first.value.seals[key])
 
     def give_up(self, first: Worker | None = None, engines: Sequence[str] | None = None) -> list[Held]:
-        """What waits for a second worker that does not come: all of it, or what this worker computed on other engines than these."""
+        """Ends waiting for second workers that do not come; gives what nothing is left to be confirmed of.
+
+        Without `first` of all runs, otherwise of those that this worker computed on other engines than `engines`.
+        """
         possible = engines or ()
 
         def alone(check: Check) -> bool:

@@ -37,6 +37,9 @@ class _Survey:
     def question(self) -> Task[Any]:
         return Task(standing, engines())
 
+    def deserted(self) -> None:
+        pass
+
     def refusal(self, _worker: Worker) -> str:
         return ""
 

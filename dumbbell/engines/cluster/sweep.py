@@ -25,7 +25,7 @@ from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
 from dumbbell.executor.interrupt import uninterrupted
 from dumbbell.executor.progress_state import ProgressState
-from dumbbell.results.place import CLUSTER
+from dumbbell.results.place import CLUSTER, PACK
 
 if TYPE_CHECKING:
     from dumbbell.engines.execute import Progress
@@ -64,6 +64,8 @@ class ClusterSweep:
         self._kept = _Kept(store, "memory" if store is None else "packs" if len(todo) > MOST_KEPT and not repair else "folders")
         self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=cluster.workers)
         self._under_way: set[Piece] = set()
+        self._suspects: set[str] = set()
+        """Workers that disagree with another."""
         self._error: DumbbellError | None = None
 
     def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
@@ -80,9 +82,9 @@ class ClusterSweep:
             self._tell()
             if not self._queue:
                 return {}
+            stack.callback(self._keep_unconfirmed)  # of a sweep that ended early
             for answer in stack.enter_context(closing(self._cluster.compute(self, lambda: interrupted() or self._error is not None))):
                 self._take(answer)
-            self._keep_unconfirmed()  # of a sweep that ended early
         if self._error is not None:
             raise self._error
         return self._kept.unstored
@@ -101,6 +103,10 @@ class ClusterSweep:
     def halting(self) -> Task[Any]:
         """See `Source`."""
         return Task(halt, self._batch.keywords["sweep"])
+
+    def deserted(self) -> None:
+        """See `Source`."""
+        self._keep_unconfirmed()
 
     def refusal(self, worker: Worker) -> str:
         """See `Source`: of a worker that can run none of the engines as they are here."""
@@ -138,6 +144,8 @@ class ClusterSweep:
         of = answer.task.of
         if isinstance(of, Check):
             self._confirm(of, answer)
+        elif answer.worker.address in self._suspects:
+            self._under_way.discard(of)
         elif isinstance(answer.error, WorkerDied):
             self._under_way.discard(of)
             if not self._queue.try_again(of):
@@ -157,7 +165,8 @@ class ClusterSweep:
         held = check.held
         if not self._confirmations.settle(check, answer):
             self._error = self._error or self._disagreement(check, answer)
-            self._under_way -= self._confirmations.discard({held.first.worker.address, answer.worker.address})
+            self._suspects |= {held.first.worker.address, answer.worker.address}
+            self._under_way -= {held.piece} | self._confirmations.discard(self._suspects)
         elif not held.left:
             self._keep(held)
 
@@ -217,7 +226,7 @@ class _Kept:
                 except BlockingIOError:
                     what = f"{self._store.path}: another process has runs for it computed by a cluster"
                     raise BadInput(f"{what}; expected to be alone") from None
-                if self._store.place.others(CLUSTER):
+                if self._store.place.others(CLUSTER, PACK):
                     raise BadInput(f"{self._store.path}: another process computes runs for it; expected to be alone")
             yield
 

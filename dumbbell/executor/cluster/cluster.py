@@ -56,14 +56,14 @@ class Cluster(Executor):
 
         Raises `EnvironmentFault` if no worker can do what is left, or the scheduler has gone.
         """
-        dispatch: Dispatch[Value] = Dispatch(self.connect(), self.place, source, stopped, self._told)
+        dispatch: Dispatch[Value] = Dispatch(self.connect(), self.place, source, stopped, self._told, not self._where.starts_all)
         for answer in dispatch.answers():
             self.workers = max(dispatch.threads, 1)
             yield answer
 
     def ask(self, source: Source[Any]) -> list[Worker]:
         """Asks the workers that are there what `source` asks, and hands out nothing. Raises as `connect`."""
-        dispatch: Dispatch[Any] = Dispatch(self.connect(), self.place, source, lambda: True, self._told)
+        dispatch: Dispatch[Any] = Dispatch(self.connect(), self.place, source, lambda: True, self._told, expects_more=False)
         dispatch.ask_all()
         return list(dispatch.workers.values())
 

@@ -1,7 +1,7 @@
 """Hands tasks to workers of dask and takes what comes back, or says that a worker has died with its task.
 
 Each task is sent to a worker that was chosen here, as many to each as it has threads. So it is known which task a worker had that died, and
-dask repeats nothing by itself: its own way is to run a task on four workers before it gives up, whatever the task does to them.
+dask repeats it nowhere else: its own way is to run a task on four workers before it gives up, whatever the task does to them.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ class Worker:
     """Why it is not used."""
     tasks: int = 0
     """That it is at."""
+    since: float = field(default_factory=time.monotonic)
+    """When it was first seen."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,6 @@ class Answer(Generic[Value_co]):
 
     task: Task[Value_co]
     worker: Worker
-    wall_s: float
-    """Since the task was sent."""
     value: Value_co | None = None
     error: Exception | None = None
     """`WorkerDied`, or what the call raised."""
@@ -88,6 +88,9 @@ class Source(Protocol[Value_co]):
     def halting(self) -> Task[Any]:
         """Called on each worker once no further task is handed out: lets those that are under way end early, with what they have."""
 
+    def deserted(self) -> None:
+        """Told when no worker has been there for a while, and nothing is under way."""
+
     def refusal(self, worker: Worker) -> str:
         """Why a worker, whose facts are known, is not to be used; empty if it is."""
 
@@ -102,22 +105,24 @@ class Source(Protocol[Value_co]):
 class _Sent:
     task: Task[Any]
     worker: Worker
-    began: float = field(default_factory=time.monotonic)
 
 
 class Dispatch(Generic[Value]):
     """The tasks of one source on the workers of one scheduler."""
 
-    def __init__(self, client: Client, place: str, source: Source[Value], stopped: Callable[[], bool], told: set[str]) -> None:
-        """`told`: what was said before, and is not said again."""
+    def __init__(
+        self, client: Client, place: str, source: Source[Value], stopped: Callable[[], bool], told: set[str], expects_more: bool
+    ) -> None:
+        """`told`: what was said before, and is not said again. `expects_more`: workers may come that are not there when it begins."""
+        self._expects_more = expects_more
         self._client, self._place, self._source, self._stopped, self._told = client, place, source, stopped, told
         self.workers: dict[str, Worker] = {}
         """Those that are there, by address."""
         self._sent: dict[Future, _Sent] = {}
         self._asked: dict[Future, Worker] = {}
         self._done: SimpleQueue[Future] = SimpleQueue()
-        self._looked = self._left = float("-inf")
-        """When it was asked which workers there are, and when one was first missed that had been there."""
+        self._looked, self._changed = float("-inf"), time.monotonic()
+        """When it was asked which workers there are, and when one was first seen, or first missed."""
         self._until = float("inf")
 
     @property
@@ -129,6 +134,11 @@ class Dispatch(Generic[Value]):
     def usable(self) -> list[Worker]:
         """The workers that are used."""
         return [worker for worker in self.workers.values() if worker.facts is not None and not worker.refused]
+
+    @property
+    def _answering(self) -> list[Worker]:
+        """Those that have been asked a moment ago; one that is busy with other things may take hours to answer, and is used once it has."""
+        return [worker for worker in self._asked.values() if time.monotonic() < worker.since + _ANSWER_S]
 
     def answers(self) -> Generator[Answer[Value]]:
         """See `Cluster.compute`. If the caller closes the generator early, what is under way is given up."""
@@ -174,13 +184,14 @@ class Dispatch(Generic[Value]):
         gone = [worker for address, worker in self.workers.items() if address not in there]
         for worker in gone:
             del self.workers[worker.address]
-            self._left = time.monotonic()
+            self._changed, self._expects_more = time.monotonic(), True
         for future, sent in list(self._sent.items()):
             if sent.worker.address not in there and future.status != "finished":
                 yield self._lost(future, _gone(sent.worker))
         for address, threads in there.items():
             if address not in self.workers:
                 worker = self.workers[address] = Worker(address, threads)
+                self._changed = worker.since
                 self._asked[self._send(self._source.question, worker)] = worker
 
     def _threads(self) -> Mapping[str, int]:
@@ -201,7 +212,7 @@ class Dispatch(Generic[Value]):
     def _hand_out(self, stuck: bool = False) -> None:
         """Gives each worker as many tasks as it has threads. `stuck`: none is at any, and none took one."""
         for worker in self.usable:
-            others = [] if stuck else [each for each in self.workers.values() if each is not worker and not each.refused]
+            others = [] if stuck else [each for each in (*self.usable, *self._answering) if each is not worker]
             while worker.tasks < worker.threads and not self._stopped():
                 task = self._source.next(worker, others)
                 if task is None:
@@ -216,13 +227,16 @@ class Dispatch(Generic[Value]):
                 self._until = time.monotonic() + _PATIENCE_S
                 self._halt()
             return not self._sent or time.monotonic() > self._until
-        if self._sent or self._asked:
-            return False
-        if self._source.waiting:
-            self._hand_out(stuck=True)
         if self._sent or not self._source.waiting:
             return not self._sent
-        if self.workers and time.monotonic() > self._left + _ABSENT_S:
+        if self._answering:
+            return False
+        self._hand_out(stuck=True)
+        if self._sent or not self._source.waiting:
+            return not self._sent
+        if time.monotonic() > self._changed + _ABSENT_S:
+            self._source.deserted()
+        if self.workers and not self._asked and time.monotonic() > self._changed + (_ABSENT_S if self._expects_more else 0.0):
             reasons = dict.fromkeys(f"{worker.address}: {worker.refused or 'cannot do what is left'}" for worker in self.workers.values())
             raise EnvironmentFault(f"{self._place}: no worker can compute it\n" + "\n".join(reasons))
         self._say(f"{self._place}: waiting for workers")
@@ -294,7 +308,7 @@ class Dispatch(Generic[Value]):
     def _answer(self, future: Future, value: Any = None, error: Exception | None = None) -> Answer[Value]:
         sent = self._sent.pop(future)
         sent.worker.tasks -= 1
-        return Answer(sent.task, sent.worker, time.monotonic() - sent.began, value, error)
+        return Answer(sent.task, sent.worker, value, error)
 
 
 def _gone(worker: Worker) -> str:

@@ -31,6 +31,9 @@ _LARGE = "1 GiB"
 class Where(Protocol):
     """Which workers."""
 
+    starts_all: bool
+    """Whether all are there once it is connected."""
+
     @property
     def threads(self) -> int | None:
         """Of the workers that will be there; None if only their scheduler knows."""
@@ -76,6 +79,7 @@ def _installed() -> Iterator[None]:
 
 
 class _Scheduler:
+    starts_all = False
     threads = None
 
     def __init__(self, address: str) -> None:
@@ -98,6 +102,8 @@ class _Scheduler:
 
 
 class _Here:
+    starts_all = True
+
     def __init__(self, count: int) -> None:
         self.threads = count
 
@@ -142,6 +148,8 @@ def _undisturbed() -> Iterator[None]:
 
 
 class _Jobs:
+    starts_all = False
+
     def __init__(self, system: batch_system.BatchSystem) -> None:
         self._system = system
 
