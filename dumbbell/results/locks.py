@@ -10,29 +10,29 @@ from pathlib import Path
 
 def is_unclaimed(path: Path) -> bool:
     """Whether the process that made a claim has ended."""
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
+    return _is_held(path) is False
 
 
 def is_claimed(path: Path) -> bool:
     """Whether a process holds a claim now. On a file system without locks nobody does."""
     try:
-        descriptor = os.open(path, os.O_RDWR)
+        return _is_held(path) is True
     except OSError:
         return False
+
+
+def _is_held(path: Path) -> bool | None:
+    """Whether a process has locked a file; None if there is no such file, or its file system has no locks."""
     try:
-        flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except OSError:
+        return None
     finally:
         os.close(descriptor)
     return False

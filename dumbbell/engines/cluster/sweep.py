@@ -121,7 +121,8 @@ class ClusterSweep:
     def next(self, worker: Worker, others: Sequence[Worker]) -> Task[Computed] | None:
         """See `Source`."""
         able = self._able(worker)
-        self._keep_unconfirmed(worker, [name for other in others for name in self._able(other)])
+        if self._confirmations:  # or each of many workers would look at all others for nothing
+            self._keep_unconfirmed(worker, [name for other in others for name in self._able(other)])
         if (check := self._confirmations.next(worker, able)) is not None:
             return Task(compute, self._batch(*self._part([check.position]), form="nothing", worker=worker.address), check)
         done = self._state
@@ -174,9 +175,7 @@ class ClusterSweep:
         name, cell = self._jobs.asked(check.position)
         which = ", ".join([name, *(f"{key}: {value}" for key, value in cell.items())])
         what = f"{check.held.first.worker.address} and {second.worker.address} computed different results of the same run ({which})"
-        return EnvironmentFault(
-            f"{what}; expected the same. What these two have computed is not to be trusted; host.json says which that is"
-        )
+        return EnvironmentFault(f"{what}; expected the same. Do not trust what either has computed: a run's host.json names its worker")
 
     def _keep_unconfirmed(self, first: Worker | None = None, engines: Sequence[str] | None = None) -> None:
         """Keeps what waits for a second worker that does not come, see `Confirmations.give_up`."""

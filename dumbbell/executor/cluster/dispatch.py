@@ -211,10 +211,11 @@ class Dispatch(Generic[Value]):
 
     def _hand_out(self, stuck: bool = False) -> None:
         """Gives each worker as many tasks as it has threads. `stuck`: none is at any, and none took one."""
-        for worker in self.usable:
-            others = [] if stuck else [each for each in (*self.usable, *self._answering) if each is not worker]
+        usable = self.usable
+        possible = [] if stuck else [*usable, *self._answering]
+        for worker in usable:
             while worker.tasks < worker.threads and not self._stopped():
-                task = self._source.next(worker, others)
+                task = self._source.next(worker, [each for each in possible if each is not worker])
                 if task is None:
                     break
                 worker.tasks += 1
