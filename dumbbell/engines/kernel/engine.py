@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -73,8 +74,20 @@ class Kernel(Engine):
         return _BOOT_CPU_S + expected_packets(plan) * _PACKET_CPU_S
 
     def produce(self, prepared: Prepared) -> Run:
-        """Boots a guest, waits for its end and reads its results. Raises `EnvironmentFault` if it does not end regularly."""
-        from dumbbell.engines.kernel.guest import boot
+        """Boots a guest, waits for its end and reads its results. Raises `EnvironmentFault` if it does not end regularly.
+
+        A run that needs more memory than guests have is done again with more. It is the same again wherever it is computed, as it does
+        not find room in less anywhere.
+        """
+        from dumbbell.engines.kernel.guest import MEMORY, MORE_MEMORY, ShortOfMemory
+
+        for memory in (MEMORY, *MORE_MEMORY[:-1]):
+            with contextlib.suppress(ShortOfMemory):
+                return self._booted(prepared, memory)
+        return self._booted(prepared, MORE_MEMORY[-1])
+
+    def _booted(self, prepared: Prepared, memory: str) -> Run:
+        from dumbbell.engines.kernel.guest import MEMORY, boot
         from dumbbell.engines.linux import collect
 
         binary = _ready()
@@ -83,13 +96,14 @@ class Kernel(Engine):
             folder = Path(place)
             script.write(folder)
             try:
-                cpu_s = boot(binary, folder, seed=plan.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * prepared.cpu_s)
+                cpu_s = boot(binary, folder, seed=plan.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * prepared.cpu_s, memory=memory)
             except EnvironmentFault as fault:
                 if found := refusal(plan, str(fault)):
                     raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
                 raise
             captures = {name: (folder / name).read_bytes() for name in script.captures}
-            left = collect.Left(folder, plan, script.devices, captures, _facts(binary) | script.metadata, cpu_s=cpu_s)
+            more = {} if memory == MEMORY else {"memory": memory}
+            left = collect.Left(folder, plan, script.devices, captures, _facts(binary) | more | script.metadata, cpu_s=cpu_s)
             return collect.run_of(prepared, left)
 
 

@@ -23,6 +23,8 @@ from dumbbell.engines.kernel.diagnosis import Ending
 from dumbbell.errors import EnvironmentFault
 
 MEMORY = "256M"
+MORE_MEMORY = ("1G", "4G")
+"""For a run that does not find room in less. Not for all: the size is in the kernel's command line, and so in its random numbers."""
 PROBE_TIME_LIMIT_S = 60.0
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 # The same for every run, folder and user, because the kernel mixes its command line into its random numbers.
@@ -48,6 +50,10 @@ _KILLED_S = 1.0
 """The most to wait for the last of a killed guest's processes."""
 
 
+class ShortOfMemory(EnvironmentFault):
+    """A guest has too little memory for its run."""
+
+
 def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memory: str = MEMORY) -> float:
     """Runs a guest to its end. Returns its CPU seconds.
 
@@ -58,13 +64,13 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
         timeout_s: Host time after which a guest counts as hanging.
         memory: Memory of the guest, such as `256M`.
 
-    Raises `EnvironmentFault` with one line if the guest does not end regularly.
+    Raises `EnvironmentFault` with one line if the guest does not end regularly, and `ShortOfMemory` if more memory would help.
     """
     place = memory_folder(int(memory[:-1]) * _UNITS[memory[-1]])
     with _prepared(folder, binary):
         ending = _run(binary, folder, place, seed, timeout_s, memory)
         if fault := diagnosis.fault(ending, folder):
-            raise EnvironmentFault(fault)
+            raise (ShortOfMemory if diagnosis.short_of_memory(ending) else EnvironmentFault)(fault)
     return ending.cpu_s
 
 

@@ -76,6 +76,20 @@ def test_a_guest_that_does_not_get_to_its_end(script, folder, text, expected):
     assert re.search(expected, fault(script(text), folder))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo 'Kernel panic - not syncing: System is deadlocked on memory'; exit 134",
+        f"echo 'Out of memory: Killed process 41 (iperf3) total-vm:3000kB'; {FINISH}",
+    ],
+    ids=["all", "a program"],
+)
+def test_a_guest_with_too_little_memory(script, folder, text):
+    (folder / "script").write_text("")
+    with pytest.raises(guest.ShortOfMemory, match=r"^the guest has too little memory for this run: fewer flows"):
+        guest.boot(script(text), folder, timeout_s=20)
+
+
 def test_a_guest_without_a_script_has_nothing_to_finish(script, folder):
     guest.boot(script("exit 0"), folder, timeout_s=20)
     assert guest.probe(script("exit 0")) is None

@@ -9,6 +9,7 @@ from support import PATH
 
 from dumbbell.engines import engine as find_engine
 from dumbbell.engines.execute import execute
+from dumbbell.engines.kernel import guest
 from dumbbell.engines.prepared import prepare
 from dumbbell.errors import EnvironmentFault
 from dumbbell.executor import Threads
@@ -33,6 +34,25 @@ def resolved(**more):
 
 def queue(qdisc, shaper="tbf"):
     return {"rtt": "20ms", "reverse": "none", "bottleneck": {"rate": "10mbit", "shaper": shaper, "qdisc": qdisc}}
+
+
+def test_a_run_that_needs_more_memory_is_done_again_with_more(kernel, monkeypatch):
+    given = []
+
+    def boot(*arguments, memory, **more):
+        given.append(memory)
+        if memory == guest.MEMORY:
+            raise guest.ShortOfMemory("too little memory")
+        return usual(*arguments, memory=memory, **more)
+
+    usual = guest.boot
+    monkeypatch.setattr(guest, "boot", boot)
+    (one,) = resolved(duration="1s")
+    run = kernel.run(one)
+    assert (run.status, run.engine["memory"], given) == ("ok", "1G", ["256M", "1G"])
+    monkeypatch.setattr(guest, "MORE_MEMORY", ("256M",))
+    with pytest.raises(guest.ShortOfMemory, match="too little memory"):
+        kernel.run(one)
 
 
 @pytest.mark.parametrize(

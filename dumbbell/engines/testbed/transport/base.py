@@ -12,6 +12,7 @@ import tarfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from dumbbell.errors import EnvironmentFault, printable, shortened
@@ -23,7 +24,7 @@ CONNECTING = 15.0
 UNDOING = 60.0
 """Seconds within which a program whose lease ends has cleaned up behind itself."""
 _PUT = 'umask 077 && cat >"$1.part" && chmod "$2" "$1.part" && mv -f -- "$1.part" "$1" && sha256sum <"$1"'
-_PUT_ALL = 'umask 077 && cat >"$1/.part" && tar --no-same-owner -C "$1" -xf "$1/.part" && sha256sum <"$1/.part" && rm -- "$1/.part"'
+_PUT_ALL = 'umask 077 && cat >"$1/.part" && tar --no-same-owner -C "$1" -xzf "$1/.part" && sha256sum <"$1/.part" && rm -- "$1/.part"'
 _GET = 'sha256sum <"$1" && cat <"$1"'
 
 
@@ -99,13 +100,7 @@ class Machine(ABC):
 
     async def put_all(self, files: Mapping[str, bytes], folder: str, timeout: float | None = None, *, mode: int = 0o600) -> None:
         """Writes files into a folder that is there, for their owner alone. Raises `MachineFault`."""
-        packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w") as archive:
-            for name, content in files.items():
-                member = tarfile.TarInfo(name)
-                member.size, member.mode = len(content), mode
-                archive.addfile(member, io.BytesIO(content))
-        await self._write([_PUT_ALL, "put", folder], packed.getvalue(), folder, timeout)
+        await self._write([_PUT_ALL, "put", folder], _packed(tuple(files.items()), mode), folder, timeout)
 
     async def _write(self, words: Sequence[str], content: bytes, path: str, timeout: float | None) -> None:
         done = await self.run(["sh", "-c", *words], content, timeout)
@@ -123,6 +118,18 @@ class Machine(ABC):
         if _digest(head) != hashlib.sha256(content).hexdigest():
             raise MachineFault(self.name, f"{path} has another checksum there than here")
         return content
+
+
+@lru_cache(maxsize=4)
+def _packed(files: tuple[tuple[str, bytes], ...], mode: int) -> bytes:
+    """An archive. All machines get the same programs, in each run of a sweep."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=6) as archive:
+        for name, content in files:
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), mode
+            archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
 
 
 def _digest(shown: bytes) -> str:
