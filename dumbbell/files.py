@@ -57,7 +57,11 @@ def read_regular(path: Path, most_bytes: int) -> bytes:
     if not stat.S_ISREG(os.stat(path).st_mode) and not path.is_dir():
         raise ValueError("is not a regular file")
     with open(path, "rb") as file:
-        content = file.read(most_bytes + 1)
+        # Not the most at once: so much memory would be asked for, whatever the file has.
+        size = min(os.fstat(file.fileno()).st_size, most_bytes) + 1
+        content = file.read(size)
+        if len(content) == size:  # it has grown
+            content += file.read(most_bytes + 1 - size)
     if len(content) > most_bytes:
         raise ValueError(f"has more than {most_bytes >> 20} MiB")
     return content
