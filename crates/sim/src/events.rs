@@ -111,6 +111,27 @@ impl Tree {
         self.least = self.root.least();
     }
 
+    /// Takes away the least key, which is that of `i`. Every node above it gets another one, so that nothing is compared on the way up.
+    #[inline(never)]
+    fn remove_least(&mut self, i: usize) {
+        debug_assert_eq!(self.key(i), self.least);
+        if self.nodes.is_empty() {
+            return self.set_in_root(i, NEVER);
+        }
+        let mut at = self.leaves + i / WAYS;
+        let leaf = &mut self.nodes[at];
+        leaf.0[i % WAYS] = NEVER;
+        let mut least = leaf.least();
+        while at >= WAYS {
+            let above = &mut self.nodes[at / WAYS - 1];
+            above.0[at % WAYS] = least;
+            least = above.least();
+            at = at / WAYS - 1;
+        }
+        self.root.0[at] = least;
+        self.least = self.root.least();
+    }
+
     /// What is known of node `at` in the node above it: its least key.
     #[inline(always)]
     fn known(&mut self, at: usize) -> &mut u64 {
@@ -158,6 +179,16 @@ impl Tree {
     }
 }
 
+/// The key of a source at a time.
+#[inline(always)]
+fn key_of(source: usize, time: Time) -> u64 {
+    if time > MAX_TIME {
+        NEVER
+    } else {
+        time << SOURCE_BITS | source as u64
+    }
+}
+
 /// The pending time of every source, and which is the earliest.
 #[derive(Clone, Debug)]
 pub struct EventSet {
@@ -171,8 +202,6 @@ pub struct EventSet {
     slots_from: usize,
     per_slot: usize,
     slots: Tree,
-    /// The least key of all but the busy ones.
-    rest: u64,
     /// Of each slot, what its sources have in the place of their number in keys.
     ranks: Vec<u32>,
 }
@@ -191,7 +220,6 @@ impl EventSet {
             slots_from: sources,
             per_slot,
             slots: Tree::new(0),
-            rest: NEVER,
             ranks: Vec::new(),
         }
     }
@@ -215,25 +243,37 @@ impl EventSet {
     /// Sets the pending time of `source`; `NEVER`, or a time that no run reaches, makes it idle.
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
-        let key = if time > MAX_TIME { NEVER } else { time << SOURCE_BITS | source as u64 };
-        let busy = source.wrapping_sub(self.busy_from);
-        if busy < self.busy_sources {
-            self.busy.set(busy, key);
-        } else if source < self.slots_from {
-            self.others.set(source, key);
-            self.rest = self.others.least.min(self.slots.least);
+        if source.wrapping_sub(self.busy_from) < self.busy_sources {
+            self.set_busy(source, time);
+        } else {
+            self.set_other(source, time);
+        }
+    }
+
+    /// [`Self::set`] for a source that is known to be busy.
+    #[inline(always)]
+    pub fn set_busy(&mut self, source: usize, time: Time) {
+        debug_assert!(source - self.busy_from < self.busy_sources);
+        self.busy.set(source - self.busy_from, key_of(source, time));
+    }
+
+    /// [`Self::set`] for a source that is known not to be busy.
+    #[inline(always)]
+    pub fn set_other(&mut self, source: usize, time: Time) {
+        debug_assert!(source.wrapping_sub(self.busy_from) >= self.busy_sources);
+        if source < self.slots_from {
+            self.others.set(source, key_of(source, time));
         } else {
             self.set_in_slot(source - self.slots_from, time);
         }
     }
 
-    /// Takes away the event of `source`, which has come and is not busy, before it is handled: so what comes next is found meanwhile and not
-    /// waited for when this one is set again. Events of slots stay.
+    /// Takes away the event of `source`, which has come as the [first](Self::first) and is not busy, before it is handled: so what comes next is
+    /// found meanwhile and not waited for when this one is set again. Events of slots stay.
     #[inline]
     pub fn take(&mut self, source: usize) {
         if source < self.slots_from {
-            self.others.set(source, NEVER);
-            self.rest = self.others.least.min(self.slots.least);
+            self.others.remove_least(source);
         }
     }
 
@@ -247,8 +287,7 @@ impl EventSet {
     #[inline(never)]
     fn set_in_slot(&mut self, i: usize, time: Time) {
         let rank = u64::from(self.ranks[i / self.per_slot]) + (i % self.per_slot) as u64;
-        self.slots.set(i, if time > MAX_TIME { NEVER } else { time << SOURCE_BITS | rank });
-        self.rest = self.others.least.min(self.slots.least);
+        self.slots.set(i, key_of(rank as usize, time));
     }
 
     /// For tests: pending time of `source`.
@@ -274,7 +313,7 @@ impl EventSet {
     #[inline]
     #[must_use]
     pub fn first(&self) -> Option<(Time, usize)> {
-        let key = self.busy.least.min(self.rest);
+        let key = self.busy.least.min(self.others.least).min(self.slots.least);
         (key != NEVER).then(|| (key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as usize))
     }
 

@@ -251,7 +251,7 @@ impl Network {
         if next == NEVER {
             let next = self.serve(i);
             if next != NEVER {
-                self.events.set(PORTS + 2 * i, next);
+                self.events.set_busy(PORTS + 2 * i, next);
             }
         } else if refilled {
             self.serve_early(i);
@@ -315,7 +315,7 @@ impl Network {
             if arrives == now {
                 return self.pass_on(i, id);
             }
-            self.events.set(PORTS + 2 * i + 1, arrives);
+            self.events.set_busy(PORTS + 2 * i + 1, arrives);
         }
         slot.time = arrives;
         port.pipe.push(id, &mut self.shared.packets);
@@ -373,7 +373,7 @@ impl Network {
     pub fn on_shaper(&mut self, i: usize) {
         self.next_in_pipe = NEVER;
         let next = self.serve(i);
-        self.events.set(PORTS + 2 * i, next);
+        self.events.set_busy(PORTS + 2 * i, next);
     }
 
     /// The first packet of the pipe of port `i` comes out.
@@ -383,7 +383,7 @@ impl Network {
         let Some(id) = port.pipe.pop_ahead(&self.shared.packets) else { return self.leave_faulty(i) };
         let next = port.pipe_time(&self.shared.packets);
         self.next_in_pipe = next;
-        self.events.set(PORTS + 2 * i + 1, next);
+        self.events.set_busy(PORTS + 2 * i + 1, next);
         self.pass_on(i, id);
     }
 
@@ -434,7 +434,7 @@ impl Network {
     }
 
     /// A packet was dropped or lost.
-    #[cold]
+    #[inline(always)]
     fn forget(&mut self, id: Id) {
         let p = self.shared.packets.take(id);
         self.shared.attachments.take(&p);
@@ -469,9 +469,9 @@ impl Outbox for Network {
         self.send_paced(from, p, departure)
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_timer(&mut self, source: usize, at: Time) {
-        self.events.set(source, at);
+        self.events.set_other(source, at);
     }
 
     fn attach(&mut self, p: &mut Packet, attachment: Attachment) {

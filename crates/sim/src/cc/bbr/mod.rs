@@ -199,6 +199,7 @@ impl Bbr {
         self.cycle_us = v.delivered_us;
     }
 
+    #[inline(always)]
     fn sample_long_term(&mut self, v: &View, losses: u32, is_app_limited: bool) {
         let cycles = self.mode == Mode::ProbeBw;
         match self.long_term.update(v, losses, is_app_limited, self.round_start, cycles) {

@@ -146,6 +146,7 @@ impl Sender {
     }
 
     /// Looks for losses if RACK has moved; true if the reordering timer was set.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn rack_mark_lost(&mut self, out: &mut impl Outbox) -> bool {
         if !self.rack.advanced {
             return false;
@@ -200,6 +201,7 @@ impl Sender {
     }
 
     /// Marks a segment lost; a lost retransmission is lost again.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn mark_lost(&mut self, seq: u32) {
         let s = self.board.get_mut(seq);
         if s.marks & mark::SACKED != 0 {

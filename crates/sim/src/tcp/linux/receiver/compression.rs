@@ -104,6 +104,7 @@ impl Receiver {
     }
 
     /// Sends a duplicate ACK, or holds it back for a twentieth of an RTT.
+    #[inline(always)]
     pub(super) fn compress_ack(&mut self, out: &mut impl Outbox) {
         if !self.compression.hold(self.rcv_nxt) {
             self.send_ack(self.rcv_nxt, out);

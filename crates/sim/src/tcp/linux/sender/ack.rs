@@ -171,17 +171,17 @@ impl Sender {
     /// Sends what the windows allow after an ACK, and what the application writes then; returns how many segments.
     #[inline(always)]
     pub(in crate::tcp::linux) fn send_allowed(&mut self, out: &mut impl Outbox) -> u32 {
-        if self.only_waits(out.now()) {
-            return self.wake_application(false, out);
+        let (mut sent, mut window_full) = (0, false);
+        if !self.only_waits(out.now()) {
+            let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
+            sent = self.write(out, false);
+            // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
+            window_full = if self.small_queue.is_on() || self.view.is_paced {
+                self.view.in_flight() >= self.window.cwnd
+            } else {
+                allowed <= 1 && sent == allowed
+            };
         }
-        let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
-        let sent = self.write(out, false);
-        // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
-        let window_full = if self.small_queue.is_on() || self.view.is_paced {
-            self.view.in_flight() >= self.window.cwnd
-        } else {
-            allowed <= 1 && sent == allowed
-        };
         sent + self.wake_application(window_full, out)
     }
 
@@ -192,10 +192,17 @@ impl Sender {
     }
 
     /// Lets the application write if it waited for room and there is enough; returns how many segments went.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn wake_application(&mut self, window_full: bool, out: &mut impl Outbox) -> u32 {
-        if !self.buffer.wakes(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
-            return 0;
+        if self.buffer.wakes(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
+            self.let_application_write(out)
+        } else {
+            0
         }
+    }
+
+    #[inline(never)]
+    fn let_application_write(&mut self, out: &mut impl Outbox) -> u32 {
         self.chrono_has_room();
         if out.is_last_now() {
             return self.fill_and_write(out);
@@ -241,6 +248,7 @@ impl Sender {
         true
     }
 
+    #[inline(always)]
     fn process_ack(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
         let ack = p.seq;
         let prior_una = self.view.snd_una;
@@ -340,6 +348,7 @@ impl Sender {
     }
 
     /// Congestion control sets the window after an ACK, or PRR does during a reduction (`tcp_cong_control`).
+    #[inline(always)]
     fn steer_window(&mut self, a: &AckState) {
         if self.needs.cong_control {
             return self.obey_control(&a.sample);

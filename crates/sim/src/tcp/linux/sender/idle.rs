@@ -38,6 +38,7 @@ impl Sender {
     }
 
     /// Something was sent, and the window allowed more.
+    #[inline(always)]
     pub(super) fn use_less_than_window(&mut self) {
         if self.window.is_limiting(&self.view) {
             return self.usage.note_full(self.view.jiffies);
@@ -49,6 +50,8 @@ impl Sender {
         self.chrono_starved();
     }
 
+    #[cold]
+    #[inline(never)]
     fn decay(&mut self) {
         let used = self.usage.begin_again(self.view.jiffies).max(self.restart_cwnd());
         if self.view.state == CaState::Open

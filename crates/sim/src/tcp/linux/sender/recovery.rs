@@ -186,6 +186,8 @@ impl Sender {
             || (self.view.packets_out > 0 && self.board.get(self.view.snd_una).marks & mark::EVER_RETRANS != 0)
     }
 
+    /// Part of the ACKs in recovery, which are the most of those that look for losses.
+    #[inline(always)]
     fn identify_loss(&mut self, a: &mut AckState, out: &mut impl Outbox) {
         if self.view.packets_out == 0 {
             return;
@@ -197,6 +199,11 @@ impl Sender {
         if retrans > self.view.retrans_out {
             a.flags |= flag::LOST_RETRANS;
         }
+    }
+
+    #[inline(never)]
+    fn identify_loss_separately(&mut self, a: &mut AckState, out: &mut impl Outbox) {
+        self.identify_loss(a, out);
     }
 
     /// What an unusual ACK means for the state.
@@ -249,7 +256,7 @@ impl Sender {
             }
             CaState::Loss => {
                 self.process_loss(a);
-                self.identify_loss(a, out);
+                self.identify_loss_separately(a, out);
                 if self.view.state != CaState::Open && a.flags & flag::LOST_RETRANS == 0 {
                     return;
                 }
@@ -271,7 +278,7 @@ impl Sender {
         if self.view.state <= CaState::Disorder {
             self.try_undo_dsack();
         }
-        self.identify_loss(a, out);
+        self.identify_loss_separately(a, out);
         if self.view.lost_out == 0 {
             self.try_to_open(a.flags);
             return false;
@@ -327,7 +334,7 @@ impl Sender {
                 break;
             }
             let Some(seq) = self.board.next_lost(self.view.snd_una) else { break };
-            if self.host_is_full_for(seq) || self.retransmit(out, seq, true) != Retransmission::Sent {
+            if self.host_is_full_for(seq) || self.retransmit_inlined(out, seq, true) != Retransmission::Sent {
                 break;
             }
             if self.view.in_reduction() {

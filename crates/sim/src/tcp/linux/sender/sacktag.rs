@@ -46,7 +46,9 @@ impl Sender {
                 }
             }
             self.board.note_tagged(if all_count { *given } else { Blocks::default() });
-            sorted.as_slice().iter().for_each(|&block| self.tag_block(block, a));
+            for &block in sorted.as_slice() {
+                self.tag_block(block, a);
+            }
         }
         self.look_for_lost_retrans(blocks);
         let frto_done = self.fack.frto_mark().is_none_or(|mark| self.view.snd_una > mark);
@@ -71,6 +73,7 @@ impl Sender {
     }
 
     /// Tags what a block covers and no block before it did.
+    #[inline(always)]
     fn tag_block(&mut self, (start, end): (u32, u32), a: &mut AckState) {
         match self.board.add_run_above(start, end) {
             None => self.tag_holes((start, end), a),
@@ -80,6 +83,7 @@ impl Sender {
         a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
     }
 
+    #[inline(never)]
     fn tag_holes(&mut self, (start, end): (u32, u32), a: &mut AckState) {
         let holes = self.board.holes_within(start, end);
         for &(s, e) in &holes {
@@ -102,13 +106,18 @@ impl Sender {
     }
 
     /// True if the first block reports a duplicate that our retransmissions can explain.
+    #[inline(always)]
     fn check_dsack(&mut self, ack: u32, blocks: &[(u32, u32)], a: &mut AckState) -> bool {
         let (start, end) = blocks[0];
         let below = start < ack;
         let inside = blocks.get(1).is_some_and(|&(s, e)| start >= s && end <= e);
-        if (!below && !inside) || start >= end {
-            return false;
-        }
+        (below || inside) && start < end && self.is_explained_duplicate((start, end), a)
+    }
+
+    /// True if our retransmissions can explain a block that reports a duplicate.
+    #[cold]
+    #[inline(never)]
+    fn is_explained_duplicate(&mut self, (start, end): (u32, u32), a: &mut AckState) -> bool {
         let segments = end - start;
         if segments > self.peer.largest() {
             return false;

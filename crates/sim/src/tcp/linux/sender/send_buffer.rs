@@ -137,6 +137,7 @@ impl SendBuffer {
 
     /// After an ACK was processed and what it allows was sent: true if there is room enough for the application to come back and
     /// [write](Self::fill). Until it has done that, nothing is asked again.
+    #[inline(always)]
     pub fn wakes(&mut self, v: &View, cwnd: u32, window_full: bool, reordering: u32) -> bool {
         if self.written == self.end || self.is_awake {
             return false;

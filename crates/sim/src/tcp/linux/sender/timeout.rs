@@ -18,7 +18,14 @@ impl Sender {
     }
 
     /// (Re)starts the retransmission timer after progress.
+    #[inline(never)]
     pub(in crate::tcp::linux) fn rearm_rto(&mut self, out: &mut impl Outbox) {
+        self.rearm_rto_inlined(out);
+    }
+
+    /// [`Self::rearm_rto`], for where most ACKs ask for it.
+    #[inline(always)]
+    fn rearm_rto_inlined(&mut self, out: &mut impl Outbox) {
         if self.view.packets_out == 0 {
             self.clear_timer();
             return;
@@ -39,7 +46,7 @@ impl Sender {
 
     pub(in crate::tcp::linux) fn set_xmit_timer(&mut self, out: &mut impl Outbox) {
         if !self.schedule_loss_probe(out, true) {
-            self.rearm_rto(out);
+            self.rearm_rto_inlined(out);
         }
     }
 

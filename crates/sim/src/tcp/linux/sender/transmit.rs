@@ -182,8 +182,7 @@ impl Sender {
     pub(super) fn send_noted_segments(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
         let from = self.view.snd_nxt;
         if !self.view.is_paced {
-            self.note_departure(from..to);
-            return self.send_segments(out, to, tso_end);
+            return self.send_unpaced_segments(out, to, tso_end);
         }
         let (departure, clock) = self.set_clock_to_departure(out.now());
         self.note_departure(from..to);
@@ -195,6 +194,12 @@ impl Sender {
         self.set_clock(clock);
         self.pace(out.now(), from, sent);
         sent
+    }
+
+    #[inline(never)]
+    fn send_unpaced_segments(&mut self, out: &mut impl Outbox, to: u32, tso_end: u32) -> u32 {
+        self.note_departure(self.view.snd_nxt..to);
+        self.send_segments(out, to, tso_end)
     }
 
     #[cold]
@@ -315,14 +320,26 @@ impl Sender {
     }
 
     /// Retransmits segment `seq` if the window and the host's own queue allow it.
+    #[inline(never)]
     pub(in crate::tcp::linux) fn retransmit(
         &mut self,
         out: &mut impl Outbox,
         seq: u32,
         count_as_lost: bool,
     ) -> Retransmission {
+        self.retransmit_inlined(out, seq, count_as_lost)
+    }
+
+    /// [`Self::retransmit`], for where most retransmissions are.
+    #[inline(always)]
+    pub(super) fn retransmit_inlined(
+        &mut self,
+        out: &mut impl Outbox,
+        seq: u32,
+        count_as_lost: bool,
+    ) -> Retransmission {
         if !self.view.is_paced {
-            return self.send_again(out, seq, count_as_lost);
+            return self.send_again_unpaced(out, seq, count_as_lost);
         }
         let (departure, clock) = self.set_clock_to_departure(out.now());
         let result = if self.is_held_in_host() {
@@ -335,6 +352,11 @@ impl Sender {
             self.pace(out.now(), seq, 1);
         }
         result
+    }
+
+    #[inline(never)]
+    fn send_again_unpaced(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> Retransmission {
+        self.send_again(out, seq, count_as_lost)
     }
 
     #[cold]

@@ -80,13 +80,17 @@ impl Sender {
     }
 
     /// A retransmission is lost when something sent after it was SACKed.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn mark_lost_retrans(&mut self) {
+        if self.fack.enabled && self.view.retrans_out > 0 && self.view.state == CaState::Recovery {
+            self.mark_passed_retrans();
+        }
+    }
+
+    #[inline(never)]
+    fn mark_passed_retrans(&mut self) {
         let high = self.highest_sacked_seq();
-        if !self.fack.enabled
-            || self.view.retrans_out == 0
-            || high <= self.fack.lost_retrans_low
-            || self.view.state != CaState::Recovery
-        {
+        if high <= self.fack.lost_retrans_low {
             return;
         }
         let mut low = self.view.snd_nxt;

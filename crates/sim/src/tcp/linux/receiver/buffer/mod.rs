@@ -315,6 +315,7 @@ impl ReceiveBuffer {
     }
 
     /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back.
+    #[inline(always)]
     pub fn advertise(&mut self, rcv_nxt: u32, charged: u64) -> u32 {
         let left = self.round_up(self.left(rcv_nxt));
         self.advertised.bytes = self.select(charged).max(left).min(65_535 << self.scale);
@@ -322,11 +323,17 @@ impl ReceiveBuffer {
         self.advertised.bytes as u32
     }
 
+    #[cold]
+    #[inline(never)]
+    fn advertise_separately(&mut self, rcv_nxt: u32, charged: u64) -> u32 {
+        self.advertise(rcv_nxt, charged)
+    }
+
     /// [`Self::advertise`] with nothing out of order.
     #[inline]
     pub fn advertise_in_order(&mut self, rcv_nxt: u32) -> u32 {
         if self.in_order.window < self.advertised.bytes {
-            return self.advertise(rcv_nxt, self.in_order.charged);
+            return self.advertise_separately(rcv_nxt, self.in_order.charged);
         }
         self.advertise_no_less(rcv_nxt, self.in_order.window)
     }
@@ -335,7 +342,7 @@ impl ReceiveBuffer {
     #[inline]
     pub fn advertise_read(&mut self, rcv_nxt: u32) -> u32 {
         if self.in_order.window_read < self.advertised.bytes {
-            return self.advertise(rcv_nxt, 0);
+            return self.advertise_separately(rcv_nxt, 0);
         }
         self.advertise_no_less(rcv_nxt, self.in_order.window_read)
     }
