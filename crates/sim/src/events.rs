@@ -382,7 +382,13 @@ mod tests {
         fn first_is_the_least(from in 0usize..=137, busy in 0usize..=137, moves in prop::collection::vec((0usize..137, 0u64..1000), 1..300)) {
             let mut e = EventSet::new(from.min(busy)..busy, 137, 1);
             let mut model = [NEVER; 137];
+            let is_busy = |source| (from.min(busy)..busy).contains(&source);
             for (source, time) in moves {
+                // Before every third move the first event comes, if it is not a busy one.
+                if let Some((_, first)) = e.first().filter(|&(_, first)| source % 3 == 0 && !is_busy(first)) {
+                    e.take(first);
+                    model[first] = NEVER;
+                }
                 let time = if time > 900 { NEVER } else { time };
                 e.set(source, time);
                 model[source] = time;

@@ -315,7 +315,7 @@ impl Network {
             if arrives == now {
                 return self.pass_on(i, id);
             }
-            self.events.set_busy(PORTS + 2 * i + 1, arrives);
+            self.events.set(PORTS + 2 * i + 1, arrives);
         }
         slot.time = arrives;
         port.pipe.push(id, &mut self.shared.packets);

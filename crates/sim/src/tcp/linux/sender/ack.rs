@@ -201,6 +201,12 @@ impl Sender {
         }
     }
 
+    /// [`Self::wake_application`] on the fast path, where it is seldom due.
+    #[inline(never)]
+    pub(super) fn wake_application_separately(&mut self, window_full: bool, out: &mut impl Outbox) -> u32 {
+        self.wake_application(window_full, out)
+    }
+
     #[inline(never)]
     fn let_application_write(&mut self, out: &mut impl Outbox) -> u32 {
         self.chrono_has_room();

@@ -185,7 +185,7 @@ impl Sender {
         }
         let window_full = allowed <= 1 && sent == allowed;
         if self.buffer.may_refill(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
-            sent + self.wake_application(window_full, out)
+            sent + self.wake_application_separately(window_full, out)
         } else {
             sent
         }
