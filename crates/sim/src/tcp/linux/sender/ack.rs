@@ -125,7 +125,8 @@ impl Sender {
         }
     }
 
-    /// A packet that does not [take the fast path](Self::takes_fast_path).
+    /// A packet that does not [take the fast path](Self::takes_fast_path). With losses nearly every ACK comes here. So what all of them run through is
+    /// inlined, down to the blocks and the look for losses, and what is rare is not.
     #[inline(never)]
     fn on_ack_in_full(&mut self, p: &Packet, out: &mut impl Outbox) {
         if self.is_late(p) {
@@ -207,6 +208,7 @@ impl Sender {
         self.wake_application(window_full, out)
     }
 
+    /// There is room: the application writes, when all packets of this time have been dealt with.
     #[inline(never)]
     fn let_application_write(&mut self, out: &mut impl Outbox) -> u32 {
         self.chrono_has_room();

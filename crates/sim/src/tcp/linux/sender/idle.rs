@@ -37,7 +37,7 @@ impl Sender {
         self.usage.note_full(self.view.jiffies);
     }
 
-    /// Something was sent, and the window allowed more.
+    /// Something was sent, and the window allowed more: usual for who is paced.
     #[inline(always)]
     pub(super) fn use_less_than_window(&mut self) {
         if self.window.is_limiting(&self.view) {

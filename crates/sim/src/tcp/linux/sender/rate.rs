@@ -79,6 +79,7 @@ impl RateSampler {
     }
 
     /// The segments of `run` leave at `departure_us`, while `[una, run.start)` is outstanding, or one of these again. `at_once`: as a TSO segment.
+    /// Inlined, so that the ends of a run of one, the usual one of a paced sender, are known.
     #[inline(always)]
     fn sent(&mut self, v: &mut View, app_limited: bool, run: Range<u32>, departure_us: u64, at_once: bool) {
         let span = (run.end.max(v.snd_nxt) - v.snd_una) as usize;

@@ -87,6 +87,7 @@ impl Sender {
         }
     }
 
+    /// [`Self::mark_lost_retrans`], apart from the question whether there can be any.
     #[inline(never)]
     fn mark_passed_retrans(&mut self) {
         let high = self.highest_sacked_seq();

@@ -314,7 +314,7 @@ impl ReceiveBuffer {
         self.scale > 0
     }
 
-    /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back.
+    /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back. Inlined, as most ACKs out of order ask.
     #[inline(always)]
     pub fn advertise(&mut self, rcv_nxt: u32, charged: u64) -> u32 {
         let left = self.round_up(self.left(rcv_nxt));
@@ -324,7 +324,6 @@ impl ReceiveBuffer {
     }
 
     #[cold]
-    #[inline(never)]
     fn advertise_separately(&mut self, rcv_nxt: u32, charged: u64) -> u32 {
         self.advertise(rcv_nxt, charged)
     }
