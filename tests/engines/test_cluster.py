@@ -112,15 +112,37 @@ def test_a_run_at_which_every_worker_dies_is_given_up():
     """What computes a run in a process of its own can die as well."""
     jobs = Listed(prepare(scenario(sweep=None, repeat=1).runs()))
     dying = ClusterSweep(jobs, [0], None, Cluster("local:1"))
-    worker = Worker("tcp://a", 1, standing(["sim"]))
+    dying.joins(worker := Worker("tcp://a", 1, standing(["sim"])))
     for deaths in range(queue_module.TRIES):
-        task = dying.next(worker, [])
+        task = dying.next(worker)
         assert (task.of.deaths, task.argument.apart) == (deaths, deaths > 0)
         dying._take(Answer(task, worker, error=WorkerDied("gone")))
     assert not dying.waiting
     (run,) = dying._kept.unstored.values()
     assert (run.status, run.key) == ("invalid", jobs.key(0))
     assert run.reasons == ("3 workers died while they computed it; gone",)
+
+
+def test_a_run_is_not_given_up_for_others_that_kill_its_worker(monkeypatch):
+    """Beside it in other threads of the same worker, one after the other."""
+    monkeypatch.setattr(queue_module, "_MOST_BATCH", 1)
+    jobs = Listed(prepare(scenario(sweep=None, repeat=5).runs()))
+    made = ClusterSweep(jobs, range(5), None, Cluster("local:1"))
+    made.joins(worker := Worker("tcp://a", 2, standing(["sim"])))
+    task = made.next(worker)
+    innocent = task.of.positions
+    for _ in range(queue_module.TRIES + 1):
+        made._take(Answer(task, worker, error=WorkerDied("gone")))
+        made.joins(worker := Worker("tcp://a", 2, standing(["sim"])))
+        task, other = made.next(worker), made.next(worker)
+        assert (list(task.of.positions), task.of.deaths) == (list(innocent), 1)
+        assert (task.argument.apart, other.argument.apart) == (True, False)
+        made._take(Answer(other, worker, error=WorkerDied("gone")))
+        again = made.next(worker)
+        assert again.argument.apart
+        made._take(Answer(again, worker, Computed(count=1)))
+    made._take(Answer(task, worker, Computed(count=1)))
+    assert (made._state.done, made._kept.unstored) == (5, {})
 
 
 def test_a_batch_is_halved_when_its_worker_dies():
@@ -169,8 +191,10 @@ def test_what_nobody_else_can_confirm_is_kept_at_once(tmp_path, monkeypatch):
         store.request([])
         made = ClusterSweep(jobs, range(8), store, Cluster("local:2"))
         assert [made.refusal(each) for each in (able, unable)] == ["", "is not built"]
+        for each in (able, *others):
+            made.joins(each)
         computed = 0
-        while (task := made.next(able, others)) is not None:
+        while (task := made.next(able)) is not None:
             assert len(store.stored_keys()) == computed
             made._take(Answer(task, able, task.function(task.argument)))
             computed += 2
@@ -187,11 +211,13 @@ def test_of_a_batch_on_which_workers_disagree_nothing_is_kept(tmp_path, monkeypa
     store = Store(tmp_path)
     store.request([])
     made = ClusterSweep(jobs, range(4), store, Cluster("local:2"))
-    first = made.next(workers[0], workers[1:])
+    for each in workers:
+        made.joins(each)
+    first = made.next(workers[0])
     computed = first.function(first.argument)
     made._take(Answer(first, workers[0], computed))
-    checks = [made.next(worker, workers) for worker in workers[1:]]
-    later = made.next(workers[1], workers)
+    checks = [made.next(worker) for worker in workers[1:]]
+    later = made.next(workers[1])
     seals = dict(computed.seals)
     made._take(Answer(checks[0], workers[1], Computed(seals=dict.fromkeys(seals, "0" * 64), count=1)))
     made._take(Answer(checks[1], workers[2], Computed(seals=seals, count=1)))
@@ -208,14 +234,41 @@ def test_what_another_could_confirm_waits_for_it(tmp_path, monkeypatch):
     store = Store(tmp_path)
     store.request([])
     made = ClusterSweep(jobs, range(2), store, Cluster("local:2"))
-    task = made.next(first, [unknown])
+    for each in (first, unknown):
+        made.joins(each)
+    task = made.next(first)
     made._take(Answer(task, first, task.function(task.argument)))
-    assert made.next(first, [unknown]) is None
+    assert made.next(first) is None
     assert (store.stored_keys(), made.waiting) == ([], True)
     unknown.facts = standing(["sim"])
-    check = made.next(unknown, [first])
+    made.joins(unknown)
+    check = made.next(unknown)
     made._take(Answer(check, unknown, check.function(check.argument)))
     assert (len(store.stored_keys()), made.waiting) == (2, False)
+
+
+def test_handing_out_looks_at_no_other_worker(monkeypatch):
+    """While a result waits to be confirmed, as else the work of a sweep would grow with the square of their number."""
+    monkeypatch.setattr(confirmation, "CHECKED", 1)
+    monkeypatch.setattr(queue_module, "_MOST_BATCH", 1)
+    made = ClusterSweep(Listed(prepare(scenario(sweep=None, repeat=50).runs())), range(50), None, Cluster("local:2"))
+    workers = [Worker(f"tcp://{i}", 1, standing(["sim"])) for i in range(40)]
+    for each in workers:
+        made.joins(each)
+    first = made.next(workers[0])
+    made._take(Answer(first, workers[0], first.function(first.argument)))
+    monkeypatch.setattr(on_cluster, "why_not", lambda *_: pytest.fail("a worker was looked at"))
+    made._there = _Uncounted(made._there)
+    assert all(made.next(each) is not None for each in workers)
+
+
+class _Uncounted(dict):
+    """A mapping that nobody goes through."""
+
+    def __iter__(self):
+        pytest.fail("all workers were looked at")
+
+    items = keys = values = __iter__
 
 
 def test_a_second_sweep_computes_nothing_that_the_first_has_stored_meanwhile(cluster, tmp_path):
@@ -274,7 +327,7 @@ def test_workers_with_other_sources_are_refused(cluster, tmp_path, monkeypatch):
     said = r"its engine sim has the sources [0-9a-f]{12}, not 0123456789ab; expected the same build of dumbbell"
     with (
         pytest.warns(WorkerWarning, match=f"is not used: {said}"),
-        pytest.raises(EnvironmentFault, match=f"no worker can compute it\n.*{said}"),
+        pytest.raises(EnvironmentFault, match=f"no worker can compute what is left: .*{said}"),
     ):
         execute(runs, Store(tmp_path), cluster)
 

@@ -49,6 +49,12 @@ class Queue:
         """The engines of all runs."""
         return tuple(self._waiting)
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The engines of the runs that no worker has."""
+        again = {self._jobs.engine(piece.positions[0]) for piece in self._again}
+        return tuple(name for name, waiting in self._waiting.items() if waiting or name in again)
+
     def take(self, able: Sequence[str], pace: float, threads: int) -> Piece | None:
         """The runs that come next for a worker that can run these engines; None if it can run none of them.
 
@@ -90,6 +96,10 @@ class Queue:
         cost = sum(map(self._jobs.cpu_s, found))
         self._left_s -= cost
         return Piece(found, cost) if found else None
+
+    def put_back(self, piece: Piece) -> None:
+        """Takes back runs whose worker has died of others."""
+        self._again.append(piece)
 
     def try_again(self, piece: Piece) -> bool:
         """Takes back runs whose worker has died, in halves. Whether it does: not a run that was alone too often."""

@@ -43,7 +43,16 @@ class _Survey:
     def refusal(self, _worker: Worker) -> str:
         return ""
 
-    def next(self, worker: Worker, others: Sequence[Worker]) -> None:  # noqa: ARG002
+    def lack(self, _worker: Worker) -> str:
+        return ""
+
+    def joins(self, _worker: Worker) -> None:
+        pass
+
+    def leaves(self, _worker: Worker) -> None:
+        pass
+
+    def next(self, _worker: Worker, _alone: bool = False) -> None:
         return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
@@ -46,7 +46,7 @@ class Task(Generic[Value_co]):
     """What its source calls it; not sent."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Worker:
     """A process that computes, as it has been asked."""
 
@@ -94,11 +94,17 @@ class Source(Protocol[Value_co]):
     def refusal(self, worker: Worker) -> str:
         """Why a worker, whose facts are known, is not to be used; empty if it is."""
 
-    def next(self, worker: Worker, others: Sequence[Worker]) -> Task[Value_co] | None:
-        """A task for this worker, which is free; None if there is none for it.
+    def lack(self, worker: Worker) -> str:
+        """Why a worker that is used can take none of the tasks that are left."""
 
-        `others`: those that may take another task some time; of those that have not said what they are, `facts` is None.
-        """
+    def joins(self, worker: Worker) -> None:
+        """Told of a worker that may take tasks some time: first while its `facts` are None, and again once it has said what it is."""
+
+    def leaves(self, worker: Worker) -> None:
+        """Told of a worker that will take no more."""
+
+    def next(self, worker: Worker, alone: bool = False) -> Task[Value_co] | None:
+        """A task for this worker, which is free; None if there is none for it. `alone`: none of the others will take one."""
 
 
 @dataclass
@@ -118,6 +124,10 @@ class Dispatch(Generic[Value]):
         self._client, self._place, self._source, self._stopped, self._told = client, place, source, stopped, told
         self.workers: dict[str, Worker] = {}
         """Those that are there, by address."""
+        self.threads = 0
+        """Of the workers that are used."""
+        self._free: dict[str, Worker] = {}
+        """Those that are used and may have a thread that is free."""
         self._sent: dict[Future, _Sent] = {}
         self._asked: dict[Future, Worker] = {}
         self._done: SimpleQueue[Future] = SimpleQueue()
@@ -126,19 +136,18 @@ class Dispatch(Generic[Value]):
         self._until = float("inf")
 
     @property
-    def threads(self) -> int:
-        """Of the workers that are used."""
-        return sum(worker.threads for worker in self.usable)
-
-    @property
     def usable(self) -> list[Worker]:
         """The workers that are used."""
-        return [worker for worker in self.workers.values() if worker.facts is not None and not worker.refused]
+        return list(filter(_is_used, self.workers.values()))
 
     @property
     def _answering(self) -> list[Worker]:
         """Those that have been asked a moment ago; one that is busy with other things may take hours to answer, and is used once it has."""
-        return [worker for worker in self._asked.values() if time.monotonic() < worker.since + _ANSWER_S]
+        return list(filter(self._is_answering, self._asked.values()))
+
+    @staticmethod
+    def _is_answering(worker: Worker) -> bool:
+        return time.monotonic() < worker.since + _ANSWER_S
 
     def answers(self) -> Generator[Answer[Value]]:
         """See `Cluster.compute`. If the caller closes the generator early, what is under way is given up."""
@@ -183,7 +192,7 @@ class Dispatch(Generic[Value]):
             self._cancel(future)
         gone = [worker for address, worker in self.workers.items() if address not in there]
         for worker in gone:
-            del self.workers[worker.address]
+            self._forget(worker)
             self._changed, self._expects_more = time.monotonic(), True
         for future, sent in list(self._sent.items()):
             if sent.worker.address not in there and future.status != "finished":
@@ -193,6 +202,10 @@ class Dispatch(Generic[Value]):
                 worker = self.workers[address] = Worker(address, threads)
                 self._changed = worker.since
                 self._asked[self._send(self._source.question, worker)] = worker
+                self._source.joins(worker)
+        for worker in self._asked.values():
+            if not self._is_answering(worker):
+                self._source.leaves(worker)  # until it answers
 
     def _threads(self) -> Mapping[str, int]:
         """Of each worker, by address. Raises `EnvironmentFault` if the scheduler does not answer."""
@@ -210,16 +223,27 @@ class Dispatch(Generic[Value]):
         return future
 
     def _hand_out(self, stuck: bool = False) -> None:
-        """Gives each worker as many tasks as it has threads. `stuck`: none is at any, and none took one."""
-        usable = self.usable
-        possible = [] if stuck else [*usable, *self._answering]
-        for worker in usable:
+        """Gives each worker as many tasks as it has threads. `stuck`: none is at any, and none took one.
+
+        Only those are looked at that may have a thread free: an answer costs the same however many workers are at work.
+        """
+        for worker in list(self._free.values()):
             while worker.tasks < worker.threads and not self._stopped():
-                task = self._source.next(worker, [each for each in possible if each is not worker])
+                task = self._source.next(worker, stuck)
                 if task is None:
                     break
                 worker.tasks += 1
                 self._sent[self._send(task, worker)] = _Sent(task, worker)
+            else:
+                if worker.tasks >= worker.threads:
+                    del self._free[worker.address]
+
+    def _forget(self, worker: Worker) -> None:
+        """Takes a worker out that has gone."""
+        self._source.leaves(worker)
+        self._free.pop(worker.address, None)
+        if self.workers.pop(worker.address, None) is worker and _is_used(worker):
+            self.threads -= worker.threads
 
     def _finished(self) -> bool:
         """Whether nothing is left to do. Raises `EnvironmentFault` if what is left is for no worker that is there."""
@@ -238,10 +262,17 @@ class Dispatch(Generic[Value]):
         if time.monotonic() > self._changed + _ABSENT_S:
             self._source.deserted()
         if self.workers and not self._asked and time.monotonic() > self._changed + (_ABSENT_S if self._expects_more else 0.0):
-            reasons = dict.fromkeys(f"{worker.address}: {worker.refused or 'cannot do what is left'}" for worker in self.workers.values())
-            raise EnvironmentFault(f"{self._place}: no worker can compute it\n" + "\n".join(reasons))
+            raise EnvironmentFault(f"{self._place}: no worker can compute what is left: {self._why_not()}")
         self._say(f"{self._place}: waiting for workers")
         return False
+
+    def _why_not(self) -> str:
+        """Why no worker that is there can do what is left, in a line: each reason with the workers that it is true of."""
+        reasons: dict[str, list[str]] = {}
+        for worker in self.workers.values():
+            reasons.setdefault(worker.refused or self._source.lack(worker), []).append(worker.address)
+        whose = {what: listed[0] + (f" and {len(listed) - 1} more" if len(listed) > 1 else "") for what, listed in reasons.items()}
+        return "; ".join(f"{who}: {what}" for what, who in whose.items())
 
     def _say(self, what: str) -> None:
         if what not in self._told:
@@ -291,7 +322,7 @@ class Dispatch(Generic[Value]):
         """Takes what a worker says of itself."""
         facts, error = self._fetched(future, worker)
         if isinstance(error, WorkerDied):
-            self.workers.pop(worker.address, None)  # if it is still there, it is asked again
+            self._forget(worker)  # if it is still there, it is asked again
             return
         worker.facts = facts or {}
         if error is not None:
@@ -299,7 +330,11 @@ class Dispatch(Generic[Value]):
         worker.refused = worker.refused or self._source.refusal(worker)
         if worker.refused:
             self._say(f"{worker.address} is not used: {worker.refused}")
+            self._source.leaves(worker)
         else:
+            self._source.joins(worker)
+            self.threads += worker.threads
+            self._free[worker.address] = worker
             self._told.discard(f"{self._place}: waiting for workers")
 
     def _lost(self, future: Future, how: str) -> Answer[Value]:
@@ -309,7 +344,13 @@ class Dispatch(Generic[Value]):
     def _answer(self, future: Future, value: Any = None, error: Exception | None = None) -> Answer[Value]:
         sent = self._sent.pop(future)
         sent.worker.tasks -= 1
+        if self.workers.get(sent.worker.address) is sent.worker:
+            self._free[sent.worker.address] = sent.worker
         return Answer(sent.task, sent.worker, value, error)
+
+
+def _is_used(worker: Worker) -> bool:
+    return worker.facts is not None and not worker.refused
 
 
 def _gone(worker: Worker) -> str:

@@ -1,0 +1,216 @@
+"""Workers that differ: one with several threads, and one that has no kernel. What they compute is what one process computes."""
+
+import json
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import cluster_jobs
+import pytest
+from cluster_processes import processes
+from required import missing
+from support import PATH
+
+from docs import interface
+from dumbbell import Scenario, Store, run
+from dumbbell.cli import check
+from dumbbell.cli.executor import make_executor
+from dumbbell.engines import engine
+from dumbbell.engines.cluster import queue as queue_module
+from dumbbell.engines.cluster.sweep import ClusterSweep
+from dumbbell.engines.execute import execute, execute_each
+from dumbbell.engines.prepared import prepare
+from dumbbell.engines.sweep import PreparedSweep
+from dumbbell.errors import EnvironmentFault, WorkerWarning
+from dumbbell.executor import Threads
+from dumbbell.executor.cluster import Cluster
+from dumbbell.until.rounds import repeat_until
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = {
+    "name": "s",
+    "path": PATH,
+    "flows": [{"cc": "cubic", "start": {"jitter": "10ms"}}],
+    "duration": "300ms",
+    "sweep": {"path.bottleneck.rate": ["1mbit", "5mbit", "20mbit"]},
+    "repeat": 8,
+}
+THREADS = 4
+
+
+def scenario(**changes):
+    return Scenario.model_validate({key: value for key, value in {**SCENARIO, **changes}.items() if value is not None})
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory):
+    """A scheduler with a worker of several threads that finds what is built here, and one of one thread that finds nothing."""
+    folder = tmp_path_factory.mktemp("head")
+    with processes(folder) as made:
+        made.worker(THREADS)
+        made.worker(XDG_CACHE_HOME=str(folder / "empty"))
+        yield made
+
+
+@pytest.fixture
+def cluster(head):
+    """The two workers, both of which are there."""
+    with Cluster(head.address) as made:
+        made.connect().wait_for_workers(2, timeout=60)
+        yield made
+
+
+@pytest.fixture
+def wide(cluster):
+    """The address of the worker with several threads."""
+    return next(address for address, threads in cluster.connect().nthreads().items() if threads == THREADS)
+
+
+@pytest.fixture
+def kernel():
+    found = engine("kernel")
+    try:
+        found.require()
+    except EnvironmentFault as fault:
+        missing("kernel", fault)
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """By position, how often a run was sent to a worker, and by key, the worker that computed it."""
+    sent, part = Counter(), ClusterSweep._part
+
+    def counting(self, positions):
+        sent.update(positions)
+        return part(self, positions)
+
+    monkeypatch.setattr(ClusterSweep, "_part", counting)
+    return sent
+
+
+def stored(folder):
+    store = Store(folder)
+    return {key: (store.record(key), store.get(key).frame.write_csv()) for key in store.stored_keys() if store.verify(key)}
+
+
+@pytest.mark.usefixtures("kernel")
+def test_runs_of_the_kernel_go_to_workers_that_have_one(cluster, wide, tmp_path):
+    jobs = PreparedSweep(scenario(engine="kernel", repeat=2))
+    execute_each(jobs, Store(tmp_path / "one"), Threads(2))
+    with pytest.warns(WorkerWarning, match=r"is not used: the engine kernel has no kernel in .*; `dumbbell kernel build`"):
+        execute_each(jobs, store := Store(tmp_path / "many"), cluster)
+    assert stored(store.path) == stored(tmp_path / "one")
+    assert len(store.stored_keys()) == 6
+    assert all(f'"worker": "{wide}"'.encode() in store.host(key) for key in store.stored_keys())
+
+
+@pytest.mark.usefixtures("kernel")
+def test_of_two_engines_each_worker_computes_what_it_can(cluster, wide, tmp_path):
+    runs = [*prepare(scenario(engine="kernel", repeat=1).runs()), *prepare(scenario().runs())]
+    execute(runs, store := Store(tmp_path), cluster)
+    assert not store.missing(each.key for each in runs)
+    assert {wide} == {_worker(store, each.key) for each in runs if each.engine == "kernel"}
+
+
+def _worker(store, key):
+    return json.loads(store.host(key))["worker"]
+
+
+@pytest.fixture(scope="module")
+def poor(tmp_path_factory):
+    """A cluster whose only worker has no kernel."""
+    folder = tmp_path_factory.mktemp("poor")
+    with processes(folder) as made:
+        made.worker(XDG_CACHE_HOME=str(folder / "empty"))
+        with Cluster(made.address) as cluster:
+            cluster.connect().wait_for_workers(1, timeout=60)
+            yield cluster
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.filterwarnings("ignore::dumbbell.errors.WorkerWarning")
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside others"])
+def test_if_no_worker_has_a_kernel_that_is_said_in_a_line(beside, poor, tmp_path, monkeypatch):
+    monkeypatch.setattr("dumbbell.executor.cluster.dispatch._ABSENT_S", 0.2)
+    others = prepare(scenario(repeat=1).runs()) if beside else []
+    runs = [*prepare(scenario(engine="kernel", repeat=1).runs()), *others]
+    with pytest.raises(EnvironmentFault, match=r"no worker can compute what is left: .*the engine kernel has no kernel in") as error:
+        execute(runs, store := Store(tmp_path), poor)
+    assert "\n" not in str(error.value)
+    assert sorted(store.stored_keys()) == sorted(each.key for each in others)
+
+
+def test_rounds_of_until_are_those_of_one_process(cluster, tmp_path):
+    repeated = scenario(
+        flows=[{"cc": "cubic", "start": {"jitter": "100ms"}}, {"cc": "reno", "start": {"jitter": "100ms"}}],
+        duration="2s",
+        repeat=None,
+        sweep={"path.bottleneck.qdisc": [{"kind": "pfifo", "limit": "1bdp"}, "fq_codel"]},
+        until={"metric": "goodput", "per": "group", "ci": "5%", "least": 3, "most": 12},
+    )
+    one = repeat_until(repeated, Store(tmp_path / "one"), Threads(1))
+    many = repeat_until(repeated, Store(tmp_path / "many"), cluster)
+    assert (many.verdicts, many.ran) == (one.verdicts, one.ran)
+    assert [run.cell for run in many.outcome] == [run.cell for run in one.outcome]
+    assert stored(tmp_path / "many") == stored(tmp_path / "one")
+
+
+def test_damaged_runs_are_made_again(dumbbell, head, cluster, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(check, "make_executor", lambda *how: opened.append(make_executor(*how)) or opened[0])
+    out, file = tmp_path / "out", tmp_path / "s.json"
+    file.write_text(scenario().model_dump_json())
+    runs = prepare(scenario().runs())
+    execute(runs, Store(out), cluster)
+    before = stored(out)
+    (out / runs[3].key / "series.parquet").write_bytes(b"")
+    (out / runs[5].key / "run.json").write_text("{}")
+    shutil.rmtree(out / runs[7].key)
+    answer = dumbbell("check", "--repair", out, "--cluster", head.address, "--json")
+    opened[0].close()
+    assert answer.status == 1, "a run of which nothing is left is only known from the scenario"
+    assert '"repaired": 2' in answer.out
+    Store(out).request([])
+    execute(runs, Store(out), cluster)
+    assert {key: samples for key, (_, samples) in stored(out).items()} == {key: samples for key, (_, samples) in before.items()}
+
+
+def test_a_library_is_loaded_by_workers_if_that_is_allowed(cluster, tmp_path):
+    if shutil.which("cc") is None:
+        missing("compiler", "there is no C compiler (cc), which compiles the tests' libraries")
+    library = tmp_path / "cubic.so"
+    source = ROOT / "examples" / "library" / "cubic.c"
+    command = ["cc", "-O2", "-w", "-std=gnu11", "-shared", "-fPIC", "-I", str(interface.TARGET), "-o", str(library), str(source)]
+    subprocess.run(command, check=True)
+    own = scenario(flows=[{"cc": {"library": str(library)}, "start": {"jitter": "10ms"}}], repeat=2)
+    run(own, tmp_path / "many", executor=cluster, allow_library=True)
+    run(own, tmp_path / "one", allow_library=True)
+    assert stored(tmp_path / "many") == stored(tmp_path / "one")
+    assert len(stored(tmp_path / "one")) == 6
+
+
+def test_threads_of_a_worker_compute_each_run_once(cluster, wide, computed, tmp_path, monkeypatch):
+    monkeypatch.setattr(queue_module, "_MOST_BATCH", 5)
+    runs = prepare(scenario(repeat=40).runs())
+    told = []
+    execute(runs, store := Store(tmp_path), cluster, told.append)
+    assert [each.digest for each in store.runs()] == [each.digest for each in execute(runs)]
+    assert computed == dict.fromkeys(range(len(runs)), 1)
+    assert max(len(state.running) for state in told) == THREADS + 1
+    assert {_worker(store, each.key) for each in runs} > {wide}
+    assert not store.place.others()
+
+
+@pytest.mark.filterwarnings("ignore::dumbbell.errors.WorkerWarning")
+def test_of_what_was_in_the_threads_of_a_worker_that_died_only_what_killed_it_is_lost(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(queue_module, "_MOST_BATCH", 2)
+    runs = prepare(scenario(repeat=5).runs())
+    for i in (1, 6):
+        runs[i] = cluster_jobs.as_kind(cluster_jobs.Killer, runs[i])
+    found = execute(runs, store := Store(tmp_path), cluster)
+    assert [i for i, each in enumerate(found) if each.status == "invalid"] == [1, 6]
+    assert found[6].reasons == ("the process that computed it was killed by SIGKILL",)
+    assert sorted(store.missing(each.key for each in runs)) == sorted([runs[1].key, runs[6].key])
+    whole = [i for i in range(len(runs)) if i not in (1, 6)]
+    assert [found[i].digest for i in whole] == [each.digest for each in execute([runs[i] for i in whole])]
