@@ -258,7 +258,7 @@ def test_handing_out_looks_at_no_other_worker(monkeypatch):
     first = made.next(workers[0])
     made._take(Answer(first, workers[0], first.function(first.argument)))
     monkeypatch.setattr(on_cluster, "why_not", lambda *_: pytest.fail("a worker was looked at"))
-    made._there = _Uncounted(made._there)
+    made._crew._able = _Uncounted(made._crew._able)
     assert all(made.next(each) is not None for each in workers)
 
 

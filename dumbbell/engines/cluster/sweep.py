@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines import engine
 from dumbbell.engines.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
 from dumbbell.engines.cluster.confirmation import Check, Confirmations, Held
+from dumbbell.engines.cluster.crew import Crew
 from dumbbell.engines.cluster.queue import Piece, Queue
 from dumbbell.engines.sweep import MOST_KEPT, Jobs
 from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
@@ -65,14 +65,7 @@ class ClusterSweep:
         self._kept = _Kept(store, "memory" if store is None else "packs" if len(todo) > MOST_KEPT and not repair else "folders")
         self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=cluster.workers)
         self._under_way: set[Piece] = set()
-        self._there: dict[Worker, Sequence[str]] = {}
-        """Of each worker that may take another task some time, the engines that it can run."""
-        self._runners: Counter[str] = Counter()
-        """By engine, how many of them can run it."""
-        self._having: dict[Piece | Check, Worker] = {}
-        """What workers are at."""
-        self._spared: set[Piece] = set()
-        """Of what was lost with a worker, the pieces that it has not died of."""
+        self._crew = Crew()
         self._suspects: set[str] = set()
         """Workers that disagree with another."""
         self._error: DumbbellError | None = None
@@ -122,35 +115,27 @@ class ClusterSweep:
         reasons = why_not(self._sources, worker.facts)
         return "" if len(reasons) < len(self._sources) else "; ".join(dict.fromkeys(reasons.values()))
 
-    def _able(self, worker: Worker) -> list[str]:
-        """The engines that a worker can run."""
-        reasons = {} if worker.facts is None else why_not(self._sources, worker.facts)  # who has not said it may be able
-        return [name for name in self._sources if name not in reasons]
-
     def lack(self, worker: Worker) -> str:
         """See `Source`: of the engines of runs that are left."""
         reasons, left = why_not(self._sources, worker.facts), self._queue.left
         return "; ".join(dict.fromkeys(reasons[name] for name in left if name in reasons))
 
     def joins(self, worker: Worker) -> None:
-        """See `Source`."""
-        self.leaves(worker)
-        self._there[worker] = self._able(worker)
-        self._runners.update(self._there[worker])
+        """See `Source`. One that has not said what it is may be able to run everything."""
+        reasons = {} if worker.facts is None else why_not(self._sources, worker.facts)
+        self._crew.joins(worker, [name for name in self._sources if name not in reasons])
 
     def leaves(self, worker: Worker) -> None:
         """See `Source`."""
-        self._runners.subtract(self._there.pop(worker, ()))
+        self._crew.leaves(worker)
 
     def next(self, worker: Worker, alone: bool = False) -> Task[Computed] | None:
-        """See `Source`. What it takes does not depend on how many workers there are."""
-        able = self._there[worker]
-        alone = alone or len(self._there) == 1
+        """See `Source`."""
+        able, alone = self._crew.able(worker), alone or len(self._crew) == 1
         if self._confirmations:
-            elsewhere = [] if alone else [name for name, count in self._runners.items() if count > (name in able)]
-            self._keep_unconfirmed(worker, elsewhere)
+            self._keep_unconfirmed(worker, [] if alone else self._crew.elsewhere(worker))
         if (check := self._confirmations.next(worker, able)) is not None:
-            self._having[check] = worker
+            self._crew.takes(worker, check)
             return Task(compute, self._batch(*self._part([check.position]), form="nothing", worker=worker.address), check)
         done = self._state
         piece = self._queue.take(able, done.busy_s / done.cost_done if done.cost_done else 0.0, self._cluster.workers)
@@ -159,7 +144,7 @@ class ClusterSweep:
                 self._keep_unconfirmed()  # the others have gone
             return None
         self._under_way.add(piece)
-        self._having[piece] = worker
+        self._crew.takes(worker, piece)
         self._tell()
         form: Form = "folders" if self._kept.form == "packs" and len(piece.positions) < _LEAST_PACK else self._kept.form
         return Task(compute, self._batch(*self._part(piece.positions), form=form, worker=worker.address, apart=piece.deaths > 0), piece)
@@ -171,17 +156,15 @@ class ClusterSweep:
     def _take(self, answer: Answer[Computed]) -> None:
         """Takes what came back: to the store, to a second worker, or to be tried again."""
         of = answer.task.of
-        if isinstance(answer.error, WorkerDied):
-            self._suspect(of, answer.worker)
-        self._having.pop(of, None)
+        suspected = isinstance(answer.error, WorkerDied) and self._crew.loses(of, answer.worker)
+        self._crew.gives_back(of)
         if isinstance(of, Check):
             self._confirm(of, answer)
         elif answer.worker.address in self._suspects:
             self._under_way.discard(of)
         elif isinstance(answer.error, WorkerDied):
             self._under_way.discard(of)
-            if of in self._spared:
-                self._spared.discard(of)
+            if not suspected:
                 self._queue.put_back(of)
             elif not self._queue.try_again(of):
                 (position,) = of.positions
@@ -194,17 +177,6 @@ class ClusterSweep:
             self._error = self._error or EnvironmentFault(f"{answer.worker.address}: {type(answer.error).__name__}: {what}")
         elif not self._confirmations.hold(of, answer):
             self._finish(of, answer.value)
-
-    def _suspect(self, of: Piece | Check, worker: Worker) -> None:
-        """Of what a worker had that has died, spares the pieces whose runs had processes of their own, if it had anything else."""
-        if of not in self._having:
-            return  # what died with it has been looked at
-        lost = {each for each, at in self._having.items() if at is worker}
-        apart = {each for each in lost if isinstance(each, Piece) and each.deaths}
-        if apart != lost:
-            self._spared |= apart
-        for each in lost:
-            del self._having[each]
 
     def _confirm(self, check: Check, answer: Answer[Computed]) -> None:
         """Takes what a second worker says of a run."""
