@@ -42,15 +42,17 @@ def _plan(
     from dumbbell.engines.sweep import MOST_KEPT
     from dumbbell.plan.sketch import sketch
 
-    if cluster is not None:
-        workers = _threads(cluster, workers)
+    if cluster is not None and workers is not None:
+        raise BadInput(f"--workers {workers} is of this machine, and --cluster {cluster} of others; expected the one or the other")
     scenario = read_sample(file, out, most_cells, values or ())
+    able = None if cluster is None else _able(cluster, {run.engine for run in scenario.runs})
     missing, folder, checked = scenario.missing, scenario.folder, len(scenario.runs)
     runs = [each.run for each in missing]
     counts = [round(sum(each.least for each in missing)), round(sum(each.most for each in missing))]
     packed = cluster is not None and counts[0] > MOST_KEPT
-    least = cost.estimate(runs, workers, [each.least for each in missing], packed)
-    most = cost.estimate(runs, workers, [each.most for each in missing], packed)
+    least, most = (
+        cost.estimate(runs, workers, listed, packed, able) for listed in ([each.least for each in missing], [each.most for each in missing])
+    )
     loads = {path: sha256 for run in scenario.runs for sha256, path in run.libraries.items()}
     if json:
         counted = {"name": scenario.name, "out": str(folder), "runs": scenario.least, "checked": checked, "missing": counts[0]}
@@ -76,19 +78,24 @@ def _plan(
     print_columns(rows)
 
 
-def _threads(where: str, workers: int | None) -> int:
-    """Those of the workers of a cluster that can run something. Raises `BadInput`, `EnvironmentFault`."""
+def _able(where: str, engines: set[str]) -> dict[frozenset[str], int]:
+    """Threads of the workers of a cluster, by those of these engines that they can run. Raises `BadInput`, `EnvironmentFault`."""
     from dumbbell.engines.cluster.survey import survey
+    from dumbbell.engines.cluster.sweep import refuse_real_time
     from dumbbell.executor.cluster import Cluster
 
-    if workers is not None:
-        raise BadInput(f"--workers {workers} is of this machine, and --cluster {where} of others; expected the one or the other")
+    refuse_real_time(engines)
     with Cluster(where) as cluster:
-        known = cluster.threads
-        count = sum(each.threads for each in survey(cluster) if "" in each.engines.values()) if known is None else known
-    if not count:
-        raise EnvironmentFault(f"{where}: there are no workers that run dumbbell; `dumbbell cluster {where}` says what there is")
-    return count
+        if cluster.threads is not None:  # of workers that are not there yet
+            return {frozenset(engines): cluster.threads}
+        found: dict[frozenset[str], int] = {}
+        for worker in survey(cluster):
+            if can := frozenset(name for name in engines if worker.engines.get(name) == ""):
+                found[can] = found.get(can, 0) + worker.threads
+    if lacking := engines.difference(*found):
+        what = f"{where}: there are no workers that run the engine {' or '.join(sorted(lacking))}"
+        raise EnvironmentFault(f"{what}; `dumbbell cluster {where}` says what there is")
+    return found
 
 
 def _time(estimates: Sequence[Estimate]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from dumbbell.engines import engine
 from dumbbell.engines.base import expected_measurements, expected_packets, expected_samples
+from dumbbell.engines.cluster.queue import BATCH_S, LEAST_PACK
 from dumbbell.engines.prepared import Prepared
 from dumbbell.executor import check_workers
 from dumbbell.scenario.captures import at_hosts, at_ports
@@ -49,24 +51,54 @@ class Estimate:
     disk_bytes: int
 
 
-def estimate(runs: Sequence[Prepared], workers: int | None = None, counts: Sequence[float] | None = None, packed: bool = False) -> Estimate:
-    """The cost of runs on this machine, or by workers like it; `counts` are the numbers of runs that each of these stands for, by default
-    one. Runs in real time follow each other, however many workers there are. `packed`: the workers are a cluster's, and send packs.
+def estimate(
+    runs: Sequence[Prepared],
+    workers: int | None = None,
+    counts: Sequence[float] | None = None,
+    packed: bool = False,
+    able: Mapping[frozenset[str], int] | None = None,
+) -> Estimate:
+    """The cost of runs on this machine, or by workers like it. Runs in real time follow each other, however many workers there are.
+
+    Args:
+        runs: Some of them.
+        workers: Their number; by default that of the processors.
+        counts: The numbers of runs that each of these stands for, by default one.
+        packed: The workers are a cluster's, and send packs of runs that are short.
+        able: Threads of workers by the engines that these can run; by default each can run all. Some must be able to run each engine.
     """
-    workers = check_workers(workers)
+    workers = check_workers(sum(able.values()) if able else workers)
     several = list(zip(runs, [1.0] * len(runs) if counts is None else counts, strict=True))
     packets = [(run, expected_packets(run.plan), count) for run, count in several]
     disk = sum((_bytes(run, packed) + _CAPTURED_BYTES * _points(run) * each) * count for run, each, count in packets)
-    costs = [(engine(run.engine).in_real_time, run.cpu_s, count) for run, count in several]
-    in_turn = sum(cost * count for real, cost, count in costs if real)
-    at_once = sum(cost * count for real, cost, count in costs if not real)
-    longest = max((cost for real, cost, count in costs if not real and count), default=0.0)
-    kept = sum(_KEPT_CPU_S * count + _SAMPLE_CPU_S * count * expected_samples(run.plan, run.engine) for run, count in several)
-    number = sum(count for _, count in several)
-    # One thread keeps runs while the others are computed.
-    alone = _PACKED_CPU_S * number if packed else kept + (_KEPT_WALL_S - _KEPT_CPU_S) * number
-    wall_s = in_turn + max((at_once + kept) / workers, alone, longest)
-    return Estimate(round(sum(each * count for _, each, count in packets)), in_turn + at_once + kept, wall_s, workers, int(disk))
+    in_turn, longest, alone = 0.0, 0.0, 0.0
+    at_once: dict[str, float] = {}
+    """By engine."""
+    for run, count in several:
+        kept = (_KEPT_CPU_S + _SAMPLE_CPU_S * expected_samples(run.plan, run.engine)) * count
+        cost, is_real = run.cpu_s, engine(run.engine).in_real_time
+        in_turn += cost * count if is_real else 0.0
+        at_once[run.engine] = at_once.get(run.engine, 0.0) + kept + (0.0 if is_real else cost * count)
+        longest = max(longest, cost if count and not is_real else 0.0)
+        # One thread keeps runs while the others are computed.
+        alone += _PACKED_CPU_S * count if _is_packed(run, packed) else kept + (_KEPT_WALL_S - _KEPT_CPU_S) * count
+    wall_s = in_turn + max(_together_s(at_once, workers, able), alone, longest)
+    return Estimate(round(sum(each * count for _, each, count in packets)), in_turn + sum(at_once.values()), wall_s, workers, int(disk))
+
+
+def _together_s(costs: Mapping[str, float], workers: int, able: Mapping[frozenset[str], int] | None) -> float:
+    """The least time for runs that cost so much by engine: for any engines what they cost over the threads that can run one of them."""
+    if able is None:
+        return sum(costs.values()) / workers
+    some = (set(names) for count in range(1, len(costs) + 1) for names in combinations(costs, count))
+    return max(
+        (sum(costs[name] for name in names) / sum(threads for can, threads in able.items() if can & names) for names in some), default=0.0
+    )
+
+
+def _is_packed(run: Prepared, packed: bool) -> bool:
+    """Whether workers of a cluster send a run in a pack."""
+    return packed and not run.resolved.settings.capture and run.cpu_s * LEAST_PACK <= BATCH_S
 
 
 def _bytes(run: Prepared, packed: bool) -> float:
@@ -74,7 +106,7 @@ def _bytes(run: Prepared, packed: bool) -> float:
     measured = expected_measurements(run.plan)
     samples = expected_samples(run.plan, run.engine) - measured
     flows = sum(len(workload.flows) for workload in run.plan.workloads)
-    if packed and not run.resolved.settings.capture:
+    if _is_packed(run, packed):
         return _PACKED_BYTES + _PACKED_FLOW_BYTES * flows + _PACKED_SAMPLE_BYTES * samples + _MEASURED_BYTES * measured
     return _RUN_BYTES + _BLOCKS_BYTES + _FLOW_BYTES * flows + _SAMPLE_BYTES * samples + _MEASURED_BYTES * measured
 

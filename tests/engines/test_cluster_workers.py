@@ -141,6 +141,19 @@ def test_if_no_worker_has_a_kernel_that_is_said_in_a_line(beside, poor, tmp_path
     assert sorted(store.stored_keys()) == sorted(each.key for each in others)
 
 
+@pytest.mark.usefixtures("kernel", "cluster")
+def test_a_plan_counts_the_workers_that_can_run_its_engine(dumbbell, head, poor, tmp_path):
+    file = tmp_path / "s.json"
+    file.write_text(scenario().model_dump_json())
+    plan = ("plan", file, "--out", tmp_path / "out", "--json")
+    everywhere, kernel = (dumbbell(*plan, "--set", f"engine={name}", "--cluster", head.address) for name in ("sim", "kernel"))
+    assert (json.loads(everywhere.out)["workers"], json.loads(kernel.out)["workers"]) == (THREADS + 1, THREADS)
+    answer = dumbbell(*plan, "--set", "engine=kernel", "--cluster", poor.place)
+    assert answer.status == EnvironmentFault.exit_status
+    said = f"{poor.place}: there are no workers that run the engine kernel; `dumbbell cluster {poor.place}` says what there is"
+    assert answer.err.splitlines() == [said]
+
+
 def test_rounds_of_until_are_those_of_one_process(cluster, tmp_path):
     repeated = scenario(
         flows=[{"cc": "cubic", "start": {"jitter": "100ms"}}, {"cc": "reno", "start": {"jitter": "100ms"}}],

@@ -78,3 +78,23 @@ def test_packs_of_a_cluster_take_less_of_one_thread():
     folders, packs = (estimate([short], workers=1000, counts=[10_000], packed=packed) for packed in (False, True))
     assert packs.wall_s < folders.wall_s / 5
     assert packs.disk_bytes < folders.disk_bytes / 5
+
+
+FAST = {**PATH, "bottleneck": {"rate": "1gbit", "qdisc": "fq_codel"}}
+
+
+def test_long_runs_of_a_cluster_are_no_packs():
+    (long,) = prepare(scenario(path=FAST, duration="600s").runs())
+    folders, packs = (estimate([long], counts=[10_000], packed=packed) for packed in (False, True))
+    assert packs == folders
+
+
+def test_runs_take_as_long_as_the_workers_that_can_run_their_engine():
+    both = [prepare(scenario(engine=name, path=FAST, duration="60s").runs(), keyed=False)[0] for name in ("sim", "kernel")]
+    sim, kernel = (estimate([run], 1).wall_s for run in both)
+    everywhere, here = frozenset({"sim", "kernel"}), frozenset({"sim"})
+    of_one = estimate([both[1]], counts=[8], able={everywhere: 2, here: 6})
+    assert (of_one.wall_s, of_one.workers) == (pytest.approx(kernel * 4), 8)
+    assert estimate(both, counts=[8, 8], able={everywhere: 2, here: 6}).wall_s == pytest.approx(max(kernel * 4, kernel + sim))
+    assert estimate(both, counts=[80_000, 2], able={everywhere: 2, here: 6}).wall_s == pytest.approx((80_000 * sim + 2 * kernel) / 8)
+    assert estimate(both, counts=[8, 8], able={everywhere: 8}).wall_s == estimate(both, 8, [8, 8]).wall_s

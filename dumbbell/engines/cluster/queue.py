@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 
 from dumbbell.engines.sweep import Jobs
 
-_BATCH_S, _FIRST_S = 10.0, 1.0
+BATCH_S, _FIRST_S = 10.0, 1.0
 """What a batch takes, as far as it is known, and as long as it is not. A task costs dask some 15 ms, whatever it does."""
 _SHARES = 3
 """The last batches are smaller: none is more than this part of what is left for each thread, so that workers end together."""
 _MOST_BATCH = 2000
+LEAST_PACK = 10
+"""Runs of a batch that are worth a pack; of fewer, which are long ones, each gets a folder."""
 TRIES = 3
 """Workers that may die of a run before it is given up."""
 
@@ -75,7 +77,7 @@ class Queue:
 
     def _next(self, waiting: deque[int], pace: float, threads: int) -> Piece:
         """Runs for about the time of a batch, at least one."""
-        most = _BATCH_S / pace if pace else _FIRST_S
+        most = BATCH_S / pace if pace else _FIRST_S
         share = max(min(most, self._left_s / (_SHARES * max(threads, 1))), _FIRST_S / max(pace, 1.0))
         positions = [waiting.popleft()]
         cost = self._jobs.cpu_s(positions[0])

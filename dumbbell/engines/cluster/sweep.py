@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ from dumbbell.engines import engine
 from dumbbell.engines.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
 from dumbbell.engines.cluster.confirmation import Check, Confirmations, Held
 from dumbbell.engines.cluster.crew import Crew
-from dumbbell.engines.cluster.queue import Piece, Queue
+from dumbbell.engines.cluster.queue import LEAST_PACK, Piece, Queue
 from dumbbell.engines.sweep import MOST_KEPT, Jobs
 from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
 from dumbbell.executor import WorkerDied
@@ -31,9 +31,6 @@ from dumbbell.results.place import CLUSTER, PACK
 if TYPE_CHECKING:
     from dumbbell.engines.execute import Progress
     from dumbbell.results import Run, Store
-
-_LEAST_PACK = 10
-"""Runs of a batch that are worth a pack."""
 
 
 class ClusterSweep:
@@ -56,9 +53,7 @@ class ClusterSweep:
         if jobs.functions:
             what = f"--cluster: {', '.join(sorted(jobs.functions))}: congestion controls in Python are of this process alone"
             raise BadInput(f"{what}; expected a library, or no cluster")
-        for name in self._queue.engines:
-            if engine(name).in_real_time:
-                raise BadInput(f"--cluster: the engine {name} runs on machines of its own; expected another engine, or no cluster")
+        refuse_real_time(self._queue.engines)
         self._sources = {name: list(engine(name).sources()) for name in self._queue.engines}
         self._repair = repair
         self._batch = partial(Batch, sweep=secrets.token_hex(8), command=shlex.join(sys.argv), may_load=may_load)
@@ -146,7 +141,7 @@ class ClusterSweep:
         self._under_way.add(piece)
         self._crew.takes(worker, piece)
         self._tell()
-        form: Form = "folders" if self._kept.form == "packs" and len(piece.positions) < _LEAST_PACK else self._kept.form
+        form: Form = "folders" if self._kept.form == "packs" and len(piece.positions) < LEAST_PACK else self._kept.form
         return Task(compute, self._batch(*self._part(piece.positions), form=form, worker=worker.address, apart=piece.deaths > 0), piece)
 
     def _part(self, positions: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
@@ -261,6 +256,13 @@ class _Kept:
                 add_pack(self._store, name, files)
             for key, files, summary in found.folders:
                 self._store.add(key, files, summary)
+
+
+def refuse_real_time(engines: Iterable[str]) -> None:
+    """Raises `BadInput` for an engine that has machines of its own."""
+    for name in engines:
+        if engine(name).in_real_time:
+            raise BadInput(f"--cluster: the engine {name} runs on machines of its own; expected another engine, or no cluster")
 
 
 def why_not(sources: Mapping[str, Sequence[str]], facts: Mapping[str, Any]) -> dict[str, str]:
