@@ -16,9 +16,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -101,26 +101,46 @@ def contents(runs: Sequence[Packable]) -> tuple[str, dict[str, bytes]]:
         "summary": [json.dumps(each.run.summary.plain(), separators=(",", ":")) for each in runs],
         "record": [each.record.decode() for each in runs],
     }
-    files = {
-        RUNS: _parquet(pl.DataFrame(facts).with_columns(pl.col(*RUN_METRICS).fill_nan(None))),
-        HOSTS: _parquet(pl.DataFrame({"key": keys, "host": [each.host.decode() for each in runs]})),
-        SAMPLES: _series(runs),
-    }
-    if tables := [(each.run.key, name, content) for each in runs for name, content in each.tables.items()]:
-        files[TABLES] = _parquet(pl.DataFrame(tables, schema=_TABLES, orient="row"))
+    tables = [(each.run.key, name, content) for each in runs for name, content in each.tables.items()]
+    parts = Parts(
+        pl.DataFrame(facts).with_columns(pl.col(*RUN_METRICS).fill_nan(None)),
+        pl.DataFrame({"key": keys, "host": [each.host.decode() for each in runs]}),
+        pl.concat([each.samples.select(pl.lit(each.run.key).alias("key"), *COLUMNS) for each in runs], rechunk=False),
+        pl.DataFrame(tables, schema=_TABLES, orient="row"),
+    )
+    return of_parts(parts, sources(), {name for each in runs for listed in each.run.sampled.values() for name in listed})
+
+
+class Parts(NamedTuple):
+    """What is in the files of a pack, a row a run, a sample or a table; the runs are in the same order in all of them."""
+
+    runs: pl.DataFrame
+    hosts: pl.DataFrame
+    samples: pl.DataFrame
+    tables: pl.DataFrame
+
+    def only(self, keys: Collection[str]) -> Parts:
+        """Those of some runs."""
+        import polars as pl
+
+        wanted = pl.col("key").is_in(list(keys))
+        return Parts(*(frame.filter(wanted) for frame in self))
+
+
+def of_parts(parts: Parts, metrics: str, series: Collection[str]) -> tuple[str, dict[str, bytes]]:
+    """The id of a pack, and its files by name. `metrics`: which code computed those of its runs; `series`: their names."""
+    files = {RUNS: _parquet(parts.runs), HOSTS: _parquet(parts.hosts), SAMPLES: _series(parts.samples, series)}
+    if len(parts.tables):
+        files[TABLES] = _parquet(parts.tables)
     entries = {name: file_entry(content) for name, content in files.items()}
-    manifest = seal(to_json({"format": _FORMAT, "metrics": sources(), "files": entries, "runs": keys}))
+    manifest = seal(to_json({"format": _FORMAT, "metrics": metrics, "files": entries, "runs": parts.runs["key"].to_list()}))
     return hashlib.sha256(manifest).hexdigest()[:32], {**files, MANIFEST: manifest}
 
 
-def _series(runs: Sequence[Packable]) -> bytes:
-    import polars as pl
-
-    frame = pl.concat([each.samples.select(pl.lit(each.run.key).alias("key"), *COLUMNS) for each in runs], rechunk=False)
-    names = sorted({name for each in runs for listed in each.run.sampled.values() for name in listed})
+def _series(frame: pl.DataFrame, names: Collection[str]) -> bytes:
     buffer = io.BytesIO()
     frame.write_parquet(
-        buffer, compression="zstd", compression_level=_LEVEL, row_group_size=_GROUP, arrow_schema=arrow_schema(names, ("key",))
+        buffer, compression="zstd", compression_level=_LEVEL, row_group_size=_GROUP, arrow_schema=arrow_schema(sorted(names), ("key",))
     )
     return buffer.getvalue()
 
@@ -140,7 +160,8 @@ class Pack:
         self._damage = ""
         """What is wrong with pack.json."""
         self._files: dict[str, StoredFile] = {}
-        self._metrics = ""
+        self.metrics = ""
+        """A hash of the code that computed those of its runs."""
         self.keys: Sequence[str] = ()
         path = folder / MANIFEST
         try:
@@ -158,7 +179,7 @@ class Pack:
         """Takes over what pack.json says. Raises `ValueError` if it is not what it should be."""
         try:
             files = {str(name): StoredFile.of_record(self.folder, str(name), entry) for name, entry in record["files"].items()}
-            keys, self._metrics = list(map(str, record["runs"])), str(record["metrics"])
+            keys, self.metrics = list(map(str, record["runs"])), str(record["metrics"])
         except (AttributeError, KeyError, TypeError):
             raise ValueError("does not list runs and files") from None
         if not all(isinstance(file.sha256, str) for file in files.values()):
@@ -167,10 +188,15 @@ class Pack:
             raise ValueError("does not list the files of a pack")
         self._files, self.keys = files, keys
 
+    @cached_property
+    def key_set(self) -> frozenset[str]:
+        """The keys, to look one up."""
+        return frozenset(self.keys)
+
     @property
     def has_summaries(self) -> bool:
         """Whether the code that computes metrics is that which computed those of the pack."""
-        return self._metrics == sources()
+        return self.metrics == sources()
 
     def files(self, key: str, stored: Mapping[str, StoredFile]) -> dict[str, StoredFile]:
         """Those of the files of a run that are in the pack, as `stored` has those in a folder; the others lie in the run's folder."""
@@ -189,6 +215,11 @@ class Pack:
     def verify(self, key: str, file: str) -> None:
         """Raises `DamagedRun` unless what was a file of a run is as it was written."""
         self._checked(SAMPLES if file == SERIES else TABLES, key)
+
+    def verify_samples(self, key: str, digest: str) -> None:
+        """Raises `DamagedRun` unless the samples of a run have this digest."""
+        if self.digest(key) != digest:
+            raise self._damaged(SAMPLES, "has other samples of the run than its record says", key)
 
     def record(self, key: str) -> bytes:
         """The run.json of a run. Raises `DamagedRun`."""
@@ -215,6 +246,24 @@ class Pack:
             except (KeyError, BadInput):
                 continue
             yield found.encode()
+
+    def sizes(self) -> dict[str, int]:
+        """Of each run the number of its samples. Raises `DamagedRun`."""
+        path = self._checked(RUNS, "")
+        try:
+            return dict(_read(path, ["key", "samples"]).rows())
+        except ValueError as error:
+            raise self._damaged(RUNS, f"has no numbers of samples ({_first_line(error)})", "") from None
+
+    def parts(self) -> Parts:
+        """What is in its files, all of which are as they were written. Raises `DamagedRun`."""
+        import polars as pl
+
+        frames = [
+            _read(self._checked(name, ""), None) if name in self._files else pl.DataFrame(schema=_TABLES)
+            for name in (RUNS, HOSTS, SAMPLES, TABLES)
+        ]
+        return Parts(*frames)
 
     def samples(self, key: str) -> pl.DataFrame:
         """The long table of a run. Raises `DamagedRun`."""
@@ -369,7 +418,7 @@ def _tables(path: Path, _: _Signature) -> dict[tuple[str, str], bytes]:
     return {(key, name): content for key, name, content in _read(path, list(_TABLES)).rows()}
 
 
-def _read(path: Path, columns: list[str]) -> pl.DataFrame:
+def _read(path: Path, columns: list[str] | None) -> pl.DataFrame:
     import polars as pl
 
     try:

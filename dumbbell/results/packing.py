@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dumbbell.errors import BadInput, DamagedRun
-from dumbbell.files import parse_json, temporary
+from dumbbell.files import parse_json
+from dumbbell.results.joining import join, take_out
 from dumbbell.results.pack import PACKED, Gathered, Pack, Packable, contents
-from dumbbell.results.packs import PACKS
-from dumbbell.results.place import PACK, sync_folder, write_folder
+from dumbbell.results.packs import add_pack, remove
+from dumbbell.results.place import PACK, remove_folder, sync_folder
 from dumbbell.results.record import SERIES
 from dumbbell.results.series import SeriesFile, digest_of_frame
 from dumbbell.results.store import Store, leave_out
@@ -36,6 +35,8 @@ class Packed:
     """Those that lie in packs now and had folders."""
     packs: int = 0
     """Packs that were written."""
+    joined: int = 0
+    """Packs that were not full, and that others have taken in."""
     removed: int = 0
     """Damaged packs all of whose runs are elsewhere."""
     kept: dict[str, str] = field(default_factory=dict)
@@ -58,6 +59,7 @@ def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _tot
             folders = sorted(
                 (key for key in store.folders() if _has_more_than_captures(store, key)), key=lambda key: order.get(key, len(order))
             )
+            take_out(store, _made_again(store, folders))
             seen = 0
             for batch in _batches(store, folders, found):
                 add_pack(store, *contents(batch))
@@ -67,6 +69,7 @@ def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _tot
                 seen += len(batch)
                 progress(seen, len(folders))
             found.removed = remove_damaged(store)
+            found.joined = join(store)
             with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
                 store.tidy_index()
     except BlockingIOError:
@@ -79,8 +82,7 @@ def remove_damaged(store: Store) -> int:
     count = 0
     for each in store.packs.all():
         if each.keys and each.damage and all(store.is_whole(key, apart_from=each) for key in each.keys):
-            with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
-                _remove(store, each.folder)
+            remove(store, each)
             count += 1
     return count
 
@@ -89,6 +91,13 @@ def _has_more_than_captures(store: Store, key: str) -> bool:
     """Whether a folder has a run, or what is left of one that lies in a pack."""
     names = set(os.listdir(store.path / key))
     return RUN in names or (bool(names & _TAKEN) and store.packs.find(key) is not None)
+
+
+def _made_again(store: Store, folders: Sequence[str]) -> set[str]:
+    """The keys of whole runs in folders of which whole packs say something else: a pack was damaged when they were made again."""
+    there = ((key, each) for key in folders for each in store.packs.having(key) if (store.path / key / RUN).exists())
+    differing = {key for key, each in there if not each.damage and not _reads_back(each, key, store.path / key)}
+    return set(filter(store.is_whole, differing))
 
 
 def _batches(store: Store, keys: Sequence[str], found: Packed) -> Iterator[list[Packable]]:
@@ -125,21 +134,6 @@ def _packable(store: Store, key: str) -> Packable | str:
     return Packable(run, store.record(key), store.host(key), samples, _tables(store.path / key))
 
 
-def add_pack(store: Store, name: str, files: dict[str, bytes]) -> None:
-    """Writes a pack, as `contents` makes it, unless it is there. Raises as `pack`."""
-    place = store.path / PACKS / name
-    if place.exists():
-        return
-    with store.place.disk_errors(), store.place.locked(fcntl.LOCK_SH), temporary(store.place.partial(name)) as half:
-        write_folder(half, files)
-        if not place.parent.is_dir():
-            place.parent.mkdir()
-            sync_folder(store.path)
-        os.rename(half, place)
-        sync_folder(place.parent)
-    store.packs.refresh()
-
-
 def _retire(store: Store, key: str, found: Packed) -> None:
     """Removes the folder of a run once it was read back from its pack, but for files that do not go into packs."""
     folder, lies = store.path / key, store.packs.find(key)
@@ -148,7 +142,7 @@ def _retire(store: Store, key: str, found: Packed) -> None:
         return
     with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
         if set(os.listdir(folder)) <= _TAKEN:
-            _remove(store, folder)
+            remove_folder(store.place, folder)
         else:
             (folder / RUN).unlink(missing_ok=True)  # first: a folder without it has no run
             sync_folder(folder)
@@ -174,10 +168,3 @@ def _reads_back(lies: Pack, key: str, folder: Path) -> bool:
 def _tables(folder: Path) -> dict[str, bytes]:
     """The files of long tables in a folder."""
     return {name: (folder / name).read_bytes() for name in PACKED - {SERIES} if (folder / name).is_file()}
-
-
-def _remove(store: Store, folder: Path) -> None:
-    """Removes a folder at once. The caller holds the exclusive lock."""
-    with temporary(store.place.partial(folder.name)) as aside, suppress(FileNotFoundError):
-        os.rename(folder, aside)
-        shutil.rmtree(aside)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import time
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell.errors import DamagedRunWarning
+from dumbbell.files import temporary
 from dumbbell.results.pack import Pack
+from dumbbell.results.place import remove_folder, sync_folder, write_folder
+
+if TYPE_CHECKING:
+    from dumbbell.results.store import Store
 
 PACKS = "packs"
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -20,6 +27,34 @@ _SETTLED_NS = 10**8
 def has_packs(folder: Path) -> bool:
     """Whether a folder holds packs, by their names."""
     return folder.is_dir() and any(_ID.fullmatch(name) for name in os.listdir(folder))
+
+
+def add_pack(store: Store, name: str, files: dict[str, bytes], written_ns: int | None = None) -> None:
+    """Writes a pack, as `contents` makes it, unless it is there; `written_ns`: when its runs were, if not now.
+
+    Raises `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written.
+    """
+    place = store.path / PACKS / name
+    if place.exists():
+        return
+    with store.place.disk_errors(), store.place.locked(fcntl.LOCK_SH), temporary(store.place.partial(name)) as half:
+        write_folder(half, files)
+        if written_ns is not None:
+            os.utime(half, ns=(written_ns, written_ns))
+        if not place.parent.is_dir():
+            place.parent.mkdir()
+            sync_folder(store.path)
+        os.rename(half, place)
+        sync_folder(place.parent)
+    store.packs.refresh()
+
+
+def remove(store: Store, pack: Pack) -> None:
+    """Removes a pack at once. Raises as `add_pack`."""
+    with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
+        remove_folder(store.place, pack.folder)
+        sync_folder(store.packs.path)
+    store.packs.refresh()
 
 
 class Packs:
@@ -39,6 +74,10 @@ class Packs:
             self.refresh()
         return self._of.get(key)
 
+    def having(self, key: str) -> list[Pack]:
+        """The packs that a run is in: several only if a process was killed, or one is damaged."""
+        return [] if self.find(key) is None else [pack for pack in self._packs.values() if key in pack.key_set]
+
     def all(self) -> list[Pack]:
         """All packs, in the order of their ids."""
         self.refresh()
@@ -55,13 +94,19 @@ class Packs:
             changed_ns = os.stat(self.path).st_mtime_ns
             if changed_ns == self._seen_ns:
                 return
-            ids = sorted(name for name in os.listdir(self.path) if _ID.fullmatch(name))
+            is_settled = time.time_ns() - changed_ns > _SETTLED_NS
+            ids = self._ids()
+            while not is_settled and ids != (ids := self._ids()):
+                pass  # whoever lists a folder while one pack takes the place of another may see neither
         except OSError:
-            changed_ns, ids = -1, []
-        self._seen_ns = changed_ns if time.time_ns() - changed_ns > _SETTLED_NS else -1
+            changed_ns, is_settled, ids = -1, False, []
+        self._seen_ns = changed_ns if is_settled else -1
         if list(self._packs) == ids:
             return
-        self._packs = {name: self._packs.get(name) or Pack(self.path / name) for name in ids}
+        packs = {name: self._packs.get(name) or Pack(self.path / name) for name in ids}
+        self._packs = {name: pack for name, pack in packs.items() if pack.keys or pack.folder.is_dir()}  # one may have gone meanwhile
+        if len(self._packs) < len(packs):
+            self._seen_ns = -1
         self._of = {}
         for pack in self._packs.values():
             if not pack.keys:
@@ -70,3 +115,6 @@ class Packs:
                 there = self._of.get(key)
                 if there is None or (there.damage and not pack.damage):  # two packs only have a run if one of them was damaged
                     self._of[key] = pack
+
+    def _ids(self) -> list[str]:
+        return sorted(name for name in os.listdir(self.path) if _ID.fullmatch(name))

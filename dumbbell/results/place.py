@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dumbbell.errors import BadInput, EnvironmentFault
@@ -116,6 +116,13 @@ class Place:
             if error.errno in FULL:
                 raise EnvironmentFault(f"{self.path}: {error.strerror}; the runs finished so far are kept") from None
             raise BadInput(f"{self.path}: cannot be written ({error.strerror}); expected a writable folder") from None
+
+
+def remove_folder(place: Place, folder: Path) -> None:
+    """Removes a folder at once. The caller holds the exclusive lock."""
+    with temporary(place.partial(folder.name)) as aside, suppress(FileNotFoundError):
+        os.rename(folder, aside)
+        shutil.rmtree(aside)
 
 
 def write_folder(path: Path, files: dict[str, bytes]) -> None:

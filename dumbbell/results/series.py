@@ -7,13 +7,14 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell.errors import DamagedRun
 from dumbbell.results.checksums import StoredFile, damaged
 from dumbbell.results.schema import schema
 
@@ -140,9 +141,12 @@ class SeriesFile:
     ends_ns: Mapping[str, tuple[int, int]] | None = None
     """For a file of format 1, which continues after the end of a flow: entity -> end (ns) and bytes read by its receiver."""
 
+    by_now: Callable[[], SeriesFile | None] | None = field(default=None, compare=False, repr=False)
+    """Looks where they are by now; None if they are where they were."""
+
     def frame(self) -> pl.DataFrame:
         """The long table. Raises `DamagedRun`."""
-        frame = self._stored()
+        frame = self._read()
         if tuple(frame.columns) != COLUMNS:
             raise damaged(self.file.path, f"has the columns {', '.join(frame.columns)}, not {', '.join(COLUMNS)}")
         return frame if self.ends_ns is None else _ended(frame, self.ends_ns)
@@ -165,8 +169,17 @@ class SeriesFile:
         return rows["t_ns"].to_numpy(), rows["value"].to_numpy()
 
     def _rows(self, wanted: pl.Expr) -> pl.DataFrame:
-        rows = self._stored(wanted)
+        rows = self._read(wanted)
         return rows if self.ends_ns is None else _ended(rows, self.ends_ns)
+
+    def _read(self, wanted: pl.Expr | None = None) -> pl.DataFrame:
+        """As `_stored`, from wherever it was moved since the run was read."""
+        try:
+            return self._stored(wanted)
+        except DamagedRun:
+            if self.by_now is None or (now := self.by_now()) is None:
+                raise
+            return now._read(wanted)
 
     def _stored(self, wanted: pl.Expr | None = None) -> pl.DataFrame:
         """The rows of the file, or those that are `wanted`."""

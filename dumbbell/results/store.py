@@ -28,6 +28,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -39,7 +40,7 @@ from dumbbell.files import parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record
-from dumbbell.results.pack import Pack, PackedFile, PackedSeries
+from dumbbell.results.pack import PACKED, Pack, PackedFile, PackedSeries
 from dumbbell.results.packs import PACKS, Packs, has_packs
 from dumbbell.results.place import STUDY, Place, sync_folder, write_folder
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, checked, series_file, stored_files, tables
@@ -105,10 +106,13 @@ class Store:
         self._index.refresh()
 
         def read(name: str, cell: Mapping[str, Coordinate], key: str) -> Run:
-            run, files = self._read(key, name, cell)
-            if check_series:
-                files[SERIES].verify()
-            return run
+            def read_from(pack: Pack | None) -> Run:
+                run, files = self._read_from(pack, key, name, cell)
+                if check_series:
+                    files[SERIES].verify()
+                return run
+
+            return self._found(key, read_from)
 
         found, left_out = self._left_out(read)
         return Results(tuple(found), tuple(left_out))
@@ -145,22 +149,30 @@ class Store:
 
     def verify(self, key: str) -> bool:
         """Reads all files of a stored run. Whether it has checksums, which runs of earlier formats do not. Raises `DamagedRun`."""
-        run, files = self._read(key)
+        return self._found(key, partial(self._verify_in, key))
+
+    def _verify_in(self, key: str, pack: Pack | None) -> bool:
+        run, files = self._read_from(pack, key)
         for file in files.values():
             file.verify()
+        if pack is not None:
+            pack.verify_samples(key, run.digest)
+            for name in PACKED.intersection(files) - {SERIES}:
+                files[name].read()
         if not isinstance(run.samples, SeriesFile) or run.samples.file.sha256 is None:
             return False
-        self.host(key)
+        self._host_in(key, pack)
         return True
 
     def record(self, key: str) -> bytes:
         """The run.json of a stored run. Raises `DamagedRun`."""
-        pack = self._pack_of(key)
-        return read_of_run(self.path / key / RUN) if pack is None else pack.record(key)
+        return self._found(key, lambda pack: read_of_run(self.path / key / RUN) if pack is None else pack.record(key))
 
     def host(self, key: str) -> bytes:
         """The host.json of a stored run, which is whole. Raises `DamagedRun`."""
-        pack = self._pack_of(key)
+        return self._found(key, partial(self._host_in, key))
+
+    def _host_in(self, key: str, pack: Pack | None) -> bytes:
         content = read_of_run(self.path / key / HOST) if pack is None else pack.host(key)
         try:
             if not is_sealed(content):
@@ -270,7 +282,30 @@ class Store:
                     os.rename(self.path / key, aside)
 
     def _has(self, key: str) -> bool:
-        return self.packs.find(key) is not None or os.path.lexists(f"{self.path}/{key}")
+        # Asked again at the end, as it may have been packed between the first two.
+        return self.packs.find(key) is not None or os.path.lexists(f"{self.path}/{key}") or self.packs.find(key) is not None
+
+    def _found(self, key: str, read: Callable[[Pack | None], _Read]) -> _Read:
+        """What `read` makes of a run in its pack, or in its folder. If it is not whole there, but somewhere else by now, that is read."""
+        pack = self._pack_of(key)
+        while True:
+            try:
+                return read(pack)
+            except DamagedRun:
+                if (now := self._pack_by_now(key)) is pack:
+                    raise
+                pack = now
+
+    def _pack_by_now(self, key: str) -> Pack | None:
+        """The pack that a run is in by now: it may have been packed, or its pack put together with others."""
+        self.packs.refresh()
+        return self._pack_of(key)
+
+    def _series_by_now(self, key: str, pack: Pack | None) -> SeriesFile | None:
+        """The series of a run that is elsewhere by now; None if it is where it was. Raises `DamagedRun`."""
+        now = self._pack_by_now(key)
+        samples = None if now is pack else self._read_from(now, key)[0].samples
+        return samples if isinstance(samples, SeriesFile) else None
 
     def _pack_of(self, key: str) -> Pack | None:
         """The pack that a run is in, unless it has a folder: what has a folder beside is not packed yet, or was damaged and made again."""
@@ -293,21 +328,20 @@ class Store:
         self._keep(run.key, run_fingerprint, found)
         return found
 
-    def _packed_summary(self, pack: Pack, run: Run) -> Summary:
+    def _packed_summary(self, run: Run) -> Summary:
         """The summary of a run in a pack: from there, or as of any other run."""
+        return self._found(run.key, partial(self._summary_in, run))
+
+    def _summary_in(self, run: Run, pack: Pack | None) -> Summary:
+        if pack is None:  # it was made again meanwhile
+            return summarise(run)
         found = pack.summary(run.key)
         return self._summary(fingerprint(pack.record(run.key), ()), run) if found is None else found
 
     def _outlined(self, key: str) -> Summary:
-        pack = self._pack_of(key)
-        try:
-            return self._outlined_from(pack, key)
-        except DamagedRun:
-            if (now := self._pack_of(key)) is pack:
-                raise
-            return self._outlined_from(now, key)  # it was packed meanwhile
+        return self._found(key, partial(self._outlined_from, key))
 
-    def _outlined_from(self, pack: Pack | None, key: str) -> Summary:
+    def _outlined_from(self, key: str, pack: Pack | None) -> Summary:
         if pack is not None:
             found = pack.summary(key) or self._index.find(key, fingerprint(pack.record(key), ()))
         else:
@@ -333,16 +367,10 @@ class Store:
 
         Raises `DamagedRun`, or `BadInput` if a later version wrote it. Of series and captures only the sizes are looked at.
         """
-        pack = self._pack_of(key)
-        try:
-            return self._read_from(pack, key, name, cell)
-        except DamagedRun:
-            if (now := self._pack_of(key)) is pack:
-                raise
-            return self._read_from(now, key, name, cell)  # it was packed meanwhile
+        return self._found(key, lambda pack: self._read_from(pack, key, name, cell))
 
     def _read_from(
-        self, pack: Pack | None, key: str, name: str | None, cell: Mapping[str, Coordinate] | None
+        self, pack: Pack | None, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None
     ) -> tuple[Run, Mapping[str, StoredFile]]:
         folder = self.path / key
         path = folder / RUN if pack is None else pack.runs
@@ -370,7 +398,7 @@ class Store:
             each.verify_size(there[each.path.name].stat().st_size)
             if each.path.suffix == ".parquet" and each.path.name != SERIES:
                 each.verify()  # of long tables there are few, and whoever reads a run reads them
-        series = series_file(record, flows, stored[SERIES])
+        series = replace(series_file(record, flows, stored[SERIES]), by_now=partial(self._series_by_now, key, pack))
         run = Run(
             key=key,
             name=record["name"] if name is None else name,
@@ -384,13 +412,11 @@ class Store:
             tins=tins,
             digest=record["digest"],
             engine=record["engine"],
-            samples=series if pack is None else PackedSeries(series.file, series.names, pack=pack, key=key),
+            samples=series if pack is None else PackedSeries(series.file, series.names, by_now=series.by_now, pack=pack, key=key),
             captures={name: folder / name for name in sorted(there) if name.endswith(".pcap")},
             outputs={name: folder / name for name in sorted(there) if name.startswith(_OUTPUT)},
             plan=record.get("plan"),
-            summarised=partial(self._summary, fingerprint(content, there.values()))
-            if pack is None
-            else partial(self._packed_summary, pack),
+            summarised=partial(self._summary, fingerprint(content, there.values())) if pack is None else self._packed_summary,
         )
         return run, stored
 

@@ -10,7 +10,7 @@ from support import make_run
 
 from dumbbell.comparing.summary import run_table, summary_table
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
-from dumbbell.results import Store, index, load, outlines, pack, packing, series, store, summary
+from dumbbell.results import Store, index, joining, load, outlines, pack, packing, series, store, summary
 from dumbbell.results.checksums import file_entry, seal
 from dumbbell.results.tables import FLOWS, Table
 
@@ -121,7 +121,8 @@ def test_new_runs_lie_beside_packs_and_go_into_others(packed):
     packed.request([("s", {"n": 9}, "9" * 32)])
     packed.write(make_run("9" * 32, cell={"n": 9}))
     assert [run.key for run in packed.runs()] == [*KEYS, "9" * 32]
-    assert packing.pack(packed) == packing.Packed(runs=1, packs=1)
+    assert packing.pack(packed) == packing.Packed(runs=1, packs=1, joined=2)
+    assert sorted(len(each.keys) for each in Store(packed.path).packs.all()) == [2, 3, 3]
     assert [run.key for run in Store(packed.path).runs()] == [*KEYS, "9" * 32]
     assert all(packed.verify(key) for key in packed.stored_keys())
 
@@ -140,7 +141,8 @@ def test_captures_and_what_programs_wrote_stay_files(tmp_path):
     assert [found.is_whole(key) for key in KEYS] == [False, False, *[True] * 5]
     found.write(replace(make_run(KEYS[1], cell={"n": 1}, samples=12), captures={"left.pcap": b"packets"}))
     assert sorted(os.listdir(found.path / KEYS[1])) == ["host.json", "left.pcap", "run.json", "series.parquet"]
-    assert list(packing.pack(found).kept) == [KEYS[1]], "what was made again has another command in its record than the pack"
+    assert packing.pack(found) == packing.Packed(runs=1, packs=1, joined=2), "it is taken out of its pack, and then that takes it in"
+    assert sorted(os.listdir(found.path / KEYS[1])) == ["left.pcap"]
     assert [found.is_whole(key) for key in KEYS] == [False, *[True] * 6]
 
 
@@ -266,31 +268,46 @@ def test_a_pack_of_a_later_version_is_refused(packed):
         load(packed.path)
 
 
-@pytest.mark.parametrize(
-    ("file", "columns"),
-    [
-        ("runs.parquet", {"key": [KEYS[0]], "record": [3], "summary": [None], "samples": ["many"]}),
-        ("runs.parquet", {"key": [KEYS[0]], "record": ["{}"], "summary": ["{}"], "samples": [-1]}),
-        ("runs.parquet", {"colour": ["red"]}),
-        ("series.parquet", {"colour": ["red"]}),
-        ("hosts.parquet", {"colour": ["red"]}),
-    ],
-)
-def test_files_of_a_pack_that_were_tampered_with(packed, file, columns):
+TAMPERED = [
+    ("runs.parquet", {"key": [KEYS[0]], "record": [3], "summary": [None], "samples": ["many"]}),
+    ("runs.parquet", {"key": [KEYS[0]], "record": ["{}"], "summary": ["{}"], "samples": [-1]}),
+    ("runs.parquet", {"colour": ["red"]}),
+    ("series.parquet", {"colour": ["red"]}),
+    ("series.parquet", {"key": KEYS[:1], "t_ns": [0], "entity": ["flow/reno"], "series": ["cwnd"], "value": [1.0]}),
+    ("hosts.parquet", {"colour": ["red"]}),
+    ("hosts.parquet", {"key": [KEYS[0]], "host": ["{}"]}),
+    ("tables.parquet", {"colour": ["red"]}),
+    ("tables.parquet", {"key": [KEYS[0]], "file": ["flows.parquet"], "content": [b""]}),
+]
+
+
+@pytest.mark.parametrize(("file", "columns"), TAMPERED)
+def test_files_of_a_pack_that_were_tampered_with(tmp_path, file, columns):
+    """With checksums that are right: what the files say is looked at, too, by whoever reads it, and by `check` all of it."""
     import polars as pl
 
-    folder = next(each.folder for each in packed.packs.all() if each.keys == KEYS[:3])
+    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
+    packed = written(tmp_path / "out", flows=Table.of_rows(FLOWS, rows))
+    packing.pack(packed)
+    (folder,) = (each.folder for each in packed.packs.all())
+    assert Store(packed.path).verify(KEYS[0])
     pl.DataFrame(columns).write_parquet(folder / file)
     files = json.loads((folder / "pack.json").read_text())["files"]
     files[file] = file_entry((folder / file).read_bytes())
     resealed(folder / "pack.json", files=files)
     found = Store(packed.path)
-    for read in (lambda: found.get(KEYS[0]).frame, lambda: found.host(KEYS[0]), lambda: found._outlined(KEYS[0])):
-        try:
-            read()
-        except BadInput as error:
-            assert "\n" not in str(error)  # noqa: PT017
-    assert not found.is_whole(KEYS[0]) or file == "series.parquet"
+    reads = {
+        "runs.parquet": lambda: found.get(KEYS[0]).frame,
+        "series.parquet": lambda: found.get(KEYS[0]).frame,
+        "hosts.parquet": lambda: found.host(KEYS[0]),
+        "tables.parquet": lambda: found.get(KEYS[0]).flows.rows(),
+    }
+    with pytest.raises(DamagedRun):
+        reads[file]()
+    with pytest.raises(DamagedRun) as error:
+        found.verify(KEYS[0])
+    assert "\n" not in str(error.value)
+    assert not any(map(found.is_whole, KEYS))
 
 
 def test_what_is_packed_while_it_is_read_is_read_from_the_pack(folders, monkeypatch):
@@ -305,6 +322,98 @@ def test_what_is_packed_while_it_is_read_is_read_from_the_pack(folders, monkeypa
 
     monkeypatch.setattr(reader, "_files", packed_meanwhile)
     assert [run.key for run in reader.runs()] == KEYS
+
+
+def test_packs_that_are_not_full_are_put_together(tmp_path, monkeypatch):
+    found = written(tmp_path / "out")
+    before = {run.key: (found.record(run.key), found.host(run.key), run.frame, run.summary) for run in found.runs()}
+    monkeypatch.setattr(pack, "MOST_RUNS", 2)
+    packing.pack(found)
+    reader = Store(found.path)
+    held = reader.runs()
+    monkeypatch.setattr(pack, "MOST_RUNS", 3)
+    assert packing.pack(found) == packing.Packed(joined=3), "the last one stays as it is"
+    assert sorted(len(each.keys) for each in found.packs.all()) == [1, 3, 3]
+    assert packing.pack(found) == packing.Packed()
+    for store_, runs in ((Store(found.path), Store(found.path).runs()), (reader, held), (reader, reader.runs())):
+        assert len(runs) == len(KEYS)
+        for run in runs:
+            record, host, frame, metrics = before[run.key]
+            assert (store_.record(run.key), store_.host(run.key), run.summary) == (record, host, metrics)
+            assert run.frame.equals(frame)
+        assert all(store_.verify(key) for key in KEYS)
+
+
+def test_packs_with_long_tables_and_of_many_samples_are_put_together(tmp_path, monkeypatch):
+    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
+    found = Store(tmp_path / "out")
+    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
+    runs = [make_run(key, cell={"n": i}) for i, key in enumerate(KEYS)]
+    runs[2] = replace(runs[2], flows=Table.of_rows(FLOWS, rows))
+    with monkeypatch.context() as patched:
+        patched.setattr(pack, "MOST_RUNS", 1)
+        for run in runs:
+            found.write(run)
+        packing.pack(found)
+    monkeypatch.setattr(pack, "MOST_SAMPLES", 3 * len(runs[0].frame))
+    assert packing.pack(found).joined == len(KEYS) - 1, "the last one stays as it is"
+    assert sorted(len(each.keys) for each in found.packs.all()) == [1, 3, 3]
+    assert Store(found.path).get(KEYS[2]).flows.rows() == runs[2].flows.rows()
+    assert all(Store(found.path).is_whole(key) for key in KEYS)
+
+
+def test_packs_whose_metrics_other_code_computed_and_damaged_ones_stay(packed, monkeypatch):
+    monkeypatch.setattr(pack, "MOST_RUNS", 7)
+    with monkeypatch.context() as patched:
+        patched.setattr(pack, "sources", lambda: "of another version")
+        packed.request([("s", {"n": 9}, "9" * 32)])
+        packed.write(make_run("9" * 32, cell={"n": 9}))
+        assert packing.pack(packed).joined == 3, "those of this version"
+    assert sorted(len(each.keys) for each in packed.packs.all()) == [1, 7]
+    monkeypatch.setattr(pack, "MOST_RUNS", 8)
+    flip(next(each.folder for each in packed.packs.all() if len(each.keys) == 7) / "hosts.parquet")
+    assert packing.pack(Store(packed.path)).joined == 0
+
+
+def test_a_run_that_is_in_two_packs_stays_in_one(packed, monkeypatch):
+    """As a process leaves it that is killed before it has removed what it has put together."""
+    monkeypatch.setattr(pack, "MOST_RUNS", 5)
+    with monkeypatch.context() as patched:
+        patched.setattr(joining, "remove", lambda *_: None)
+        assert packing.pack(packed).joined > 0
+    assert sum(len(each.keys) for each in Store(packed.path).packs.all()) == 2 * len(KEYS)
+    packing.pack(found := Store(packed.path))
+    assert sorted(len(each.keys) for each in found.packs.all()) == [2, 5]
+    assert [run.key for run in found.runs()] == KEYS
+
+
+@pytest.mark.parametrize("asked", ["record", "host", "verify"])
+def test_what_is_packed_while_it_is_asked_for_is_read_from_the_pack(folders, asked, monkeypatch):
+    reader, place = Store(folders.path), Store._pack_of
+    expected = getattr(reader, asked)(KEYS[0])
+
+    def packed_meanwhile(self, key):
+        found = place(self, key)
+        monkeypatch.setattr(Store, "_pack_of", place)
+        packing.pack(Store(folders.path))
+        return found
+
+    monkeypatch.setattr(Store, "_pack_of", packed_meanwhile)
+    assert getattr(reader, asked)(KEYS[0]) == expected
+
+
+def test_series_of_a_run_that_was_packed_since_are_read_from_the_pack(folders):
+    held, again = folders.runs(), folders.runs()
+    frames = [run.frame for run in again]
+    packing.pack(Store(folders.path))
+    for run, other, frame in zip(held, again, frames, strict=True):
+        assert run.frame.equals(frame)
+        assert other.series("flow/reno", "cwnd")[0].tolist() == run.series("flow/reno", "cwnd")[0].tolist()
+        assert run.summary == other.summary
+    for each in folders.packs.all():
+        flip(each.folder / "series.parquet")
+    with pytest.raises(DamagedRun, match=r"series\.parquet"):
+        _ = held[0].frame
 
 
 def test_only_one_process_packs_a_store(folders):

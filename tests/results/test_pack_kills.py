@@ -20,7 +20,6 @@ import os, shutil, signal, sys
 import polars
 from pathlib import Path
 from dumbbell.results import Store, pack, packing
-pack.MOST_RUNS = 2
 
 def killing(function):
     def call(*arguments, **named):
@@ -32,8 +31,8 @@ def killing(function):
     return call
 
 for line in sys.stdin:
-    folder, left = line.rsplit(" ", 1)
-    left = int(left)
+    folder, left, most = line.rsplit(" ", 2)
+    left, pack.MOST_RUNS = int(left), int(most)
     if not (child := os.fork()):
         for module, name in (*((os, each) for each in ("mkdir", "rename", "replace", "fsync", "unlink", "rmdir")), (Path, "unlink")):
             setattr(module, name, killing(getattr(module, name)))
@@ -48,8 +47,8 @@ def ended():
     """A function that packs a folder in another process and says how that ended."""
     server = subprocess.Popen([sys.executable, "-W", "ignore", "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def ask(folder, calls):
-        print(f"{folder} {calls}", file=server.stdin, flush=True)
+    def ask(folder, calls, most=2):
+        print(f"{folder} {calls} {most}", file=server.stdin, flush=True)
         return int(server.stdout.readline())
 
     yield ask
@@ -96,6 +95,28 @@ def test_a_process_that_is_killed_at_any_step_loses_nothing(tmp_path, ended):
     assert not [name for name in os.listdir(folder) if name.startswith((".partial-", ".claim-"))]
     assert [run.digest for run in load(folder)] == [digest for digest, _, _ in expected.values()]
     assert sum(len(each.keys) for each in Store(folder).packs.all()) == RUNS, "no run is in two packs"
+
+
+def test_a_process_that_is_killed_while_it_puts_packs_together_loses_nothing(tmp_path, ended):
+    folder = tmp_path / "out"
+    expected = make(folder)
+    assert ended(folder, 1000, most=1) == 0
+    assert len(Store(folder).packs.all()) == RUNS
+    (folder / f"{2:032x}").mkdir()
+    with pytest.MonkeyPatch.context() as patch:  # a run that was made again while its pack was damaged
+        patch.setattr(Store, "is_whole", lambda *_: False)
+        again = make_run(f"{2:032x}", cell={"n": 2}, samples=13)
+        Store(folder).write(again, "dumbbell run s.yaml --workers 1")
+    expected[again.key] = again.digest, Store(folder).record(again.key), Store(folder).host(again.key)
+    assert b"--workers 1" in expected[again.key][1]
+    for calls in range(1000):
+        status = ended(folder, calls, most=3)
+        assert contents(folder) == expected
+        if not status:
+            break
+    assert calls > 15
+    assert sorted(len(each.keys) for each in Store(folder).packs.all()) == [1, 3]
+    assert not Store(folder).folders() or os.listdir(folder / f"{1:032x}") == ["left.pcap"]
 
 
 def test_a_command_that_is_killed_at_any_time_loses_nothing(tmp_path, request):

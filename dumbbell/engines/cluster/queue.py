@@ -15,7 +15,7 @@ _SHARES = 3
 """The last batches are smaller: none is more than this part of what is left for each thread, so that workers end together."""
 _MOST_BATCH = 2000
 LEAST_PACK = 10
-"""Runs of a batch that are worth a pack; of fewer, which are long ones, each gets a folder."""
+"""Runs of a batch that are worth a pack: of longer ones, of which a batch has fewer, each gets a folder."""
 TRIES = 3
 """Workers that may die of a run before it is given up."""
 

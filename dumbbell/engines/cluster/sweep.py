@@ -10,7 +10,7 @@ import secrets
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,9 @@ from dumbbell.engines import engine
 from dumbbell.engines.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
 from dumbbell.engines.cluster.confirmation import Check, Confirmations, Held
 from dumbbell.engines.cluster.crew import Crew
-from dumbbell.engines.cluster.queue import LEAST_PACK, Piece, Queue
+from dumbbell.engines.cluster.queue import BATCH_S, LEAST_PACK, Piece, Queue
 from dumbbell.engines.sweep import MOST_KEPT, Jobs
-from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
+from dumbbell.errors import BadInput, DamagedRun, DumbbellError, EnvironmentFault
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
 from dumbbell.executor.interrupt import uninterrupted
@@ -71,6 +71,7 @@ class ClusterSweep:
         Raises what a run raised, after what is under way is kept, and as `Cluster.compute` does.
         """
         if not self._queue:
+            self._kept.join(interrupted)  # as far as whoever stored the runs has not come to it
             return {}
         with self._kept.alone(), ExitStack() as stack:
             if not self._repair and (there := self._queue.drop(self._kept.there(self._jobs))):
@@ -84,6 +85,7 @@ class ClusterSweep:
                 self._take(answer)
         if self._error is not None:
             raise self._error
+        self._kept.join(interrupted)
         return self._kept.unstored
 
     @property
@@ -141,7 +143,8 @@ class ClusterSweep:
         self._under_way.add(piece)
         self._crew.takes(worker, piece)
         self._tell()
-        form: Form = "folders" if self._kept.form == "packs" and len(piece.positions) < LEAST_PACK else self._kept.form
+        is_long = self._jobs.cpu_s(piece.positions[0]) * LEAST_PACK > BATCH_S
+        form: Form = "folders" if self._kept.form == "packs" and is_long else self._kept.form
         return Task(compute, self._batch(*self._part(piece.positions), form=form, worker=worker.address, apart=piece.deaths > 0), piece)
 
     def _part(self, positions: Sequence[int]) -> tuple[Any, tuple[str, ...]]:
@@ -246,9 +249,17 @@ class _Kept:
         store = self._store
         return lambda i: store is not None and not store.missing([jobs.key(i)])
 
+    def join(self, stopped: Callable[[], bool]) -> None:
+        """Puts the packs of batches together, unless another process packs the store, or something of it is damaged."""
+        from dumbbell.results.joining import join
+
+        if self._store is not None and not stopped():
+            with suppress(BlockingIOError, DamagedRun), self._store.place.claimed(PACK):
+                join(self._store, stopped)
+
     def keep(self, found: Computed) -> None:
         """Stores what a worker computed. May be called again if it was interrupted."""
-        from dumbbell.results.packing import add_pack
+        from dumbbell.results.packs import add_pack
 
         self.unstored.update({run.key: run for run in found.runs})
         if self._store is not None:
