@@ -348,13 +348,15 @@ def _data(
     read, window_s = sampled(sources, series, asked.window_s, progress) if series else ({}, None)
     data: dict[str, Sequence[Observation]] = {}
     for y, of in pers.items():
-        found = read[y] if y in read else derived(observations(sources, of), sources, [y, asked.x or ""])
+        found = read[y] if y in read else observations(sources, of)
         if y in read and not found:
             expected = "expected a series that was sampled (`series:` of the scenario)"
             raise BadInput(f"{manner.offered('y', y)}: no run has samples of it for a {of}; {expected}")
         if of == "port":
             found = [each for each in found if each.series is not None and each.series[1].any()] or found
-        data[y] = selected(found, wanted)
+        found = selected(found, wanted)
+        # Only what is drawn has to be computed, and a column of runs is none of their flows.
+        data[y] = derived(found, sources, [y, asked.x or ""]) if y not in read and of == "run" else found
     if not any(any(_has(each, y) for each in found) for y, found in data.items()):
         given = " ".join(manner.offered("y", y) for y in data)
         raise BadInput(f"{given}: no run has a value of it; expected a column that `dumbbell table` shows values of")

@@ -1,6 +1,7 @@
 """Jain's index by step, on hand-made runs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,3 +74,23 @@ def test_it_is_a_column_of_runs_for_those_who_ask():
     assert [each.values["jain_by_step"] for each in found.data["jain_by_step"]] == pytest.approx([0.5, 1])
     with pytest.raises(BadInput, match="--y 'jain_by_step' is unknown; expected one of goodput_mbit"):
         repeats_table([Source("a", runs)], "t", per="flow", y=("jain_by_step",))
+
+
+def test_only_the_runs_that_are_drawn_are_read_for_it():
+    runs = [replace(made([[10] * 9, [10] * 9], cell={"path.rtt": rtt}), key=rtt) for rtt in ("20ms", "40ms", "80ms")]
+    opened = []
+    source = Source("a", runs, lambda outline: opened.append(outline.key) or outline)
+    found = settle(Asked(x="rtt", y=("jain_by_step",), where=("rtt=20ms", "rtt=80ms")), [source])
+    assert len(found.data["jain_by_step"]) == 2
+    assert opened == ["20ms", "80ms"]
+    with pytest.raises(BadInput, match="a run has no group"):
+        settle(Asked(x="rtt", y=("jain_by_step",), per="run", where=("group=cubic",)), [source])
+    assert opened == ["20ms", "80ms"]
+
+
+def test_it_is_no_column_of_flows_on_either_axis():
+    source = Source("a", [made([[10] * 9, [10] * 9])])
+    with pytest.raises(BadInput, match="x 'jain_by_step' is unknown; expected one of goodput_mbit"):
+        settle(Asked(kind="scatter", x="jain_by_step", y=("goodput",), by=("flow",)), [source])
+    found = settle(Asked(kind="scatter", x="jain_by_step", y=("goodput",)), [source])
+    assert [each.values["jain_by_step"] for each in found.data["goodput_mbit"]] == pytest.approx([1])
