@@ -190,13 +190,14 @@ def _values() -> dict[str, dict[str, Any]]:
 
 def _metrics() -> dict[str, str]:
     """Columns of the tables and series, without the units, which may be left out unless several differ in nothing else."""
+    from dumbbell.comparing.across.derived import ALL_COLUMNS
     from dumbbell.comparing.across.observations import series_names
     from dumbbell.results import schema
-    from dumbbell.results.columns import COLUMNS, bare
+    from dumbbell.results.columns import bare
 
     known = schema()
     meanings = {name: each.meaning for table in (*known.series.values(), known.groups, known.flows) for name, each in table.items()}
-    names = (*(name for columns in COLUMNS.values() for name in columns), *series_names())
+    names = (*(name for columns in ALL_COLUMNS.values() for name in columns), *series_names())
     count = Counter(map(bare, dict.fromkeys(names)))
     return {bare(name) if count[bare(name)] == 1 else name: _brief(meanings.get(name, "")) for name in names}
 

@@ -25,8 +25,17 @@ if TYPE_CHECKING:
 _HELD = 4
 """Connections whose packets stay in memory."""
 _DIRECTIONS = ("forward", "reverse")
-_METRICS = ("bytes", "throughput_mbit", "retransmitted_packets", "rtt_min_ms", "rtt_median_ms", "rtt_p95_ms", "ce_packets", "sack_packets")
-"""Facts of a direction that the table of connections has."""
+_METRICS = {
+    "bytes": "bytes_back",
+    "throughput_mbit": "throughput_back_mbit",
+    "retransmitted_packets": "retransmitted_packets_back",
+    "rtt_min_ms": "rtt_min_back_ms",
+    "rtt_median_ms": "rtt_median_back_ms",
+    "rtt_p95_ms": "rtt_p95_back_ms",
+    "ce_packets": "ce_packets_back",
+    "sack_packets": "sack_packets_back",
+}
+"""Facts of a direction that the table of connections has -> what they are called there of the way back, with the unit at the end."""
 _OWN_CLOCK_S = 86_400
 """A capture that begins within a day of the epoch of runs is of a run, whose time it then has."""
 
@@ -77,9 +86,9 @@ class Capture:
                 "ccs": [],
             }
             metrics = {
-                f"{name}{'' if row is forward else '_back'}": float(row[name])
+                name if row is forward else back: float(row[name])
                 for row in pair
-                for name in _METRICS
+                for name, back in _METRICS.items()
                 if row[name] is not None and row["data_packets"]
             }
             rows.add(facts, {"client": forward["client"], "server": forward["server"]}, metrics)

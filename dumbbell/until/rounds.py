@@ -17,6 +17,7 @@ from dumbbell.engines.prepared import not_storable
 from dumbbell.engines.sweep import PreparedSweep
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor.progress_state import ProgressState
+from dumbbell.results import leave_out
 from dumbbell.results.summary import Outline
 from dumbbell.until.rule import Rule, Verdict
 
@@ -126,7 +127,7 @@ def repeat_until(
             outcome = execute_each(sweep, store, executor, tell, allow_library=allow_library)
         except Interrupted:
             raise interrupted_at(store, "" if store is None else str(len(jobs) + count_stored(sweep, store))) from None
-        _judge(cells, rule, chosen, _runs(sweep, chosen, outcome))
+        _judge(cells, rule, chosen, _runs(sweep, chosen, outcome, rule))
         unstored |= outcome.unstored
         damaged |= outcome.damaged
         jobs.add(sweep, _cells_of(chosen))
@@ -151,7 +152,7 @@ def asked_so_far(scenario: Scenario, store: Store, wanted: Iterable[int], most_r
         for number, numbers in chosen:
             cells[number].taken = numbers.stop
         there = [(number, numbers) for number, numbers in chosen if number in waiting]
-        _judge(waiting, rule, there, _stored(sweep, chosen, store, waiting))
+        _judge(waiting, rule, there, _stored(sweep, chosen, store, waiting, rule))
     for number, cell in cells.items():
         yield Asked(number, cell.taken, rule.most if number in lacked else cell.taken, lacked.get(number, 0))
 
@@ -183,22 +184,22 @@ def _judge(cells: Sequence[_Cell] | Mapping[int, _Cell], rule: Rule, chosen: Rep
             cell.runs.clear()
 
 
-def _runs(sweep: PreparedSweep, chosen: Repeats, outcome: Outcome) -> Iterator[tuple[int, Outline]]:
+def _runs(sweep: PreparedSweep, chosen: Repeats, outcome: Outcome, rule: Rule) -> Iterator[tuple[int, Outline]]:
     """The runs of a round with their cells; those that are damaged are left out."""
     places = zip(_cells_of(chosen), map(sweep.key, range(len(sweep))), strict=True)
     for run in outcome:
-        yield next(cell for cell, key in places if key == run.key), _outline(run)
+        cell = next(cell for cell, key in places if key == run.key)
+        try:
+            yield cell, rule.outline(run)
+        except DamagedRun as damage:
+            leave_out(damage)
 
 
-def _stored(sweep: PreparedSweep, chosen: Repeats, store: Store, wanted: Collection[int]) -> Iterator[tuple[int, Outline]]:
+def _stored(sweep: PreparedSweep, chosen: Repeats, store: Store, wanted: Collection[int], rule: Rule) -> Iterator[tuple[int, Outline]]:
     """The stored runs of a round that are of these cells; a damaged one is left out, as who reads it will be told."""
     for i, cell in enumerate(_cells_of(chosen)):
         if cell in wanted:
             try:
-                yield cell, _outline(store.get(sweep.key(i)))
+                yield cell, rule.outline(store.get(sweep.key(i)))
             except DamagedRun:
                 continue
-
-
-def _outline(run: Run) -> Outline:
-    return Outline(run.cell, run.summary, run.name, run.key)

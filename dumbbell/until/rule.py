@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.derived import ALL_COLUMNS, JAIN_BY_STEP, jain_by_step
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.observations import observations
 from dumbbell.comparing.across.tables import ROWS
-from dumbbell.results.columns import COLUMNS, bare, find_column, unit_of
-from dumbbell.results.summary import Summarised
+from dumbbell.results.columns import bare, find_column, unit_of
+from dumbbell.results.summary import Outline, Summarised
 from dumbbell.scenario import Scenario, ScenarioError, nearest, one_of
 from dumbbell.scenario.amount import Amount
 
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+
 State = Literal["narrow", "wide", "equal", "none"]
-_PER: Mapping[str, Sequence[str]] = {**COLUMNS, "group": tuple(dict.fromkeys((*COLUMNS["flow"], *COLUMNS["group"])))}
+_PER: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": tuple(dict.fromkeys((*ALL_COLUMNS["flow"], *ALL_COLUMNS["group"])))}
 """What a row is of -> its columns, as `dumbbell table --statistic` has them."""
 _BY_DEFAULT = ("run", "group", "stream")
 _UNITS: Mapping[str, tuple[str, float, str]] = {
@@ -84,6 +88,13 @@ class Rule:
         column, per = found[0]
         width, is_share = _width(scenario, until.ci, column)
         return cls(column, per, width, is_share, until.least, until.most)
+
+    def outline(self, run: Run) -> Outline:
+        """What of a run the rule looks at. Raises `DamagedRun` if that takes its series, and these are damaged."""
+        summary = run.summary
+        if self.column == JAIN_BY_STEP:
+            summary = replace(summary, run={**summary.run, JAIN_BY_STEP: jain_by_step(run)})
+        return Outline(run.cell, summary, run.name, run.key)
 
     def judge(self, runs: Sequence[Summarised], taken: int) -> Verdict:
         """The verdict after `taken` repeats, of which `runs` are whole and valid."""

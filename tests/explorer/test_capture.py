@@ -28,6 +28,13 @@ def test_connections_have_the_facts_of_the_analysis(file):
     assert [sizes[key] for key in largest_first] == sorted(sizes.values(), reverse=True)
 
 
+def test_titles_of_both_directions_have_units():
+    titles = Capture(RECORDED / "midway.pcap.gz", "midway").index()["titles"]
+    assert (titles["rtt_min_ms"], titles["rtt_min_back_ms"]) == ("rtt min (ms)", "rtt min back (ms)")
+    assert (titles["throughput_back_mbit"], titles["bytes_back"]) == ("throughput back (Mbit/s)", "bytes back")
+    assert not any("ms" in title.replace("(ms)", "").split() for title in titles.values())
+
+
 def test_series_are_made_of_the_packets(file):
     capture = Capture(file, file.name)
     key = capture.keys()[0]

@@ -9,6 +9,8 @@ from itertools import pairwise
 import pytest
 
 from dumbbell import Results, Scenario, Store, run
+from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.tables import repeats_table
 from dumbbell.errors import BadInput, Interrupted
 from dumbbell.executor import Local, Threads
 from dumbbell.executor.base import produce
@@ -135,6 +137,19 @@ def test_a_damaged_repeat_is_left_out(whole, tmp_path):
         again = repeat_until(scenario(), Store(tmp_path / "copy"))
     assert len(list(again.outcome)) == len(again.jobs) - 1
     assert again.verdicts[1] == found.verdicts[1]
+
+
+def test_a_metric_of_series_is_that_of_the_table(tmp_path):
+    until = {"metric": "jain_by_step", "ci": 0.02, "least": 3, "most": 6}
+    store = Store(tmp_path)
+    found = repeat_until(scenario(until=until), store, Threads(1))
+    table = repeats_table([Source("", list(found.outcome))], "", per="run", y=("jain_by_step",), apart=True)
+    shown = [[float(field) for field in row[-4:]] for row in table.rows]
+    for verdict, numbers in zip(found.verdicts, shown, strict=True):
+        estimate = verdict.estimate
+        assert verdict.state != "none"
+        assert numbers == pytest.approx([verdict.taken, estimate.centre, estimate.low, estimate.high], rel=1e-5)
+    assert [each.least for each in asked_so_far(scenario(until=until), store, (0, 1))] == [each.taken for each in found.verdicts]
 
 
 def test_the_interface_of_python_repeats_as_well(whole, tmp_path):

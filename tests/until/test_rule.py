@@ -107,6 +107,7 @@ def test_a_mean_of_nothing_has_no_share():
         ("completion_p95", "completion_p95_ms", "group", "1s", 1000.0),
         ("cwnd_mean", "cwnd_mean_packets", "group", "2p", 2.0),
         ("jain_index", "jain_index", "run", 0.01, 0.01),
+        ("jain_by_step", "jain_by_step", "run", 0.01, 0.01),
         ("rwnd_limited", "rwnd_limited", "group", 0.5, 0.5),
         ("owd_p99", "owd_p99_ms", "stream", "2ms", 2.0),
     ],

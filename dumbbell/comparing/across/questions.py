@@ -348,7 +348,7 @@ def _data(
     read, window_s = sampled(sources, series, asked.window_s, progress) if series else ({}, None)
     data: dict[str, Sequence[Observation]] = {}
     for y, of in pers.items():
-        found = read[y] if y in read else observations(sources, of)
+        found: Sequence[Observation] = read[y] if y in read else observations(sources, of)
         if y in read and not found:
             expected = "expected a series that was sampled (`series:` of the scenario)"
             raise BadInput(f"{manner.offered('y', y)}: no run has samples of it for a {of}; {expected}")
