@@ -15,7 +15,7 @@ from dumbbell.drawing import entities, style
 from dumbbell.drawing.entities import Drawn
 from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.errors import BadInput
-from dumbbell.metrics import Array, Series
+from dumbbell.metrics import Series
 from dumbbell.results.imported import is_imported
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float =
     if len(times) < 2:
         what = f"samples of its {'flows' if drawn else 'ports'}"
         raise BadInput(f"run {run.key[:10]} has {len(times)} {what}; expected a scenario with a shorter `sample`")
-    sample_s = _sample_s(times)
+    sample_s = metrics.interval_s(times)
     shown_s = min(stop_s, float(times[-1])) - start_s
     window_s = sample_s * max(1, round(shown_s / _WINDOWS / sample_s))
     panels = [
@@ -65,13 +65,6 @@ def _sampled(run: Run, drawn: Sequence[Drawn]) -> list[Series]:
         if any(len(t_s) for t_s, _ in found):
             return found
     return list((run.all_series("backlog_packets") or run.all_series("rtt_ms", "owd_ms", "jitter_ms")).values())
-
-
-def _sample_s(times: Array) -> float:
-    """The time between two samples; the median of those of another tool, which are not regular."""
-    steps = np.diff(times)
-    first, median = float(steps[0]), float(np.median(steps))
-    return first if first > 0 and abs(median - first) < 1e-6 else float(np.median(steps[steps > 0])) if np.any(steps > 0) else 1.0
 
 
 def _application(label: str, lines: Sequence[Line]) -> Panel:
@@ -95,7 +88,7 @@ def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -
     alive = [Line(each.label, run.series(each.entity, "flows"), each.colour, each.stroke) for each in drawn if each.entity[:6] == "group/"]
     return [
         Panel(
-            f"goodput, in order,{together}\n{window_s:g} s (Mbit/s)",
+            f"goodput, in order,{together}\n{window_s:.4g} s (Mbit/s)",
             [*goodput, *_capacity(run, {each.direction for each in drawn}, window_s)],
         ),
         Panel(

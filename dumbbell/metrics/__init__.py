@@ -39,7 +39,7 @@ from dumbbell.metrics.throughput import (
     utilisation,
     window_throughput_mbit,
 )
-from dumbbell.metrics.window import Array, Flags, Series, in_window
+from dumbbell.metrics.window import Array, Flags, Series, in_window, interval_s
 
 __all__ = [
     "NS_PER_S",
@@ -66,6 +66,7 @@ __all__ = [
     "gaussian_ellipse",
     "in_window",
     "initial_reductions",
+    "interval_s",
     "jain",
     "jain_by_step",
     "link_utilisation",

@@ -28,3 +28,15 @@ def at(series: Series, t_s: float) -> tuple[float, float]:
     if index < 0:
         raise ValueError(f"no sample at or before {t_s} s")
     return float(times[index]), float(values[index])
+
+
+def interval_s(times: Array) -> float:
+    """The time between two samples; of what no simulated clock times, the median to three digits. 1 without any."""
+    steps = np.diff(times)
+    steps = steps[steps > 0]
+    if not steps.size:
+        return 1.0
+    median = float(np.median(steps))
+    apart = np.abs(steps - median)
+    # Ten nanoseconds: times are sums of floats.
+    return float(steps[np.argmax(apart < 1e-8)]) if float(np.median(apart)) < 1e-8 else float(f"{median:.3g}")

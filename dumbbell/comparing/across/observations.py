@@ -172,7 +172,7 @@ def _series(
 
 def _sample(series: metrics.Series) -> float:
     """The time between two samples."""
-    return float(np.median(np.diff(series[0])))
+    return metrics.interval_s(series[0])
 
 
 def _window(received: metrics.Series) -> float:
