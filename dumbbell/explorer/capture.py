@@ -160,7 +160,7 @@ def _of_direction(rows: pl.DataFrame, reverse: bool, zero_ns: int) -> dict[str, 
         "segment_again": (sent, sent["again_bytes"]),
         "segment_ecn": (sent, sent["ecn"]),
         "acknowledged": (acks, acks["ack"]),
-        "ack_echo": (acks, acks["ece"]),
+        "ack_echo": (acks, acks["ece"] & ~acks["syn"]),  # ECE in a SYN offers ECN
         "sack_start": (blocks, blocks["sack_start"]),
         "sack_end": (blocks, blocks["sack_end"]),
         "new_bytes": (sent, new),

@@ -26,6 +26,7 @@ MODULES = (
     "lines",
     "runs",
     "sequence",
+    "packet",
     "bands",
     "panels",
     "statistics",

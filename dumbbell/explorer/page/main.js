@@ -5,7 +5,7 @@ import { drawDetails, saveCsv } from "./details.js";
 import { drawHeatmap, hasHeatmap } from "./heatmap.js";
 import { model, panelNames, panelTitle, rateWindow, detailOf, everySample, shownRows, usualPanels, windowText } from "./lines.js";
 import { placeAt } from "./numbers.js";
-import { drawPanels, goBack, moveCursor, pan, pointAt, range, resizePanels, showRange, stage, updatePanels, zoomBy } from "./panels.js";
+import { drawPanels, goBack, moveCursor, pan, pointAt, range, resizePanels, showPacket, showRange, stage, stepPacket, updatePanels, zoomBy } from "./panels.js";
 import { drawReference, hasReference } from "./reference.js";
 import { buildRuns, drawTable, shortKey } from "./runs.js";
 import { source } from "./source.js";
@@ -25,6 +25,8 @@ const KEYS = [
   ["shift + drag", "zoom into values, in one panel"],
   ["double click", "back"],
   ["wheel", "zoom about the pointer; with shift, move"],
+  ["N P", "of a capture: to the next packet that was sent again or marked, or echoes marks, and to the one before; with shift, of all segments"],
+  ["click", "in the time-sequence graph: the facts of a packet; Escape closes them"],
   ["/", "to the filter"],
   ["↑ ↓, space, Enter", "in the table: move, tick, show alone"],
   ["?", "these keys"],
@@ -193,7 +195,7 @@ function keys(event) {
   const { tagName, type } = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || tagName === "SELECT" || tagName === "TEXTAREA" || (tagName === "INPUT" && type !== "checkbox") || byId("help").open) return;
   const inTable = byId("runs").contains(event.target);
-  const acts = { w: () => zoomBy(0.75), s: () => zoomBy(1 / 0.75), a: () => pan(-0.2), d: () => pan(0.2), 0: whole, Backspace: goBack, "/": () => byId("filter").focus(), "?": () => byId("help").showModal() };
+  const acts = { w: () => zoomBy(0.75), s: () => zoomBy(1 / 0.75), a: () => pan(-0.2), d: () => pan(0.2), 0: whole, Backspace: goBack, n: () => stepPacket(1, event.shiftKey), p: () => stepPacket(-1, event.shiftKey), Escape: () => change({ packet: "" }, "packet"), "/": () => byId("filter").focus(), "?": () => byId("help").showModal() };
   if (!inTable) Object.assign(acts, { ArrowLeft: () => moveCursor(-4), ArrowRight: () => moveCursor(4) });
   const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (act && (state.tab === "series" || "/?".includes(event.key))) {
@@ -233,6 +235,7 @@ async function start() {
   onChange((what) => {
     byId("note").textContent = state.note;
     if (what === "note") return;
+    if (what === "packet") return void showPacket();
     if (what === "all") theme();
     if (what === "index") {
       header();

@@ -1,9 +1,10 @@
 // Panels over one axis of time with one cross-hair: drag to zoom all of them, shift and drag for one's values, wheel and W A S D.
 
 import { bandsOf } from "./bands.js";
-import { el, fill, shortNumber, token } from "./elements.js";
+import { el, fill, say, shortNumber, token } from "./elements.js";
 import { SEQUENCE, detailOf, drawn, extent, forgetParts, isRate, isReduced, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
 import { placeAt } from "./numbers.js";
+import { choose, chosenOf, drawChosen, following, nearest, showFacts } from "./packet.js";
 import { joined, shownOf } from "./pyramid.js";
 import { drawSequence, readSequence, sequenceKey } from "./sequence.js";
 import { change, state } from "./state.js";
@@ -50,7 +51,8 @@ class Panel {
     this.values = [];
     this.head = el("div", { class: "panel-head" });
     this.plot = el("div", { class: "plot" });
-    this.root = el("figure", { class: "panel", "aria-label": panelTitle(name), "data-panel": name }, this.head, this.plot);
+    this.packet = name === SEQUENCE ? el("div", { class: "packet", role: "status", "aria-label": "The chosen packet", hidden: true }) : null;
+    this.root = el("figure", { class: "panel", "aria-label": panelTitle(name), "data-panel": name }, [this.head, this.plot, this.packet].filter(Boolean));
   }
 
   async load(details) {
@@ -91,13 +93,20 @@ class Panel {
       hooks: {
         setSelect: [(chart) => this.selected(chart)],
         setCursor: [(chart) => this.pointed(chart)],
-        draw: this.name === SEQUENCE ? [(chart) => this.lines.forEach((line) => drawSequence(chart, line))] : [],
+        draw: this.name === SEQUENCE ? [(chart) => this.lines.forEach((line) => drawSequence(chart, line)), (chart) => drawChosen(chart, this.lines)] : [],
       },
     };
     this.data = this.read(width);
     this.chart = new uPlot(options, this.data, this.plot);
     this.listen(this.chart.over);
     this.showHead();
+    if (this.packet) this.showPacket();
+  }
+
+  /** The packet that was chosen: its facts, and a ring about it. */
+  showPacket() {
+    this.chart.redraw(false, false);
+    return showFacts(this.packet, this.lines, (to, all) => (typeof to === "number" ? stepPacket(to, all) : goTo(to)));
   }
 
   look(line) {
@@ -146,6 +155,15 @@ class Panel {
       },
       true,
     );
+    if (this.packet) {
+      let [x, y] = [0, 0];
+      over.addEventListener("mousedown", (event) => ([x, y] = [event.clientX, event.clientY]));
+      over.addEventListener("click", (event) => {
+        if (event.button || Math.hypot(event.clientX - x, event.clientY - y) > NEAR) return;
+        const { left, top } = over.getBoundingClientRect();
+        choose(nearest(this.chart, this.lines, event.clientX - left, event.clientY - top));
+      });
+    }
     over.addEventListener(
       "wheel",
       (event) => {
@@ -184,7 +202,7 @@ class Panel {
     const more = this.all.length > CHIPS && !state.group ? el("span", { class: "note" }, `and ${this.all.length - CHIPS} more`) : null;
     const notes = this.lines.filter(isReduced);
     const note = notes.length ? `${notes.length === 1 ? "a series" : `${notes.length} series`} reduced to least and greatest values` : null;
-    const key = this.name === SEQUENCE ? "sent · red: sent again · green: acknowledged · purple: SACK · orange: marked CE" : null;
+    const key = this.name === SEQUENCE ? "sent · red: sent again · green: acknowledged · purple: SACK · orange: marked CE, hollow: echoed" : null;
     fill(this.head, el("figcaption", {}, panelTitle(this.name)), el("div", { class: "chips" }, chips, more), note || key ? el("span", { class: "note" }, note ?? key) : null);
   }
 
@@ -245,6 +263,30 @@ export function moveCursor(pixels) {
   const width = chart.over.clientWidth;
   const left = Math.min(Math.max((chart.cursor.left >= 0 ? chart.cursor.left : width / 2) + pixels, 0), width);
   chart.setCursor({ left, top: 0 });
+}
+
+const graph = () => stage.panels.find((panel) => panel.packet);
+
+export const showPacket = () => graph()?.showPacket();
+
+/** Chooses a packet, and moves the time so far that it is seen. */
+function goTo(packet) {
+  const lines = graph()?.lines ?? [];
+  choose(packet);
+  const { time } = chosenOf(lines);
+  const [from, to] = range();
+  if (time < from || time > to) showRange(time - (to - from) / 2, time + (to - from) / 2, false);
+  pointAt(time);
+}
+
+/** The next packet of the time-sequence graph or the one before, of all or of those that were lost or marked. False without such a graph. */
+export function stepPacket(by, all) {
+  const lines = graph()?.lines;
+  if (!lines?.length) return false;
+  const found = following(lines, by, all, stage.at ?? range()[by > 0 ? 0 : 1]);
+  if (found) goTo(found);
+  else say(all ? "There is no further segment." : "There is no further packet that was lost or marked.");
+  return true;
 }
 
 let turn = 0;

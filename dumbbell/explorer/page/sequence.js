@@ -1,14 +1,15 @@
 // The time-sequence graph of a connection of a capture: each segment from its first to its last number, those sent again in red, what is
 // acknowledged as steps, SACK blocks, and marks.
 
-import { token, visible } from "./elements.js";
+import { visible } from "./elements.js";
 import { seriesOf } from "./lines.js";
 import { placeAfter, placeOf } from "./pyramid.js";
 
-const SCALE = 1e6;
+/** Of the axis of sequence numbers: MB. */
+export const SCALE = 1e6;
 
 export async function readSequence(line) {
-  const names = ["segment_start", "segment_end", "segment_again", "segment_ecn", "acknowledged", "sack_start", "sack_end"];
+  const names = ["segment_start", "segment_end", "segment_again", "segment_ecn", "acknowledged", "ack_echo", "sack_start", "sack_end"];
   const found = await Promise.all(names.map((name) => seriesOf(line.key, line.entity, name)));
   line.packets = Object.fromEntries(names.map((name, i) => [name, found[i]]));
   const acks = line.packets.acknowledged;
@@ -31,7 +32,7 @@ export function sequenceKey(line, from, to) {
 }
 
 export function drawSequence(chart, line) {
-  const { segment_start: start, segment_end: end, segment_again: again, segment_ecn: ecn, acknowledged: acks, sack_start: from, sack_end: to } = line.packets;
+  const { segment_start: start, segment_end: end, segment_again: again, segment_ecn: ecn, acknowledged: acks, ack_echo: echo, sack_start: from, sack_end: to } = line.packets;
   const { ctx } = chart;
   const { left, top, width, height } = chart.bbox;
   const x = (time) => chart.valToPos(time, "x", true);
@@ -90,6 +91,9 @@ export function drawSequence(chart, line) {
   const size = 3 * devicePixelRatio;
   for (let i = placeOf(start.time, min); i < placeAfter(start.time, max); i++)
     if (ecn.value[i] === 3) ctx.fillRect(x(start.time[i]) - size / 2, y(end.value[i]) - size / 2, size, size);
-  ctx.strokeStyle = token("--grid");
+  // Marks that are echoed, where the capture is before the queue.
+  ctx.strokeStyle = visible("#E69F00");
+  ctx.lineWidth = devicePixelRatio;
+  if (acks && echo) for (let i = placeOf(acks.time, min); i < placeAfter(acks.time, max); i++) if (echo.value[i]) ctx.strokeRect(x(acks.time[i]) - size / 2, y(acks.highest[i]) - size / 2, size, size);
   ctx.restore();
 }
