@@ -127,8 +127,7 @@ def test_marks_are_gone_through_as_well(opened, tmp_path):
     echoes = packets(file, 0).filter(pl.col("ece") & ~pl.col("syn")).sort("t_ns")
     assert (shown["what"], shown["ECN"]) == ("an acknowledgment", "echoes a mark (ECE)")
     assert shown["acknowledges"] == f"up to {echoes['ack'][0]}"
+    text = page.locator(".packet dl").text_content()
     page.keyboard.press("n")
-    page.wait_for_function(
-        "text => document.querySelector('.packet dl').textContent !== text", arg=page.locator(".packet dl").text_content()
-    )
+    page.wait_for_function("text => document.querySelector('.packet dl').textContent !== text", arg=text)
     assert facts(page)["time"] > shown["time"]
