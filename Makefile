@@ -137,7 +137,7 @@ fuzz:
 	test -z "$$failed" || { echo "failed:$$failed; see fuzz/*.log" >&2; exit 1; }
 
 # The documentation, read as files from site/index.html or from any server: pages of docs/, notebooks with their results, the references of
-# Python and Rust, and the explorers of the studies, of their quick sets where results/ has no more (two minutes the first time).
+# Python and Rust, and the explorers of the studies, of their quick sets where results/ has no more (three minutes the first time).
 site: $(VENV)/.site
 	@rm -rf target/doc
 	@cargo doc -q --locked --no-deps -p dumbbell-sim -p dumbbell-foreign

@@ -178,7 +178,7 @@ function header() {
   document.title = `${title} · dumbbell`;
   byId("title").textContent = title;
   const bad = ["warn", "invalid"].map((status) => [model.rows.filter((row) => row.status === status).length, status]).filter(([count]) => count);
-  byId("summary").textContent = `${model.rows.length} ${kind === "capture" ? "TCP connections" : model.rows.length === 1 ? "run" : "runs"}${bad.map(([count, status]) => `, ${count} ${status}`).join("")}`;
+  byId("summary").textContent = `${model.rows.length} ${kind === "capture" ? "TCP connection" : "run"}${model.rows.length === 1 ? "" : "s"}${bad.map(([count, status]) => `, ${count} ${status}`).join("")}`;
   const dark = () => (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   fill(
     byId("actions"),

@@ -117,7 +117,7 @@ export function drawTable() {
   const { rows, unknown } = chosenRows();
   table.rows = rows;
   if (table.filter.value !== state.filter) table.filter.value = state.filter;
-  table.count.textContent = `${rows.length === model.rows.length ? "" : `${rows.length} of `}${model.rows.length} ${model.index.kind === "capture" ? "connections" : "runs"}${unknown.length ? `; unknown: ${unknown.join(", ")}` : ""}`;
+  table.count.textContent = `${rows.length === model.rows.length ? "" : `${rows.length} of `}${model.rows.length} ${model.index.kind === "capture" ? "connection" : "run"}${model.rows.length === 1 ? "" : "s"}${unknown.length ? `; unknown: ${unknown.join(", ")}` : ""}`;
   fill(
     table.head,
     el("th", { scope: "col" }, el("span", { class: "off-screen" }, "shown")),
