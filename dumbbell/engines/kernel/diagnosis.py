@@ -35,16 +35,16 @@ class Ending:
     """CPU seconds of the guest."""
 
 
-def short_of_memory(ending: Ending) -> bool:
-    """Whether the guest's own kernel ran out of the memory that it was given, and ended because of it, or ended a program."""
-    return _SHORT.search(ending.console) is not None
+def short_of_memory(ending: Ending, folder: Path) -> bool:
+    """Whether the guest's own kernel ran out of the memory that it was given: it ended, ended a program, or refused it to one."""
+    return bool(_SHORT.search(ending.console)) or "Cannot allocate memory" in (_read(folder / ERROR) or "")
 
 
 def fault(ending: Ending, folder: Path) -> str | None:
     """What went wrong, in one line; None if the guest has carried out its script."""
     if ending.hung_s is not None:
         return _with_console(f"the guest hangs: killed after {round(ending.hung_s, 1):g} s of host time", ending)
-    if short_of_memory(ending):
+    if short_of_memory(ending, folder):
         return _with_console("the guest has too little memory for this run: fewer flows, or smaller windows and queues, need less", ending)
     if (error := _read(folder / ERROR)) is not None:
         return f"the guest's agent: {error or 'no message'}{_log(folder)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -81,12 +80,16 @@ class Kernel(Engine):
         """
         from dumbbell.engines.kernel.guest import MEMORY, MORE_MEMORY, ShortOfMemory
 
+        spent_s = 0.0
         for memory in (MEMORY, *MORE_MEMORY[:-1]):
-            with contextlib.suppress(ShortOfMemory):
-                return self._booted(prepared, memory)
-        return self._booted(prepared, MORE_MEMORY[-1])
+            try:
+                return self._booted(prepared, memory, spent_s)
+            except ShortOfMemory as fault:
+                spent_s += fault.cpu_s
+        return self._booted(prepared, MORE_MEMORY[-1], spent_s)
 
-    def _booted(self, prepared: Prepared, memory: str) -> Run:
+    def _booted(self, prepared: Prepared, memory: str, spent_s: float) -> Run:
+        """`spent_s`: CPU seconds of guests that had too little memory for it."""
         from dumbbell.engines.kernel.guest import MEMORY, boot
         from dumbbell.engines.linux import collect
 
@@ -103,7 +106,7 @@ class Kernel(Engine):
                 raise
             captures = {name: (folder / name).read_bytes() for name in script.captures}
             more = {} if memory == MEMORY else {"memory": memory}
-            left = collect.Left(folder, plan, script.devices, captures, _facts(binary) | more | script.metadata, cpu_s=cpu_s)
+            left = collect.Left(folder, plan, script.devices, captures, _facts(binary) | more | script.metadata, cpu_s=spent_s + cpu_s)
             return collect.run_of(prepared, left)
 
 

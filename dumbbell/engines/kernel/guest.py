@@ -53,6 +53,11 @@ _KILLED_S = 1.0
 class ShortOfMemory(EnvironmentFault):
     """A guest has too little memory for its run."""
 
+    def __init__(self, what: str, cpu_s: float = 0.0) -> None:
+        """`what` is one line; `cpu_s` what the guest had computed by then."""
+        super().__init__(what)
+        self.cpu_s = cpu_s
+
 
 def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memory: str = MEMORY) -> float:
     """Runs a guest to its end. Returns its CPU seconds.
@@ -70,7 +75,7 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
     with _prepared(folder, binary):
         ending = _run(binary, folder, place, seed, timeout_s, memory)
         if fault := diagnosis.fault(ending, folder):
-            raise (ShortOfMemory if diagnosis.short_of_memory(ending) else EnvironmentFault)(fault)
+            raise ShortOfMemory(fault, ending.cpu_s) if diagnosis.short_of_memory(ending, folder) else EnvironmentFault(fault)
     return ending.cpu_s
 
 

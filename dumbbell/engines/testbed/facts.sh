@@ -27,7 +27,7 @@ first() { IFS= read -r line <"$1" && printf '%s\n' "$line"; }
 values() { grep -sH '' "$@" || test $? -le 2; }
 
 tools() {
-	for tool in ip tc ethtool nft chronyc flock sync unshare timeout sha256sum tcpdump iperf3 vsftpd curl sudo; do command -v "$tool"; done
+	for tool in ip tc ethtool nft chronyc flock sync unshare timeout sha256sum tar gzip tcpdump iperf3 vsftpd curl sudo; do command -v "$tool"; done
 	true
 }
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.journal import Journal, open_journal, recover, sysctls
 from dumbbell.engines.testbed.lateness import Lateness
 from dumbbell.engines.testbed.preflight import Problem, addresses_asked, check, interfaces
-from dumbbell.engines.testbed.transport.base import Machine, MachineFault
+from dumbbell.engines.testbed.transport.base import Machine, MachineFault, packed
 from dumbbell.engines.testbed.transport.ssh import connect, targets
 from dumbbell.engines.testbed.verification import Question
 from dumbbell.errors import EnvironmentFault
@@ -46,6 +47,7 @@ _known: dict[str, tuple[float, dict[str, Facts]]] = {}
 """What the machines of a hosts file were after the last run of this process, and when that was, `time.monotonic()`."""
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,15 @@ async def each(machines: Mapping[str, Machine], act: Callable[[Machine], Awaitab
     return dict(zip(machines, found, strict=True))  # type: ignore[arg-type]
 
 
+async def both(one: Awaitable[T], other: Awaitable[U]) -> tuple[T, U]:
+    """What two things give that are done on a machine at once. Raises what the first of them raises once both are over."""
+    found = await asyncio.gather(one, other, return_exceptions=True)
+    for each in found:
+        if isinstance(each, BaseException):
+            raise each
+    return found  # type: ignore[return-value]
+
+
 @asynccontextmanager
 async def claimed(machines: Mapping[str, Machine]) -> AsyncIterator[dict[str, Journal]]:
     """A journal on each machine; what is changed under them is undone at the end, however that comes."""
@@ -148,8 +159,13 @@ async def claimed(machines: Mapping[str, Machine]) -> AsyncIterator[dict[str, Jo
 async def put_programs(machine: Machine, at: str) -> None:
     """Puts the agent, and what asks whether paths are as they should be, into a folder. Raises `MachineFault`."""
     probe = programs.compiled("probe", [_HERE / f"{PROBE}.c"])
-    files = {name: each.path.read_bytes() for name, each in ((AGENT, programs.agent()), (PROBE, probe))}
-    await machine.put_all(files, at, _SECONDS, mode=0o700)
+    await machine.put_archive(_archive(programs.agent().path, probe.path), at, _SECONDS)
+
+
+@lru_cache(maxsize=1)
+def _archive(agent: Path, probe: Path) -> bytes:
+    """The programs, packed once for all machines and runs: their names have hashes of their sources."""
+    return packed({AGENT: agent.read_bytes(), PROBE: probe.read_bytes()}, mode=0o700)
 
 
 async def lateness(machine: Machine, agent: str) -> Lateness:
@@ -170,7 +186,7 @@ async def change(machine: Machine, journal: Journal, part: Part, at: str) -> Non
         await machine.put_all(files, at, _SECONDS)
 
     paths = [f"/proc/sys/{name.replace('.', '/')}" for name in part.settings]
-    _, done = await asyncio.gather(put(), machine.run(["sh", "-c", _READ_EACH, "read", *paths], timeout=_SECONDS))
+    _, done = await both(put(), machine.run(["sh", "-c", _READ_EACH, "read", *paths], timeout=_SECONDS))
     former = dict(zip(part.settings, done.out.decode().split("\x1f"), strict=False))
     if lacking := [name for name in part.settings if not former.get(name)]:
         raise MachineFault(machine.name, f"sysctl {lacking[0]}: this kernel has no such setting")

@@ -31,6 +31,8 @@ TOOLS: Mapping[str, str] = {
     "sync": "coreutils",
     "timeout": "coreutils",
     "sha256sum": "coreutils",
+    "tar": "tar",
+    "gzip": "gzip",
 }
 """What every session uses, and the package that has it."""
 DEFAULT_QUEUES = ("noqueue", "noop", "pfifo_fast", "fq_codel", "mq")

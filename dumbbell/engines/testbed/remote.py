@@ -70,7 +70,7 @@ def run(hosts: Hosts, needs: Mapping[str, Needs], made: Made, times: Times, plac
 
             async def fetch(machine: Machine) -> clocks.Offset:
                 files = fleet.fetch(machine, ready.at, place / machine.name)
-                return (await asyncio.gather(clocks.measure(machine, ready.agent), files))[0]
+                return (await fleet.both(clocks.measure(machine, ready.agent), files))[0]
 
             later = await fleet.each(ready.machines, fetch)
         after = await fleet.facts_after(hosts, machines, before)
@@ -137,7 +137,7 @@ async def _set_up(
     async def change(machine: Machine) -> clocks.Offset:
         made = fleet.change(machine, journals[machine.name], deployment.parts[machine.name], at)
         # Of many exchanges the fastest counts, so that what is done beside them costs nothing.
-        return (await asyncio.gather(clocks.measure(machine, _agent(at)), made))[0]
+        return (await fleet.both(clocks.measure(machine, _agent(at)), made))[0]
 
     return _Ready(used, at, deployment, plan, said, late, await fleet.each(used, change))
 

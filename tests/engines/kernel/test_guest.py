@@ -81,8 +81,9 @@ def test_a_guest_that_does_not_get_to_its_end(script, folder, text, expected):
     [
         "echo 'Kernel panic - not syncing: System is deadlocked on memory'; exit 134",
         f"echo 'Out of memory: Killed process 41 (iperf3) total-vm:3000kB'; {FINISH}",
+        "printf 'fork: Cannot allocate memory' > error; exit 0",
     ],
-    ids=["all", "a program"],
+    ids=["all", "a program", "refused"],
 )
 def test_a_guest_with_too_little_memory(script, folder, text):
     (folder / "script").write_text("")

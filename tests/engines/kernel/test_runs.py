@@ -42,7 +42,7 @@ def test_a_run_that_needs_more_memory_is_done_again_with_more(kernel, monkeypatc
     def boot(*arguments, memory, **more):
         given.append(memory)
         if memory == guest.MEMORY:
-            raise guest.ShortOfMemory("too little memory")
+            raise guest.ShortOfMemory("too little memory", cpu_s=1000.0)
         return usual(*arguments, memory=memory, **more)
 
     usual = guest.boot
@@ -50,6 +50,7 @@ def test_a_run_that_needs_more_memory_is_done_again_with_more(kernel, monkeypatc
     (one,) = resolved(duration="1s")
     run = kernel.run(one)
     assert (run.status, run.engine["memory"], given) == ("ok", "1G", ["256M", "1G"])
+    assert 1000 < run.cpu_s < 1100
     monkeypatch.setattr(guest, "MORE_MEMORY", ("256M",))
     with pytest.raises(guest.ShortOfMemory, match="too little memory"):
         kernel.run(one)

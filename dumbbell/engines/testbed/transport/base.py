@@ -12,7 +12,6 @@ import tarfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol
 
 from dumbbell.errors import EnvironmentFault, printable, shortened
@@ -100,7 +99,11 @@ class Machine(ABC):
 
     async def put_all(self, files: Mapping[str, bytes], folder: str, timeout: float | None = None, *, mode: int = 0o600) -> None:
         """Writes files into a folder that is there, for their owner alone. Raises `MachineFault`."""
-        await self._write([_PUT_ALL, "put", folder], _packed(tuple(files.items()), mode), folder, timeout)
+        await self.put_archive(packed(files, mode=mode), folder, timeout)
+
+    async def put_archive(self, archive: bytes, folder: str, timeout: float | None = None) -> None:
+        """Writes the files of `packed` into a folder that is there. Raises `MachineFault`."""
+        await self._write([_PUT_ALL, "put", folder], archive, folder, timeout)
 
     async def _write(self, words: Sequence[str], content: bytes, path: str, timeout: float | None) -> None:
         done = await self.run(["sh", "-c", *words], content, timeout)
@@ -120,16 +123,15 @@ class Machine(ABC):
         return content
 
 
-@lru_cache(maxsize=4)
-def _packed(files: tuple[tuple[str, bytes], ...], mode: int) -> bytes:
-    """An archive. All machines get the same programs, in each run of a sweep."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=6) as archive:
-        for name, content in files:
+def packed(files: Mapping[str, bytes], *, mode: int = 0o600) -> bytes:
+    """Files by their names, as `Machine.put_archive` takes them."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz", compresslevel=6) as tar:
+        for name, content in files.items():
             member = tarfile.TarInfo(name)
             member.size, member.mode = len(content), mode
-            archive.addfile(member, io.BytesIO(content))
-    return packed.getvalue()
+            tar.addfile(member, io.BytesIO(content))
+    return archive.getvalue()
 
 
 def _digest(shown: bytes) -> str:
