@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 
 import cluster_jobs
@@ -436,7 +437,8 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path):
     )
     command = [sys.executable, "-m", "dumbbell", "run", str(file), "--out", str(out), "--cluster", "local:2"]
     # In a group of its own, all of which Ctrl-C reaches, as in a terminal.
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    heard = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heard)
     deadline = time.monotonic() + 60
     while len(list(out.glob("*/run.json"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
