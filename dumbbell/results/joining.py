@@ -29,6 +29,8 @@ class _Cut:
     """By the pack that they lie in, their keys."""
     runs: int = 0
     samples: int = 0
+    is_asked_for: bool = True
+    """Whether the folder's list of requests has them. Others may be of the same cells, so that their age tells them apart."""
 
 
 def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
@@ -48,8 +50,10 @@ def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
     count = 0
     for metrics in dict.fromkeys(each.metrics for each in small):
         alike = [each for each in small if each.metrics == metrics]
-        left = [(each, [key for key in each.keys if key not in covered]) for each in alike]
-        cuts = list(_cuts(left, sizes, covered))
+        cuts = []
+        for is_asked_for in (True, False):
+            left = [(each, [key for key in each.keys if key not in covered and (key in order) == is_asked_for]) for each in alike]
+            cuts += _cuts(left, sizes, covered, is_asked_for)
         if is_twice or len(cuts) < len(alike):
             count += _replace(store, alike, cuts, stopped)
     return count
@@ -76,9 +80,11 @@ def _is_full(sizes: dict[str, int]) -> bool:
     return len(sizes) >= limits.MOST_RUNS or samples + samples / len(sizes) > limits.MOST_SAMPLES
 
 
-def _cuts(left: Sequence[tuple[Pack, list[str]]], sizes: dict[Pack, dict[str, int]], covered: set[str]) -> Iterator[_Cut]:
+def _cuts(
+    left: Sequence[tuple[Pack, list[str]]], sizes: dict[Pack, dict[str, int]], covered: set[str], is_asked_for: bool = True
+) -> Iterator[_Cut]:
     """The runs of packs in their order, as many together as a pack takes; each once. `covered` are in others, and grows."""
-    cut = _Cut()
+    cut = _Cut(is_asked_for=is_asked_for)
     for each, keys in left:
         for key in keys:
             if key in covered:
@@ -87,7 +93,7 @@ def _cuts(left: Sequence[tuple[Pack, list[str]]], sizes: dict[Pack, dict[str, in
             samples = sizes[each][key]
             if cut.runs and (cut.runs >= limits.MOST_RUNS or cut.samples + samples > limits.MOST_SAMPLES):
                 yield cut
-                cut = _Cut()
+                cut = _Cut(is_asked_for=is_asked_for)
             cut.of.setdefault(each, []).append(key)
             cut.runs, cut.samples = cut.runs + 1, cut.samples + samples
     if cut.runs:
@@ -124,7 +130,8 @@ def _write(store: Store, cut: _Cut) -> Pack:
     known = schema().units
     names = [name for name in whole.samples["series"].unique().to_list() if name in known]
     name, files = of_parts(whole, next(iter(cut.of)).metrics, names)
-    add_pack(store, name, files, max(os.stat(each.folder).st_mtime_ns for each in cut.of))
+    times = [os.stat(each.folder).st_mtime_ns for each in cut.of]
+    add_pack(store, name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those that it lay beside
     made = next(each for each in store.packs.all() if each.folder.name == name)
     if not all(one.equals(other) for one, other in zip(made.parts(), whole, strict=True)):
         raise DamagedRun(f"{made.folder}: does not read back as it was written; expected a disk that keeps what it is given", "")

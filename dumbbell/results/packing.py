@@ -61,13 +61,16 @@ def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _tot
             )
             take_out(store, _made_again(store, folders))
             seen = 0
-            for batch in _batches(store, folders, found):
-                add_pack(store, *contents(batch))
-                found.packs += 1
-                for each in batch:
-                    _retire(store, each.run.key, found)
-                seen += len(batch)
-                progress(seen, len(folders))
+            asked_for = sum(key in order for key in folders)
+            for is_asked_for, keys in ((True, folders[:asked_for]), (False, folders[asked_for:])):
+                for batch in _batches(store, keys, found):
+                    # What is not asked for any more stays older than what took its place.
+                    add_pack(store, *contents(batch), None if is_asked_for else min(store.written_ns(each.run.key) for each in batch))
+                    found.packs += 1
+                    for each in batch:
+                        _retire(store, each.run.key, found)
+                    seen += len(batch)
+                    progress(seen, len(folders))
             found.removed = remove_damaged(store)
             found.joined = join(store)
             with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):

@@ -212,7 +212,7 @@ class Store:
 
         Of several for the same name and cell only the newest is listed: the others were asked for before the scenario was changed.
         """
-        by_age = sorted(filter(self.is_whole, self.stored_keys()), key=self._written_ns)
+        by_age = sorted(filter(self.is_whole, self.stored_keys()), key=self.written_ns)
         newest = {(run.name, _canonical(run.cell)): (run.name, run.cell, run.key) for run in map(self.get, by_age)}
         runs = sorted(newest.values(), key=_in_order)
         with self.place.disk_errors(), self.place.locked(fcntl.LOCK_EX):
@@ -220,7 +220,7 @@ class Store:
             self._record_request(runs)
         return len(runs)
 
-    def _written_ns(self, key: str) -> int:
+    def written_ns(self, key: str) -> int:
         """When a stored run was written, or packed."""
         pack = self._pack_of(key)
         return os.stat(self.path / key / RUN if pack is None else pack.folder).st_mtime_ns

@@ -451,3 +451,23 @@ def test_a_folder_of_this_name_without_packs_is_another_folder(tmp_path, packed)
     (tmp_path / "packs").write_text("a file")
     assert not store.has_runs(tmp_path, ["packs"])
     assert store.has_runs(packed.path, ["packs"])
+
+
+@pytest.mark.parametrize("by", ["folders", "packs"])
+def test_runs_that_are_not_asked_for_any_more_stay_older_than_those_that_are(tmp_path, by, monkeypatch):
+    found = Store(tmp_path)
+    for keys in (KEYS[3:6], KEYS[:3]):  # the later ones, of the same cells, have lower keys
+        requests = [("s", {"n": i}, key) for i, key in enumerate(keys)]
+        found.request(requests)
+        for _, cell, key in requests:
+            found.write(make_run(key, cell=cell))
+            if by == "packs":
+                with monkeypatch.context() as patched:
+                    patched.setattr(pack, "MOST_RUNS", 1)
+                    packing.pack(found)
+    packing.pack(found)
+    assert sorted(sorted(each.keys) for each in found.packs.all()) == [KEYS[:3], KEYS[3:6]]
+    again = Store(tmp_path)
+    (tmp_path / "study.json").unlink()
+    assert again.list_again() == 3
+    assert again.requested_keys() == KEYS[:3]
