@@ -55,7 +55,7 @@ class DamagedRunWarning(UserWarning):
 
 
 class WorkerWarning(UserWarning):
-    """A worker of a cluster is not used, or none is there yet."""
+    """A worker of a cluster is not used, or none is there yet, or what they computed stays in small packs."""
 
 
 class EnvironmentFault(DumbbellError):

@@ -347,6 +347,19 @@ def test_a_worker_that_prepares_other_runs_computes_none():
         compute(Batch(Listed(runs).part([0, 1]), (runs[0].key, "0" * 32), "memory"))
 
 
+@pytest.mark.parametrize("fault", [EnvironmentFault, BadInput])
+def test_packs_that_cannot_be_put_together_fail_no_sweep(fault, tmp_path, monkeypatch):
+    def fails(*_):
+        raise fault("the disk is full")
+
+    store = Store(tmp_path)
+    store.request([])
+    monkeypatch.setattr("dumbbell.results.joining.join", fails)
+    made = ClusterSweep(Listed([]), [], store, Cluster("local:1"))
+    with pytest.warns(WorkerWarning, match="packs stay small: the disk is full"):
+        assert made.finish(lambda: False) == {}
+
+
 def test_another_sweep_of_the_same_folder_is_refused(cluster, tmp_path):
     store = Store(tmp_path)
     store.request([])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
@@ -21,7 +22,7 @@ from dumbbell.engines.cluster.confirmation import Check, Confirmations, Held
 from dumbbell.engines.cluster.crew import Crew
 from dumbbell.engines.cluster.queue import BATCH_S, LEAST_PACK, Piece, Queue
 from dumbbell.engines.sweep import MOST_KEPT, Jobs
-from dumbbell.errors import BadInput, DamagedRun, DumbbellError, EnvironmentFault
+from dumbbell.errors import BadInput, DamagedRun, DumbbellError, EnvironmentFault, WorkerWarning
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
 from dumbbell.executor.interrupt import uninterrupted
@@ -250,12 +251,15 @@ class _Kept:
         return lambda i: store is not None and not store.missing([jobs.key(i)])
 
     def join(self, stopped: Callable[[], bool]) -> None:
-        """Puts the packs of batches together, unless another process packs the store, or something of it is damaged."""
+        """Puts the packs of batches together, unless another process packs the store, or something of it is damaged; a fault is a warning."""
         from dumbbell.results.joining import join
 
         if self._store is not None and not stopped():
-            with suppress(BlockingIOError, DamagedRun), self._store.place.claimed(PACK):
-                join(self._store, stopped)
+            try:
+                with suppress(BlockingIOError, DamagedRun), self._store.place.claimed(PACK):
+                    join(self._store, stopped)
+            except DumbbellError as error:  # all runs are stored
+                warnings.warn(f"packs stay small: {error}", WorkerWarning, stacklevel=2)
 
     def keep(self, found: Computed) -> None:
         """Stores what a worker computed. May be called again if it was interrupted."""
