@@ -50,7 +50,7 @@ def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
     count = 0
     for metrics in dict.fromkeys(each.metrics for each in small):
         alike = [each for each in small if each.metrics == metrics]
-        cuts = []
+        cuts: list[_Cut] = []
         for is_asked_for in (True, False):
             left = [(each, [key for key in each.keys if key not in covered and (key in order) == is_asked_for]) for each in alike]
             cuts += _cuts(left, sizes, covered, is_asked_for)

@@ -251,7 +251,7 @@ class _Kept:
         return lambda i: store is not None and not store.missing([jobs.key(i)])
 
     def join(self, stopped: Callable[[], bool]) -> None:
-        """Puts the packs of batches together, unless another process packs the store, or something of it is damaged; a fault is a warning."""
+        """Puts packs of batches together, unless another process packs the store, or something in it is damaged. A fault is a warning."""
         from dumbbell.results.joining import join
 
         if self._store is not None and not stopped():
