@@ -55,7 +55,7 @@ class DamagedRunWarning(UserWarning):
 
 
 class WorkerWarning(UserWarning):
-    """A worker of a cluster is not used, or none is there yet, or what they computed stays in small packs."""
+    """A worker of a cluster is not used, or none is there yet, or what they computed is not put together yet."""
 
 
 class EnvironmentFault(DumbbellError):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from dataclasses import dataclass, fields, replace
 
 from dumbbell.engines.prepared import Prepared
@@ -18,6 +19,16 @@ class Killer(Prepared):
 
     def produce(self):
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class WorkerKiller(Prepared):
+    """Kills the worker, also from a process of its own."""
+
+    def produce(self):
+        is_apart = os.getsid(0) == os.getpid()
+        os.kill(os.getppid() if is_apart else os.getpid(), signal.SIGKILL)
+        time.sleep(60)  # until it is ended, too
 
 
 @dataclass(frozen=True)

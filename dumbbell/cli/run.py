@@ -109,13 +109,13 @@ def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int 
         with runs_bar(scenario.name) as progress:
             found = repeat_until(scenario, store, where, progress, allow_library, most_runs)
         return _Done(found.jobs, found.outcome, found.ran, found)
-    from dumbbell.engines.execute import count_stored, execute_each
+    from dumbbell.engines.execute import execute_each
     from dumbbell.engines.sweep import PreparedSweep
 
     jobs = PreparedSweep(scenario, most_runs)
-    ran = len(jobs) - count_stored(jobs, store)
     with runs_bar(scenario.name) as progress:
-        return _Done(jobs, execute_each(jobs, store, where, progress, allow_library=allow_library), ran, None)
+        outcome = execute_each(jobs, store, where, progress, allow_library=allow_library)
+    return _Done(jobs, outcome, outcome.ran, None)
 
 
 _MOST_SHOWN = 1000

@@ -117,13 +117,12 @@ def _agreement(folder: Path) -> dict[str, Any] | None:
     """Ours and the reference's numbers of a study's folder, cell by cell; None for other folders."""
     from dumbbell.explorer.reference import reference_document
     from dumbbell.studies.folder import open_folder, read_request
-    from dumbbell.studies.reproduction import compare_folder
+    from dumbbell.studies.reproduction import beside_published
 
     if not read_request(folder) or not (folder / "agreement.json").is_file():
         return None
-    found = compare_folder(open_folder(folder))
-    published = [format_ for format_ in found.part.formats if format_.name in found.part.published]
-    return reference_document([(format_, found.differences[format_.name]) for format_ in published], found.folder.runs)
+    opened = open_folder(folder)
+    return reference_document(beside_published(opened), opened.runs)
 
 
 def _write(collection: Collection, path: Path, everything: bool, points: int | None, limit: str | None) -> None:

@@ -82,7 +82,7 @@ def execute_each(
         unstored = sweep.finish(interrupted)
         if interrupted():
             raise interrupted_at(store, "" if store is None else f"{count_stored(jobs, store)} of {len(jobs)}")
-    return Outcome(jobs, store, unstored)
+    return Outcome(jobs, store, unstored, ran=len(todo) - sweep.elsewhere)
 
 
 def count_stored(jobs: Requested, store: Store) -> int:
@@ -106,6 +106,8 @@ class Outcome:
     """Those that are not in the store, by key."""
     damaged: dict[str, DamagedRun] = field(default_factory=dict)
     """By key, the stored runs that were left out when the runs were iterated over."""
+    ran: int = 0
+    """Runs that were computed: not those that other processes have stored meanwhile."""
 
     def __iter__(self) -> Iterator[Run]:
         """Reads the runs. Damaged ones are left out with a `DamagedRunWarning`."""
@@ -153,6 +155,8 @@ class _Sweep:
         """When each of them was begun, `time.monotonic()`, and what it costs."""
         self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=executor.workers)
         self._unstored: dict[str, Run] = {}
+        self.elsewhere = 0
+        """Runs that other processes have stored meanwhile."""
         self._error: Exception | None = None
 
     def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
@@ -196,7 +200,8 @@ class _Sweep:
                     if self._store.place.is_claimed(CLUSTER):  # looked at after the claim, as the other looks at claims after its own
                         what = f"{self._store.path}: another process has runs for it computed by a cluster"
                         raise BadInput(f"{what}; expected to wait for it")
-                    if there is not None:  # another process has computed it meanwhile
+                    if there is not None:
+                        self.elsewhere += 1
                         self._finish(there, cost)
                         continue
                 self._claims[key] = claim.pop_all()

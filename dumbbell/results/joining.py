@@ -7,7 +7,8 @@ two packs at worst, and the next one that joins them goes on from there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,40 +37,58 @@ class _Cut:
 def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
     """Puts packs that are not full together, and leaves a run in one of them; the number of packs that went.
 
-    The caller has claimed to pack. Raises `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written.
+    Samples are read only of packs that go, or that have runs which others have, too. The caller has claimed to pack. Raises
+    `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written, `DamagedRun` if what is in a pack is not of dumbbell.
     """
     there = store.packs.all()
-    keys = sum(len(each.keys) for each in there)
-    is_twice = keys > len(store.packs.keys())
-    if not is_twice and sum(len(each.keys) < limits.MOST_RUNS for each in there) < 2:
+    several = {key for key, count in Counter(key for each in there for key in each.keys).items() if count > 1}
+    if not several:
+        there = [each for each in there if len(each.keys) < limits.MOST_RUNS]
+    sizes: dict[Pack, dict[str, int]] = {}
+    for each in there if several or len(there) > 1 else ():
+        if stopped():
+            return 0
+        if found := _sizes(each):
+            sizes[each] = found
+    small = [each for each, found in sizes.items() if not _is_full(found)]
+    if not several and len(small) < 2:
         return 0
-    sizes = {each: found for each in there if (found := _sizes(each))}
+    covered: set[str] = set()
+    for each in sizes:
+        if each not in small and several & each.key_set and not stopped() and not each.damage:
+            covered |= each.key_set
     order = {key: i for i, key in enumerate(store.requested_keys())}
-    small = sorted((each for each in sizes if not _is_full(sizes[each])), key=lambda each: order.get(each.keys[0], len(order)))
-    covered = {key for each in sizes if _is_full(sizes[each]) for key in each.keys}
+    small.sort(key=lambda each: order.get(each.keys[0], len(order)))
     count = 0
     for metrics in dict.fromkeys(each.metrics for each in small):
         alike = [each for each in small if each.metrics == metrics]
-        cuts: list[_Cut] = []
-        for is_asked_for in (True, False):
-            left = [(each, [key for key in each.keys if key not in covered and (key in order) == is_asked_for]) for each in alike]
-            cuts += _cuts(left, sizes, covered, is_asked_for)
-        if is_twice or len(cuts) < len(alike):
+        while not stopped():
+            cuts = list(_cuts_of(alike, sizes, covered, order))
+            if not several and len(cuts) >= len(alike):
+                break
+            stay = _staying(cuts)
+            if damaged := {each for each in alike if (each not in stay or several & each.key_set) and not stopped() and each.damage}:
+                alike = [each for each in alike if each not in damaged]  # what is damaged is mended first
+                continue
+            if stopped():
+                break
             count += _replace(store, alike, cuts, stopped)
+            covered.update(key for cut in cuts for keys in cut.of.values() for key in keys)
+            break
     return count
 
 
 def take_out(store: Store, keys: Collection[str]) -> None:
     """Takes runs, which have whole folders, out of the packs that they lie in. As `join`."""
     for each in store.packs.all():
-        if (left := [key for key in each.keys if key not in keys]) != list(each.keys) and (sizes := _sizes(each)):
+        if (left := [key for key in each.keys if key not in keys]) != list(each.keys) and not each.damage and (sizes := _sizes(each)):
             _replace(store, [each], list(_cuts([(each, left)], {each: sizes}, set())), lambda: False)
 
 
 def _sizes(each: Pack) -> dict[str, int]:
-    """Of each run of a pack the number of its samples; none if the pack is damaged, which is mended first."""
+    """Of each run of a pack the number of its samples; none if it is damaged where they stand."""
     try:
-        return {} if each.damage else each.sizes()
+        return each.sizes()
     except DamagedRun:
         return {}
 
@@ -80,8 +99,18 @@ def _is_full(sizes: dict[str, int]) -> bool:
     return len(sizes) >= limits.MOST_RUNS or samples + samples / len(sizes) > limits.MOST_SAMPLES
 
 
+def _cuts_of(
+    alike: Sequence[Pack], sizes: Mapping[Pack, dict[str, int]], covered: Collection[str], order: Collection[str]
+) -> Iterator[_Cut]:
+    """What becomes of the runs of packs that others have not `covered`: those in `order`, the list of requests, apart from others."""
+    taken = set(covered)
+    for is_asked_for in (True, False):
+        left = [(each, [key for key in each.keys if (key in order) == is_asked_for]) for each in alike]
+        yield from _cuts(left, sizes, taken, is_asked_for)
+
+
 def _cuts(
-    left: Sequence[tuple[Pack, list[str]]], sizes: dict[Pack, dict[str, int]], covered: set[str], is_asked_for: bool = True
+    left: Sequence[tuple[Pack, list[str]]], sizes: Mapping[Pack, dict[str, int]], covered: set[str], is_asked_for: bool = True
 ) -> Iterator[_Cut]:
     """The runs of packs in their order, as many together as a pack takes; each once. `covered` are in others, and grows."""
     cut = _Cut(is_asked_for=is_asked_for)
@@ -100,9 +129,14 @@ def _cuts(
         yield cut
 
 
+def _staying(cuts: Iterable[_Cut]) -> set[Pack]:
+    """The packs that stay as they are."""
+    return {each for cut in cuts for each, keys in cut.of.items() if len(cut.of) == 1 and keys == list(each.keys)}
+
+
 def _replace(store: Store, old: Sequence[Pack], cuts: Sequence[_Cut], stopped: Callable[[], bool]) -> int:
     """Writes packs of the runs of others, and removes each of these as soon as nothing of it is left; their number."""
-    stay = {each for cut in cuts for each, keys in cut.of.items() if len(cut.of) == 1 and keys == list(each.keys)}
+    stay = _staying(cuts)
     waiting = [each for each in old if each not in stay]
     count = 0
     for number, cut in enumerate(cuts):
@@ -122,14 +156,19 @@ def _replace(store: Store, old: Sequence[Pack], cuts: Sequence[_Cut], stopped: C
 
 
 def _write(store: Store, cut: _Cut) -> Pack:
-    """Writes the pack of a cut, unless it is there. Raises `DamagedRun` if it does not read back."""
+    """Writes the pack of a cut, unless it is there. Raises `DamagedRun` if it does not read back, or cannot be made of what is there."""
     import polars as pl
 
-    parts = [each.parts().only(keys) for each, keys in cut.of.items()]
-    whole = Parts(*(pl.concat(frames, how="vertical_relaxed") for frames in zip(*parts, strict=True)))
     known = schema().units
-    names = [name for name in whole.samples["series"].unique().to_list() if name in known]
-    name, files = of_parts(whole, next(iter(cut.of)).metrics, names)
+    parts = [each.parts().only(keys) for each, keys in cut.of.items()]
+    try:
+        whole = Parts(*(pl.concat(frames, how="vertical_relaxed") for frames in zip(*parts, strict=True)))
+        names = [name for name in whole.samples["series"].unique().to_list() if name in known]
+        name, files = of_parts(whole, next(iter(cut.of)).metrics, names)
+    except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
+        which = ", ".join(each.folder.name for each in cut.of)
+        what = f"cannot be put together ({' '.join(str(error).split())[:120]})"
+        raise DamagedRun(f"{store.packs.path}: {which}: {what}; expected packs written by dumbbell", "") from None
     times = [os.stat(each.folder).st_mtime_ns for each in cut.of]
     add_pack(store, name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those that it lay beside
     made = next(each for each in store.packs.all() if each.folder.name == name)

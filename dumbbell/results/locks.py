@@ -1,4 +1,7 @@
-"""Locks on the files of a store: the kernel's (flock), which releases them when a process dies."""
+"""Locks on the files of a store: the kernel's (flock), which releases them when a process dies.
+
+A claim is an exclusive lock. Who looks whether there is one takes a shared one for a moment: others who look do not take it for a claim.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def _is_held(path: Path) -> bool | None:
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:
@@ -36,6 +39,17 @@ def _is_held(path: Path) -> bool | None:
     finally:
         os.close(descriptor)
     return False
+
+
+def claim(descriptor: int) -> None:
+    """Takes a claim. Raises `BlockingIOError` at once if another process has it."""
+    while True:
+        try:
+            flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # not taken by a claim, or this raises, but by somebody who looks
+            flock(descriptor, fcntl.LOCK_UN)
 
 
 def is_at(descriptor: int, path: Path) -> bool:

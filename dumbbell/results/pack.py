@@ -251,18 +251,31 @@ class Pack:
         """Of each run the number of its samples. Raises `DamagedRun`."""
         path = self._checked(RUNS, "")
         try:
-            return dict(_read(path, ["key", "samples"]).rows())
+            rows = _read(path, ["key", "samples"]).rows()
+            if [key for key, _ in rows] != list(self.keys) or any(type(count) is not int or count < 0 for _, count in rows):
+                raise ValueError("not one for each of its runs")
+            return dict(rows)
         except ValueError as error:
             raise self._damaged(RUNS, f"has no numbers of samples ({_first_line(error)})", "") from None
 
     def parts(self) -> Parts:
-        """What is in its files, all of which are as they were written. Raises `DamagedRun`."""
+        """What is in its files, all of which are as dumbbell wrote them. Raises `DamagedRun`."""
         import polars as pl
 
-        frames = [
-            _read(self._checked(name, ""), None) if name in self._files else pl.DataFrame(schema=_TABLES)
-            for name in (RUNS, HOSTS, SAMPLES, TABLES)
-        ]
+        name = RUNS
+        try:
+            # Where the samples of a run are follows from the numbers of those before it, in this pack and in one that takes it in.
+            rows = {HOSTS: dict.fromkeys(self.keys, 1), SAMPLES: {key: count for key, count in self.sizes().items() if count}}
+            frames = []
+            for name in (RUNS, HOSTS, SAMPLES, TABLES):
+                frame = _read(self._checked(name, ""), None) if name in self._files else pl.DataFrame(schema=_SCHEMAS[name])
+                if name in _SCHEMAS and frame.schema != pl.Schema(_SCHEMAS[name]):
+                    raise ValueError("has other columns")
+                if name in rows and frame["key"].rle().struct.unnest().rows() != [(count, key) for key, count in rows[name].items()]:
+                    raise ValueError("has other rows than those of its runs")
+                frames.append(frame)
+        except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
+            raise self._damaged(name, f"is not of a pack ({_first_line(error)})", "") from None
         return Parts(*frames)
 
     def samples(self, key: str) -> pl.DataFrame:
@@ -355,6 +368,11 @@ class PackedSeries(SeriesFile):
 _TEXTS = ((RUNS, "record"), (HOSTS, "host"))
 """Where the texts of runs are: files and columns."""
 _TABLES: Mapping[str, Any] = {"key": str, "file": str, "content": bytes}
+_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    HOSTS: {"key": str, "host": str},
+    SAMPLES: {"key": str, "t_ns": int, "entity": str, "series": str, "value": float},
+    TABLES: _TABLES,
+}
 _Signature = tuple[int, int, int]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.files import FULL, temporary
-from dumbbell.results.locks import flock, is_at, is_claimed, is_unclaimed
+from dumbbell.results.locks import claim, flock, is_at, is_claimed, is_unclaimed
 
 STUDY = "study.json"
 CLAIM = ".claim-"
@@ -75,7 +74,7 @@ class Place:
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             try:
-                flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                claim(descriptor)
             except BaseException:
                 os.close(descriptor)
                 raise

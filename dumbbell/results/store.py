@@ -222,8 +222,7 @@ class Store:
 
     def written_ns(self, key: str) -> int:
         """When a stored run was written, or packed."""
-        pack = self._pack_of(key)
-        return os.stat(self.path / key / RUN if pack is None else pack.folder).st_mtime_ns
+        return self._found(key, lambda pack: os.stat(self.path / key / RUN if pack is None else pack.folder).st_mtime_ns)
 
     def is_whole(self, key: str, apart_from: Pack | None = None) -> bool:
         """Whether the run is stored, elsewhere than in this pack, and not damaged."""
@@ -262,7 +261,8 @@ class Store:
             self._install(half, key)
             sync_folder(self.path)
         kept = self.get(key)
-        self._keep(key, fingerprint(files[RUN], self._files(key).values()), summary)
+        with suppress(FileNotFoundError):  # it was packed meanwhile
+            self._keep(key, fingerprint(files[RUN], self._files(key).values()), summary)
         return kept
 
     def _install(self, half: Path, key: str) -> None:
@@ -291,9 +291,9 @@ class Store:
         while True:
             try:
                 return read(pack)
-            except DamagedRun:
+            except (DamagedRun, FileNotFoundError) as error:  # the latter of what was there a moment ago
                 if (now := self._pack_by_now(key)) is pack:
-                    raise
+                    raise error if isinstance(error, DamagedRun) else damaged(self.path / key / RUN, "no such file") from None
                 pack = now
 
     def _pack_by_now(self, key: str) -> Pack | None:
@@ -304,7 +304,7 @@ class Store:
     def _series_by_now(self, key: str, pack: Pack | None) -> SeriesFile | None:
         """The series of a run that is elsewhere by now; None if it is where it was. Raises `DamagedRun`."""
         now = self._pack_by_now(key)
-        samples = None if now is pack else self._read_from(now, key)[0].samples
+        samples = None if now is pack else self._read(key)[0].samples
         return samples if isinstance(samples, SeriesFile) else None
 
     def _pack_of(self, key: str) -> Pack | None:

@@ -12,6 +12,7 @@ import pytest
 
 import dumbbell as package
 from dumbbell.native import native
+from dumbbell.results import Store
 
 SCENARIO = """\
 name: small
@@ -126,6 +127,21 @@ def test_a_truncated_result_is_told(dumbbell, file, tmp_path):
     assert first.startswith(f"{series}: is 50 bytes long, not ")
     assert first.endswith(f"truncated or changed; expected a whole run (`dumbbell check --repair {out}` makes it again)")
     assert last == f"0 of 2 runs in 0.0 s, 1 were there, 1 damaged left out; they are in {out}"
+
+
+def test_runs_that_another_process_has_computed_meanwhile_were_there(dumbbell, file, tmp_path, monkeypatch):
+    """After this one has looked what is there."""
+    claim, out = Store.claim, tmp_path / "out"
+
+    def claim_late(self, key):
+        monkeypatch.setattr(Store, "claim", claim)
+        dumbbell("run", file, "--out", out)
+        return claim(self, key)
+
+    monkeypatch.setattr(Store, "claim", claim_late)
+    answer = dumbbell("run", file, "--out", out)
+    assert answer.err.splitlines()[-1].startswith("0 of 2 runs in ")
+    assert answer.err.splitlines()[-1].endswith(f" s, 2 were there; they are in {out}")
 
 
 def test_a_full_disk(dumbbell, small_disk, tmp_path):

@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from contextlib import closing
 from functools import partial
-from itertools import pairwise
 
 import cluster_jobs
 import pytest
@@ -18,16 +19,15 @@ from dumbbell.engines import engine, sweep
 from dumbbell.engines.cluster import confirmation
 from dumbbell.engines.cluster import queue as queue_module
 from dumbbell.engines.cluster import sweep as on_cluster
-from dumbbell.engines.cluster.batch import Batch, Computed, compute, standing
+from dumbbell.engines.cluster.batch import Batch, compute, standing
 from dumbbell.engines.cluster.confirmation import Confirmations
-from dumbbell.engines.cluster.queue import Piece, Queue
 from dumbbell.engines.cluster.sweep import ClusterSweep, why_not
 from dumbbell.engines.execute import execute, execute_each
 from dumbbell.engines.prepared import prepare
 from dumbbell.engines.sweep import Listed, PreparedSweep
 from dumbbell.errors import BadInput, EnvironmentFault, WorkerWarning
-from dumbbell.executor import Threads, WorkerDied
-from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
+from dumbbell.executor import Threads
+from dumbbell.executor.cluster import Cluster, Task
 from dumbbell.executor.cluster.dispatch import Dispatch
 
 SCENARIO = {
@@ -109,52 +109,6 @@ def test_a_run_that_kills_its_worker_is_one_invalid_run(cluster, tmp_path):
     assert [run.digest for run in execute(kept)] == [run.digest for i, run in enumerate(found) if i != 3]
 
 
-def test_a_run_at_which_every_worker_dies_is_given_up():
-    """What computes a run in a process of its own can die as well."""
-    jobs = Listed(prepare(scenario(sweep=None, repeat=1).runs()))
-    dying = ClusterSweep(jobs, [0], None, Cluster("local:1"))
-    dying.joins(worker := Worker("tcp://a", 1, standing(["sim"])))
-    for deaths in range(queue_module.TRIES):
-        task = dying.next(worker)
-        assert (task.of.deaths, task.argument.apart) == (deaths, deaths > 0)
-        dying._take(Answer(task, worker, error=WorkerDied("gone")))
-    assert not dying.waiting
-    (run,) = dying._kept.unstored.values()
-    assert (run.status, run.key) == ("invalid", jobs.key(0))
-    assert run.reasons == ("3 workers died while they computed it; gone",)
-
-
-def test_a_run_is_not_given_up_for_others_that_kill_its_worker(monkeypatch):
-    """Beside it in other threads of the same worker, one after the other."""
-    monkeypatch.setattr(queue_module, "_MOST_BATCH", 1)
-    jobs = Listed(prepare(scenario(sweep=None, repeat=5).runs()))
-    made = ClusterSweep(jobs, range(5), None, Cluster("local:1"))
-    made.joins(worker := Worker("tcp://a", 2, standing(["sim"])))
-    task = made.next(worker)
-    innocent = task.of.positions
-    for _ in range(queue_module.TRIES + 1):
-        made._take(Answer(task, worker, error=WorkerDied("gone")))
-        made.joins(worker := Worker("tcp://a", 2, standing(["sim"])))
-        task, other = made.next(worker), made.next(worker)
-        assert (list(task.of.positions), task.of.deaths) == (list(innocent), 1)
-        assert (task.argument.apart, other.argument.apart) == (True, False)
-        made._take(Answer(other, worker, error=WorkerDied("gone")))
-        again = made.next(worker)
-        assert again.argument.apart
-        made._take(Answer(again, worker, Computed(count=1)))
-    made._take(Answer(task, worker, Computed(count=1)))
-    assert (made._state.done, made._kept.unstored) == (5, {})
-
-
-def test_a_batch_is_halved_when_its_worker_dies():
-    jobs = Listed(prepare(scenario(sweep=None, repeat=5).runs()))
-    queue = Queue(jobs, [])
-    assert queue.try_again(Piece([0, 1, 2, 3, 4], 1.0))
-    again = [queue.take(["sim"], 0.0, 1) for _ in range(2)]
-    assert [(list(part.positions), part.deaths) for part in again] == [([0, 1, 2], 1), ([3, 4], 1)]
-    assert not queue
-
-
 def test_two_workers_that_disagree_stop_the_sweep(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(confirmation, "CHECKED", 5)
     runs = [cluster_jobs.as_kind(cluster_jobs.Liar, run) for run in prepare(scenario().runs())]
@@ -181,97 +135,6 @@ def test_one_worker_alone_confirms_nothing_and_keeps_all(tmp_path, monkeypatch):
     assert len(Store(tmp_path).stored_keys()) == len(runs)
 
 
-def test_what_nobody_else_can_confirm_is_kept_at_once(tmp_path, monkeypatch):
-    """Of two workers only one can run the engine, or there is but one."""
-    monkeypatch.setattr(confirmation, "CHECKED", 2)
-    monkeypatch.setattr(queue_module, "_MOST_BATCH", 2)
-    jobs = Listed(prepare(scenario(sweep=None, repeat=8).runs()))
-    able, unable = Worker("tcp://a", 1, standing(["sim"])), Worker("tcp://b", 1, {**standing([]), "engines": {"sim": "is not built"}})
-    for number, others in enumerate(([], [unable])):
-        store = Store(tmp_path / str(number))
-        store.request([])
-        made = ClusterSweep(jobs, range(8), store, Cluster("local:2"))
-        assert [made.refusal(each) for each in (able, unable)] == ["", "is not built"]
-        for each in (able, *others):
-            made.joins(each)
-        computed = 0
-        while (task := made.next(able)) is not None:
-            assert len(store.stored_keys()) == computed
-            made._take(Answer(task, able, task.function(task.argument)))
-            computed += 2
-        assert len(store.stored_keys()) == 8
-        assert not made.waiting
-
-
-def test_of_a_batch_on_which_workers_disagree_nothing_is_kept(tmp_path, monkeypatch):
-    """Though another of its runs is confirmed later, and neither is what the same workers send afterwards."""
-    monkeypatch.setattr(confirmation, "CHECKED", 1)
-    jobs = Listed([cluster_jobs.as_kind(cluster_jobs.Liar, run) for run in prepare(scenario(sweep=None, repeat=4).runs())])
-    workers = [Worker(f"tcp://{name}", 1, standing(["sim"])) for name in "abc"]
-    monkeypatch.setattr(queue_module, "_MOST_BATCH", 2)
-    store = Store(tmp_path)
-    store.request([])
-    made = ClusterSweep(jobs, range(4), store, Cluster("local:2"))
-    for each in workers:
-        made.joins(each)
-    first = made.next(workers[0])
-    computed = first.function(first.argument)
-    made._take(Answer(first, workers[0], computed))
-    checks = [made.next(worker) for worker in workers[1:]]
-    later = made.next(workers[1])
-    seals = dict(computed.seals)
-    made._take(Answer(checks[0], workers[1], Computed(seals=dict.fromkeys(seals, "0" * 64), count=1)))
-    made._take(Answer(checks[1], workers[2], Computed(seals=seals, count=1)))
-    made._take(Answer(later, workers[1], later.function(later.argument)))
-    made._keep_unconfirmed()
-    assert store.stored_keys() == []
-    assert "computed different results of the same run" in str(made._error)
-
-
-def test_what_another_could_confirm_waits_for_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(confirmation, "CHECKED", 2)
-    jobs = Listed(prepare(scenario(sweep=None, repeat=2).runs()))
-    first, unknown = Worker("tcp://a", 1, standing(["sim"])), Worker("tcp://b", 1)
-    store = Store(tmp_path)
-    store.request([])
-    made = ClusterSweep(jobs, range(2), store, Cluster("local:2"))
-    for each in (first, unknown):
-        made.joins(each)
-    task = made.next(first)
-    made._take(Answer(task, first, task.function(task.argument)))
-    assert made.next(first) is None
-    assert (store.stored_keys(), made.waiting) == ([], True)
-    unknown.facts = standing(["sim"])
-    made.joins(unknown)
-    check = made.next(unknown)
-    made._take(Answer(check, unknown, check.function(check.argument)))
-    assert (len(store.stored_keys()), made.waiting) == (2, False)
-
-
-def test_handing_out_looks_at_no_other_worker(monkeypatch):
-    """While a result waits to be confirmed, as else the work of a sweep would grow with the square of their number."""
-    monkeypatch.setattr(confirmation, "CHECKED", 1)
-    monkeypatch.setattr(queue_module, "_MOST_BATCH", 1)
-    made = ClusterSweep(Listed(prepare(scenario(sweep=None, repeat=50).runs())), range(50), None, Cluster("local:2"))
-    workers = [Worker(f"tcp://{i}", 1, standing(["sim"])) for i in range(40)]
-    for each in workers:
-        made.joins(each)
-    first = made.next(workers[0])
-    made._take(Answer(first, workers[0], first.function(first.argument)))
-    monkeypatch.setattr(on_cluster, "why_not", lambda *_: pytest.fail("a worker was looked at"))
-    made._crew._able = _Uncounted(made._crew._able)
-    assert all(made.next(each) is not None for each in workers)
-
-
-class _Uncounted(dict):
-    """A mapping that nobody goes through."""
-
-    def __iter__(self):
-        pytest.fail("all workers were looked at")
-
-    items = keys = values = __iter__
-
-
 def test_a_second_sweep_computes_nothing_that_the_first_has_stored_meanwhile(cluster, tmp_path):
     """It had looked at what is there before the first one ended."""
     jobs, store = Listed(prepare(scenario(repeat=2).runs())), Store(tmp_path)
@@ -280,6 +143,7 @@ def test_a_second_sweep_computes_nothing_that_the_first_has_stored_meanwhile(clu
     second = ClusterSweep(jobs, range(6), store, cluster, told.append)
     assert second.finish(lambda: False) == {}
     assert [state.done for state in told] == [6]
+    assert second.elsewhere == 6
 
 
 def test_a_sweep_of_this_machine_waits_for_one_of_a_cluster_and_the_other_way_round(cluster, tmp_path):
@@ -360,6 +224,29 @@ def test_packs_that_cannot_be_put_together_fail_no_sweep(fault, tmp_path, monkey
         assert made.finish(lambda: False) == {}
 
 
+def test_a_sweep_waits_to_put_its_packs_together_while_another_process_packs(cluster, tmp_path, monkeypatch):
+    """The sweep before it, at whose end it was started, puts together what was there when that began to."""
+    for module in (sweep, on_cluster):
+        monkeypatch.setattr(module, "MOST_KEPT", 0)
+    monkeypatch.setattr(queue_module, "_MOST_BATCH", 4)
+    jobs, store = PreparedSweep(scenario()), Store(tmp_path)
+    store.request([])
+    with store.place.claimed("pack"):
+        ended = threading.Thread(target=execute_each, args=(jobs, store, cluster))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            ended.start()
+            deadline = time.monotonic() + 30
+            while not told and time.monotonic() < deadline:
+                time.sleep(0.02)
+        assert [str(each.message) for each in told] == [f"{tmp_path}: all runs are there; waiting for another process that packs them"]
+        assert ended.is_alive()
+        assert len(Store(tmp_path).packs.all()) > 1
+        execute_each(jobs, Store(tmp_path), cluster)  # one that has computed nothing has nothing to wait for
+    ended.join(30)
+    assert len(Store(tmp_path).packs.all()) == 1
+
+
 def test_another_sweep_of_the_same_folder_is_refused(cluster, tmp_path):
     store = Store(tmp_path)
     store.request([])
@@ -371,19 +258,6 @@ def test_engines_with_machines_of_their_own_are_refused(monkeypatch):
     monkeypatch.setattr(engine("sim"), "in_real_time", True)
     with pytest.raises(BadInput, match="--cluster: the engine sim runs on machines of its own; expected another engine, or no cluster"):
         execute(prepare(scenario().runs()), executor=Cluster("local:1"))
-
-
-def test_batches_are_of_the_longest_runs_first_and_end_together(monkeypatch):
-    monkeypatch.setattr(queue_module, "_FIRST_S", 0.001)
-    jobs = Listed(prepare(scenario().runs()))
-    order = sorted(range(len(jobs)), key=lambda i: -jobs.cpu_s(i))
-    queue, pieces = Queue(jobs, order), []
-    while (piece := queue.take(["sim"], 0.0, 2)) is not None:
-        pieces.append(piece)
-    assert [i for piece in pieces for i in piece.positions] == order
-    assert len(pieces) > 6
-    assert all(one.cost >= other.cost - jobs.cpu_s(order[0]) for one, other in pairwise(pieces))
-    assert queue.engines == ("sim",)
 
 
 def test_part_of_a_sweep_is_small_and_makes_the_same_runs(monkeypatch):

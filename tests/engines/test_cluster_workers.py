@@ -217,13 +217,15 @@ def test_threads_of_a_worker_compute_each_run_once(cluster, wide, computed, tmp_
 
 @pytest.mark.filterwarnings("ignore::dumbbell.errors.WorkerWarning")
 def test_of_what_was_in_the_threads_of_a_worker_that_died_only_what_killed_it_is_lost(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(queue_module, "_MOST_BATCH", 2)
-    runs = prepare(scenario(repeat=5).runs())
-    for i in (1, 6):
-        runs[i] = cluster_jobs.as_kind(cluster_jobs.Killer, runs[i])
+    """All of it is with the same worker, and those like it, each time."""
+    monkeypatch.setattr(queue_module, "_MOST_BATCH", 1)
+    monkeypatch.setattr(ClusterSweep, "refusal", lambda _, worker: "" if worker.threads == THREADS else "has one thread")
+    runs = prepare(scenario(duration="200s", sweep=None, repeat=THREADS).runs())
+    runs[0] = cluster_jobs.as_kind(cluster_jobs.WorkerKiller, runs[0])
+    runs[1] = cluster_jobs.as_kind(cluster_jobs.Killer, runs[1])
     found = execute(runs, store := Store(tmp_path), cluster)
-    assert [i for i, each in enumerate(found) if each.status == "invalid"] == [1, 6]
-    assert found[6].reasons == ("the process that computed it was killed by SIGKILL",)
-    assert sorted(store.missing(each.key for each in runs)) == sorted([runs[1].key, runs[6].key])
-    whole = [i for i in range(len(runs)) if i not in (1, 6)]
-    assert [found[i].digest for i in whole] == [each.digest for each in execute([runs[i] for i in whole])]
+    assert [i for i, each in enumerate(found) if each.status == "invalid"] == [0, 1]
+    assert found[0].reasons[0].startswith("3 workers died while they computed it; the worker that computed it, tcp://")
+    assert found[1].reasons == ("the process that computed it was killed by SIGKILL",)
+    assert sorted(store.missing(each.key for each in runs)) == sorted([runs[0].key, runs[1].key])
+    assert [each.digest for each in found[2:]] == [each.digest for each in execute(runs[2:])]

@@ -13,9 +13,10 @@ from support import PATH, CrashingJob
 from dumbbell import Scenario, Store, run
 from dumbbell.engines import sim
 from dumbbell.engines.base import expected_packets
-from dumbbell.engines.execute import execute
+from dumbbell.engines.execute import execute, execute_each
 from dumbbell.engines.prepared import Prepared, prepare, refuse
 from dumbbell.engines.sim.engine import packets_per_cpu_second
+from dumbbell.engines.sweep import Listed
 from dumbbell.errors import BadInput, EnvironmentFault, Interrupted
 from dumbbell.executor import Threads
 from dumbbell.executor.exclusive import Exclusive
@@ -177,7 +178,9 @@ def test_what_another_process_has_run_meanwhile_is_not_run_again(tmp_path, monke
     monkeypatch.setattr(sim.native(), "simulate", simulate)
     first = max(cells, key=lambda cell: expected_packets(cell.plan))
     others = [cell for cell in cells if cell is not first]
-    runs = execute(cells, Store(tmp_path / "out"), Threads(1))
+    outcome = execute_each(Listed(cells), Store(tmp_path / "out"), Threads(1))
+    runs = list(outcome)
+    assert outcome.ran == 1
     assert len(calls) == 1 + len(cells)
     assert [run.cell for run in runs] == [cell.resolved.cell for cell in cells]
 

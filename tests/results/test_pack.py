@@ -1,44 +1,17 @@
 """Packs: the same runs in fewer files, and no less careful with what is damaged."""
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packed_store import KEYS, TAMPERED, flip, resealed, written
 from support import make_run
 
 from dumbbell.comparing.summary import run_table, summary_table
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
-from dumbbell.results import Store, index, joining, load, outlines, pack, packing, series, store, summary
-from dumbbell.results.checksums import file_entry, seal
+from dumbbell.results import Store, index, load, outlines, pack, packing, series, store, summary
 from dumbbell.results.tables import FLOWS, Table
-
-KEYS = [f"{i:032x}" for i in range(7)]
-
-
-def written(path, **more):
-    """A store with the runs."""
-    found = Store(path)
-    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
-    for i, key in enumerate(KEYS):
-        found.write(replace(make_run(key, cell={"n": i}, samples=11 + i), **more), "dumbbell run s.yaml", {"processors": 2})
-    return found
-
-
-@pytest.fixture
-def folders(tmp_path):
-    """A store of folders."""
-    return written(tmp_path / "folders")
-
-
-@pytest.fixture
-def packed(tmp_path, monkeypatch):
-    """The same runs in packs of three."""
-    monkeypatch.setattr(pack, "MOST_RUNS", 3)
-    found = written(tmp_path / "packed")
-    assert packing.pack(found) == packing.Packed(runs=len(KEYS), packs=3)
-    return Store(found.path)
 
 
 def text(made):
@@ -47,12 +20,6 @@ def text(made):
 
 def files_of(found):
     return sorted(str(Path(place, name).relative_to(found.path)) for place, _, names in os.walk(found.path) for name in names)
-
-
-def flip(path, position=None):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2 if position is None else position] ^= 1
-    path.write_bytes(content)
 
 
 def test_packed_runs_are_those_of_folders(folders, packed):
@@ -239,12 +206,6 @@ def test_every_byte_of_a_pack_counts(packed):
         assert Store(packed.path).is_whole(each.keys[0])
 
 
-def resealed(path, **changed):
-    record = json.loads(path.read_text())
-    del record["sha256"]
-    path.write_bytes(seal((json.dumps({**record, **changed}, indent=1) + "\n").encode()))
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -268,34 +229,10 @@ def test_a_pack_of_a_later_version_is_refused(packed):
         load(packed.path)
 
 
-TAMPERED = [
-    ("runs.parquet", {"key": [KEYS[0]], "record": [3], "summary": [None], "samples": ["many"]}),
-    ("runs.parquet", {"key": [KEYS[0]], "record": ["{}"], "summary": ["{}"], "samples": [-1]}),
-    ("runs.parquet", {"colour": ["red"]}),
-    ("series.parquet", {"colour": ["red"]}),
-    ("series.parquet", {"key": KEYS[:1], "t_ns": [0], "entity": ["flow/reno"], "series": ["cwnd"], "value": [1.0]}),
-    ("hosts.parquet", {"colour": ["red"]}),
-    ("hosts.parquet", {"key": [KEYS[0]], "host": ["{}"]}),
-    ("tables.parquet", {"colour": ["red"]}),
-    ("tables.parquet", {"key": [KEYS[0]], "file": ["flows.parquet"], "content": [b""]}),
-]
-
-
 @pytest.mark.parametrize(("file", "columns"), TAMPERED)
-def test_files_of_a_pack_that_were_tampered_with(tmp_path, file, columns):
+def test_files_of_a_pack_that_were_tampered_with(file, columns, tampered):
     """With checksums that are right: what the files say is looked at, too, by whoever reads it, and by `check` all of it."""
-    import polars as pl
-
-    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
-    packed = written(tmp_path / "out", flows=Table.of_rows(FLOWS, rows))
-    packing.pack(packed)
-    (folder,) = (each.folder for each in packed.packs.all())
-    assert Store(packed.path).verify(KEYS[0])
-    pl.DataFrame(columns).write_parquet(folder / file)
-    files = json.loads((folder / "pack.json").read_text())["files"]
-    files[file] = file_entry((folder / file).read_bytes())
-    resealed(folder / "pack.json", files=files)
-    found = Store(packed.path)
+    found = tampered(file, columns)
     reads = {
         "runs.parquet": lambda: found.get(KEYS[0]).frame,
         "series.parquet": lambda: found.get(KEYS[0]).frame,
@@ -324,69 +261,6 @@ def test_what_is_packed_while_it_is_read_is_read_from_the_pack(folders, monkeypa
     assert [run.key for run in reader.runs()] == KEYS
 
 
-def test_packs_that_are_not_full_are_put_together(tmp_path, monkeypatch):
-    found = written(tmp_path / "out")
-    before = {run.key: (found.record(run.key), found.host(run.key), run.frame, run.summary) for run in found.runs()}
-    monkeypatch.setattr(pack, "MOST_RUNS", 2)
-    packing.pack(found)
-    reader = Store(found.path)
-    held = reader.runs()
-    monkeypatch.setattr(pack, "MOST_RUNS", 3)
-    assert packing.pack(found) == packing.Packed(joined=3), "the last one stays as it is"
-    assert sorted(len(each.keys) for each in found.packs.all()) == [1, 3, 3]
-    assert packing.pack(found) == packing.Packed()
-    for store_, runs in ((Store(found.path), Store(found.path).runs()), (reader, held), (reader, reader.runs())):
-        assert len(runs) == len(KEYS)
-        for run in runs:
-            record, host, frame, metrics = before[run.key]
-            assert (store_.record(run.key), store_.host(run.key), run.summary) == (record, host, metrics)
-            assert run.frame.equals(frame)
-        assert all(store_.verify(key) for key in KEYS)
-
-
-def test_packs_with_long_tables_and_of_many_samples_are_put_together(tmp_path, monkeypatch):
-    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
-    found = Store(tmp_path / "out")
-    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
-    runs = [make_run(key, cell={"n": i}) for i, key in enumerate(KEYS)]
-    runs[2] = replace(runs[2], flows=Table.of_rows(FLOWS, rows))
-    with monkeypatch.context() as patched:
-        patched.setattr(pack, "MOST_RUNS", 1)
-        for run in runs:
-            found.write(run)
-        packing.pack(found)
-    monkeypatch.setattr(pack, "MOST_SAMPLES", 3 * len(runs[0].frame))
-    assert packing.pack(found).joined == len(KEYS) - 1, "the last one stays as it is"
-    assert sorted(len(each.keys) for each in found.packs.all()) == [1, 3, 3]
-    assert Store(found.path).get(KEYS[2]).flows.rows() == runs[2].flows.rows()
-    assert all(Store(found.path).is_whole(key) for key in KEYS)
-
-
-def test_packs_whose_metrics_other_code_computed_and_damaged_ones_stay(packed, monkeypatch):
-    monkeypatch.setattr(pack, "MOST_RUNS", 7)
-    with monkeypatch.context() as patched:
-        patched.setattr(pack, "sources", lambda: "of another version")
-        packed.request([("s", {"n": 9}, "9" * 32)])
-        packed.write(make_run("9" * 32, cell={"n": 9}))
-        assert packing.pack(packed).joined == 3, "those of this version"
-    assert sorted(len(each.keys) for each in packed.packs.all()) == [1, 7]
-    monkeypatch.setattr(pack, "MOST_RUNS", 8)
-    flip(next(each.folder for each in packed.packs.all() if len(each.keys) == 7) / "hosts.parquet")
-    assert packing.pack(Store(packed.path)).joined == 0
-
-
-def test_a_run_that_is_in_two_packs_stays_in_one(packed, monkeypatch):
-    """As a process leaves it that is killed before it has removed what it has put together."""
-    monkeypatch.setattr(pack, "MOST_RUNS", 5)
-    with monkeypatch.context() as patched:
-        patched.setattr(joining, "remove", lambda *_: None)
-        assert packing.pack(packed).joined > 0
-    assert sum(len(each.keys) for each in Store(packed.path).packs.all()) == 2 * len(KEYS)
-    packing.pack(found := Store(packed.path))
-    assert sorted(len(each.keys) for each in found.packs.all()) == [2, 5]
-    assert [run.key for run in found.runs()] == KEYS
-
-
 @pytest.mark.parametrize("asked", ["record", "host", "verify"])
 def test_what_is_packed_while_it_is_asked_for_is_read_from_the_pack(folders, asked, monkeypatch):
     reader, place = Store(folders.path), Store._pack_of
@@ -400,6 +274,70 @@ def test_what_is_packed_while_it_is_asked_for_is_read_from_the_pack(folders, ask
 
     monkeypatch.setattr(Store, "_pack_of", packed_meanwhile)
     assert getattr(reader, asked)(KEYS[0]) == expected
+
+
+@pytest.mark.parametrize("asked", ["get", "record", "host", "verify", "written_ns", "_outlined"])
+def test_a_run_whose_folder_goes_while_it_is_read_is_read_from_the_pack(folders, asked, monkeypatch):
+    """After its files were listed, before they are looked at."""
+    reader, listed = Store(folders.path), Store._files
+    expected = getattr(reader, asked)(KEYS[0])
+    place = Store._pack_of
+
+    def packed_then(function, back):
+        def call(self, key):
+            found = function(self, key)
+            monkeypatch.setattr(Store, *back)
+            packing.pack(Store(folders.path))
+            return found
+
+        return call
+
+    if asked in ("get", "_outlined"):
+        monkeypatch.setattr(Store, "_files", packed_then(listed, ("_files", listed)))
+    else:
+        monkeypatch.setattr(Store, "_pack_of", packed_then(place, ("_pack_of", place)))
+    again = getattr(Store(folders.path), asked)(KEYS[0])
+    assert again == expected or asked == "written_ns"
+    assert not (folders.path / KEYS[0]).exists()
+
+
+def test_a_run_may_be_packed_before_the_index_has_it(folders, monkeypatch):
+    listed = Store._files
+    key = "9" * 32
+    folders.request([("s", {"n": 9}, key)])
+
+    def packed_meanwhile(self, which):
+        found = listed(self, which)
+        monkeypatch.setattr(Store, "_files", listed)
+        packing.pack(Store(folders.path))
+        return found
+
+    get = Store.get
+
+    def last(self, which):
+        found = get(self, which)
+        monkeypatch.setattr(Store, "get", get)
+        monkeypatch.setattr(Store, "_files", packed_meanwhile)
+        return found
+
+    monkeypatch.setattr(Store, "get", last)
+    folders.write(make_run(key, cell={"n": 9}))
+    assert not (folders.path / key).exists()
+    assert Store(folders.path).verify(key)
+
+
+def test_a_run_that_goes_while_it_is_read_is_damaged(folders, monkeypatch):
+    listed = Store._files
+
+    def gone(self, key):
+        found = listed(self, key)
+        for each in found.values():
+            os.unlink(each.path)
+        return found
+
+    monkeypatch.setattr(Store, "_files", gone)
+    with pytest.raises(DamagedRun, match=r"run\.json: no such file"):
+        Store(folders.path).get(KEYS[0])
 
 
 def test_series_of_a_run_that_was_packed_since_are_read_from_the_pack(folders):
@@ -451,23 +389,3 @@ def test_a_folder_of_this_name_without_packs_is_another_folder(tmp_path, packed)
     (tmp_path / "packs").write_text("a file")
     assert not store.has_runs(tmp_path, ["packs"])
     assert store.has_runs(packed.path, ["packs"])
-
-
-@pytest.mark.parametrize("by", ["folders", "packs"])
-def test_runs_that_are_not_asked_for_any_more_stay_older_than_those_that_are(tmp_path, by, monkeypatch):
-    found = Store(tmp_path)
-    for keys in (KEYS[3:6], KEYS[:3]):  # the later ones, of the same cells, have lower keys
-        requests = [("s", {"n": i}, key) for i, key in enumerate(keys)]
-        found.request(requests)
-        for _, cell, key in requests:
-            found.write(make_run(key, cell=cell))
-            if by == "packs":
-                with monkeypatch.context() as patched:
-                    patched.setattr(pack, "MOST_RUNS", 1)
-                    packing.pack(found)
-    packing.pack(found)
-    assert sorted(sorted(each.keys) for each in found.packs.all()) == [KEYS[:3], KEYS[3:6]]
-    again = Store(tmp_path)
-    (tmp_path / "study.json").unlink()
-    assert again.list_again() == 3
-    assert again.requested_keys() == KEYS[:3]

@@ -114,9 +114,12 @@ def test_a_process_that_is_killed_while_it_puts_packs_together_loses_nothing(tmp
         assert contents(folder) == expected
         if not status:
             break
+        assert status == -signal.SIGKILL
     assert calls > 15
     assert sorted(len(each.keys) for each in Store(folder).packs.all()) == [1, 3]
-    assert not Store(folder).folders() or os.listdir(folder / f"{1:032x}") == ["left.pcap"]
+    assert sorted(key for each in Store(folder).packs.all() for key in each.keys) == sorted(expected), "no run is in two packs"
+    assert Store(folder).folders() == [f"{1:032x}"], "of which nothing is packed"
+    assert os.listdir(folder / f"{1:032x}") == ["left.pcap"]
 
 
 def test_a_command_that_is_killed_at_any_time_loses_nothing(tmp_path, request):

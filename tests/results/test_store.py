@@ -1,6 +1,7 @@
 """The store: whole runs or none, and one clear line for what is wrong with a folder."""
 
 import errno
+import fcntl
 import json
 import os
 import threading
@@ -157,6 +158,28 @@ def test_a_claim_is_for_one(store):
     with Store(store.path).claim(KEYS[2]) as run:
         assert run.key == KEYS[2]
     assert not [name for name in os.listdir(store.path) if name.startswith(".claim")]
+
+
+def test_who_looks_whether_there_is_a_claim_has_none(store, monkeypatch):
+    """Nor does somebody else who looks take that for a claim, or is a claim refused for it."""
+    looked, flock = [], fcntl.flock
+
+    def looking_meanwhile(descriptor, how):
+        flock(descriptor, how)
+        monkeypatch.setattr(fcntl, "flock", flock)
+        looked.append(store.place.is_claimed("cluster"))
+
+    (store.path / ".claim-cluster").touch()
+    monkeypatch.setattr(fcntl, "flock", looking_meanwhile)
+    assert not Store(store.path).place.is_claimed("cluster")
+    assert looked == [False]
+    descriptor = os.open(store.path / ".claim-cluster", os.O_RDWR)
+    flock(descriptor, fcntl.LOCK_SH)  # somebody looks
+    end = threading.Timer(0.05, os.close, (descriptor,))
+    end.start()
+    with store.place.claimed("cluster"):
+        assert Store(store.path).place.others() == ["cluster"]
+    end.join()
 
 
 # --- what is wrong with a folder -----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class Crew:
         self._able: dict[Worker, Sequence[str]] = {}
         self._runners: Counter[str] = Counter()
         """By engine, how many workers can run it."""
-        self._having: dict[Handed, Worker] = {}
+        self._having: dict[Worker, set[Handed]] = {}
         self._spared: set[Handed] = set()
         """Of what was lost with a worker, what it has not died of."""
 
@@ -48,26 +48,35 @@ class Crew:
         own = self._able[worker]
         return [name for name, count in self._runners.items() if count > (name in own)]
 
+    def is_idle(self, worker: Worker) -> bool:
+        """Whether a worker has nothing."""
+        return worker not in self._having
+
+    def has_alone(self, worker: Worker) -> bool:
+        """Whether a worker has something that it may have nothing beside."""
+        return any(isinstance(each, Piece) and each.is_alone for each in self._having.get(worker, ()))
+
     def takes(self, worker: Worker, of: Handed) -> None:
         """Notes what a worker was given."""
-        self._having[of] = worker
+        self._having.setdefault(worker, set()).add(of)
 
-    def gives_back(self, of: Handed) -> None:
-        """Notes that a worker has answered."""
-        self._having.pop(of, None)
+    def gives_back(self, of: Handed, worker: Worker) -> None:
+        """Notes that a worker has answered, or is lost."""
+        self._spared.discard(of)
+        if (has := self._having.get(worker)) is not None:
+            has.discard(of)
+            if not has:
+                del self._having[worker]
 
     def loses(self, of: Handed, worker: Worker) -> bool:
         """Whether a worker that has died may have died of this.
 
-        Of what it had at once, pieces whose runs had processes of their own are not suspected if it had anything else.
+        Of what it had at once, pieces whose runs had processes of their own are not suspected if it had anything else. How often a piece
+        may be spared is up to the queue: in the end it has a worker to itself.
         """
-        if of in self._having:
-            lost = {each for each, at in self._having.items() if at is worker}
+        if of in self._having.get(worker, ()):
+            lost = self._having.pop(worker)
             apart = {each for each in lost if isinstance(each, Piece) and each.deaths}
             if apart != lost:
                 self._spared |= apart
-            for each in lost:
-                del self._having[each]
-        suspected = of not in self._spared
-        self._spared.discard(of)
-        return suspected
+        return of not in self._spared

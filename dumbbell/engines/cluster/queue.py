@@ -17,7 +17,9 @@ _MOST_BATCH = 2000
 LEAST_PACK = 10
 """Runs of a batch that are worth a pack: of longer ones, of which a batch has fewer, each gets a folder."""
 TRIES = 3
-"""Workers that may die of a run before it is given up."""
+"""Workers that may die of a run before it is given up; the last one has nothing else."""
+SPARINGS = 5
+"""Workers that may die of what they had beside runs, before these get a worker to themselves."""
 
 
 @dataclass(eq=False)
@@ -29,7 +31,14 @@ class Piece:
     """Estimated, CPU seconds."""
     deaths: int = 0
     """Of workers that had them."""
+    spared: int = 0
+    """Of workers that had them, and may have died of something else."""
     began: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a worker that has them has nothing else, so that it can die of nothing else."""
+        return self.spared >= SPARINGS or (len(self.positions) == 1 and self.deaths >= TRIES - 1)
 
 
 class Queue:
@@ -57,16 +66,17 @@ class Queue:
         again = {self._jobs.engine(piece.positions[0]) for piece in self._again}
         return tuple(name for name, waiting in self._waiting.items() if waiting or name in again)
 
-    def take(self, able: Sequence[str], pace: float, threads: int) -> Piece | None:
+    def take(self, able: Sequence[str], pace: float, threads: int, is_idle: bool = True) -> Piece | None:
         """The runs that come next for a worker that can run these engines; None if it can run none of them.
 
         Args:
             able: Names of engines.
             pace: Seconds that runs took for each second of their estimated cost; 0 if it is not yet known.
             threads: Those of all workers.
+            is_idle: Whether the worker has nothing else.
         """
         for piece in self._again:
-            if self._jobs.engine(piece.positions[0]) in able:
+            if self._jobs.engine(piece.positions[0]) in able and (is_idle or not piece.is_alone):
                 self._again.remove(piece)
                 piece.began = time.monotonic()
                 return piece
@@ -100,7 +110,8 @@ class Queue:
         return Piece(found, cost) if found else None
 
     def put_back(self, piece: Piece) -> None:
-        """Takes back runs whose worker has died of others."""
+        """Takes back runs whose worker may have died of others."""
+        piece.spared += 1
         self._again.append(piece)
 
     def try_again(self, piece: Piece) -> bool:
@@ -110,5 +121,5 @@ class Queue:
             return False
         middle = (len(piece.positions) + 1) // 2
         for part in filter(None, (piece.positions[:middle], piece.positions[middle:])):
-            self._again.append(Piece(part, sum(map(self._jobs.cpu_s, part)), deaths))
+            self._again.append(Piece(part, sum(map(self._jobs.cpu_s, part)), deaths, piece.spared))
         return True

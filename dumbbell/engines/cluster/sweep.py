@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -32,6 +33,9 @@ from dumbbell.results.place import CLUSTER, PACK
 if TYPE_CHECKING:
     from dumbbell.engines.execute import Progress
     from dumbbell.results import Run, Store
+
+_POLL_S = 0.1
+"""Between looks at whether another process has ended to pack the store."""
 
 
 class ClusterSweep:
@@ -64,6 +68,8 @@ class ClusterSweep:
         self._crew = Crew()
         self._suspects: set[str] = set()
         """Workers that disagree with another."""
+        self.elsewhere = 0
+        """Runs that other processes have stored meanwhile."""
         self._error: DumbbellError | None = None
 
     def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
@@ -76,7 +82,8 @@ class ClusterSweep:
             return {}
         with self._kept.alone(), ExitStack() as stack:
             if not self._repair and (there := self._queue.drop(self._kept.there(self._jobs))):
-                done = self._state  # by another process, meanwhile
+                self.elsewhere = len(there.positions)
+                done = self._state
                 self._state = replace(done, done=done.done + len(there.positions), cost_total=done.cost_total - there.cost)
             self._tell()
             if not self._queue:
@@ -86,7 +93,7 @@ class ClusterSweep:
                 self._take(answer)
         if self._error is not None:
             raise self._error
-        self._kept.join(interrupted)
+        self._kept.join(interrupted, waits=True)
         return self._kept.unstored
 
     @property
@@ -129,6 +136,8 @@ class ClusterSweep:
 
     def next(self, worker: Worker, alone: bool = False) -> Task[Computed] | None:
         """See `Source`."""
+        if self._crew.has_alone(worker):
+            return None
         able, alone = self._crew.able(worker), alone or len(self._crew) == 1
         if self._confirmations:
             self._keep_unconfirmed(worker, [] if alone else self._crew.elsewhere(worker))
@@ -136,7 +145,8 @@ class ClusterSweep:
             self._crew.takes(worker, check)
             return Task(compute, self._batch(*self._part([check.position]), form="nothing", worker=worker.address), check)
         done = self._state
-        piece = self._queue.take(able, done.busy_s / done.cost_done if done.cost_done else 0.0, self._cluster.workers)
+        pace = done.busy_s / done.cost_done if done.cost_done else 0.0
+        piece = self._queue.take(able, pace, self._cluster.workers, self._crew.is_idle(worker))
         if piece is None:
             if alone and not self._under_way - self._confirmations.held:
                 self._keep_unconfirmed()  # the others have gone
@@ -156,7 +166,7 @@ class ClusterSweep:
         """Takes what came back: to the store, to a second worker, or to be tried again."""
         of = answer.task.of
         suspected = isinstance(answer.error, WorkerDied) and self._crew.loses(of, answer.worker)
-        self._crew.gives_back(of)
+        self._crew.gives_back(of, answer.worker)
         if isinstance(of, Check):
             self._confirm(of, answer)
         elif answer.worker.address in self._suspects:
@@ -167,7 +177,7 @@ class ClusterSweep:
                 self._queue.put_back(of)
             elif not self._queue.try_again(of):
                 (position,) = of.positions
-                run = self._jobs[position].crashed(f"{of.deaths + 1} workers died while they computed it; {answer.error}")
+                run = self._jobs[position].crashed(f"{of.deaths + of.spared + 1} workers died while they computed it; {answer.error}")
                 self._finish(of, Computed(runs=[run], count=1))
             self._tell()
         elif answer.value is None:
@@ -250,16 +260,31 @@ class _Kept:
         store = self._store
         return lambda i: store is not None and not store.missing([jobs.key(i)])
 
-    def join(self, stopped: Callable[[], bool]) -> None:
-        """Puts packs of batches together, unless another process packs the store, or something in it is damaged. A fault is a warning."""
+    def join(self, stopped: Callable[[], bool], waits: bool = False) -> None:
+        """Puts packs of batches together, unless something in the store is damaged. A fault is a warning.
+
+        `waits`: if another process packs the store, as the sweep before this one may at its end: that one knows nothing of these packs.
+        """
         from dumbbell.results.joining import join
 
-        if self._store is not None and not stopped():
+        told = False
+        while self._store is not None and not stopped():
             try:
-                with suppress(BlockingIOError, DamagedRun), self._store.place.claimed(PACK):
-                    join(self._store, stopped)
+                with suppress(DamagedRun), self._store.place.claimed(PACK):
+                    uninterrupted(partial(join, self._store, stopped))
+                return
+            except BlockingIOError:
+                if not waits:
+                    return
+                if not told:
+                    told = True
+                    warnings.warn(
+                        f"{self._store.path}: all runs are there; waiting for another process that packs them", WorkerWarning, stacklevel=2
+                    )
+                time.sleep(_POLL_S)
             except DumbbellError as error:  # all runs are stored
                 warnings.warn(f"packs stay small: {error}", WorkerWarning, stacklevel=2)
+                return
 
     def keep(self, found: Computed) -> None:
         """Stores what a worker computed. May be called again if it was interrupted."""

@@ -261,6 +261,8 @@ class Dispatch(Generic[Value]):
             return not self._sent
         if time.monotonic() > self._changed + _ABSENT_S:
             self._source.deserted()
+            if not self._source.waiting:
+                return True
         if self.workers and not self._asked and time.monotonic() > self._changed + (_ABSENT_S if self._expects_more else 0.0):
             raise EnvironmentFault(f"{self._place}: no worker can compute what is left: {self._why_not()}")
         self._say(f"{self._place}: waiting for workers")

@@ -1,0 +1,44 @@
+"""A store whose runs go into packs, and what becomes of packs."""
+
+import json
+from dataclasses import replace
+
+from support import make_run
+
+from dumbbell.results import Store
+from dumbbell.results.checksums import seal
+
+KEYS = [f"{i:032x}" for i in range(7)]
+
+TAMPERED = [
+    ("runs.parquet", {"key": [KEYS[0]], "record": [3], "summary": [None], "samples": ["many"]}),
+    ("runs.parquet", {"key": [KEYS[0]], "record": ["{}"], "summary": ["{}"], "samples": [-1]}),
+    ("runs.parquet", {"colour": ["red"]}),
+    ("series.parquet", {"colour": ["red"]}),
+    ("series.parquet", {"key": KEYS[:1], "t_ns": [0], "entity": ["flow/reno"], "series": ["cwnd"], "value": [1.0]}),
+    ("hosts.parquet", {"colour": ["red"]}),
+    ("hosts.parquet", {"key": [KEYS[0]], "host": ["{}"]}),
+    ("tables.parquet", {"colour": ["red"]}),
+    ("tables.parquet", {"key": [KEYS[0]], "file": ["flows.parquet"], "content": [b""]}),
+]
+
+
+def written(path, **more):
+    """A store with the runs."""
+    found = Store(path)
+    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
+    for i, key in enumerate(KEYS):
+        found.write(replace(make_run(key, cell={"n": i}, samples=11 + i), **more), "dumbbell run s.yaml", {"processors": 2})
+    return found
+
+
+def flip(path, position=None):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 if position is None else position] ^= 1
+    path.write_bytes(content)
+
+
+def resealed(path, **changed):
+    record = json.loads(path.read_text())
+    del record["sha256"]
+    path.write_bytes(seal((json.dumps({**record, **changed}, indent=1) + "\n").encode()))

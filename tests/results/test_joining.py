@@ -1,0 +1,184 @@
+"""Packs that are put together: fewer, and of the same runs, whatever is damaged, and wherever it ends."""
+
+from dataclasses import replace
+
+import pytest
+from packed_store import KEYS, TAMPERED, flip, written
+from support import make_run
+
+from dumbbell.errors import DamagedRun
+from dumbbell.results import Store, joining, pack, packing
+from dumbbell.results.pack import Pack
+from dumbbell.results.tables import FLOWS, Table
+
+
+@pytest.mark.parametrize(("file", "columns"), TAMPERED)
+def test_a_pack_that_was_tampered_with_is_not_put_together_with_others(file, columns, tampered):
+    found = tampered(file, columns)
+    (folder,) = (each.folder for each in found.packs.all())
+    found.request([("s", {"n": 9}, "9" * 32)])
+    found.write(make_run("9" * 32))
+    if file == "runs.parquet":
+        assert packing.pack(found).joined == 0, "it is not known how much is in it"
+    elif "content" in columns:
+        assert packing.pack(found).joined == 2, "which tables a run has only its record says"
+    else:
+        with pytest.raises(DamagedRun, match=rf"{file}: is not of a pack \(.*; expected a whole pack of 7 runs"):
+            packing.pack(found)
+    assert folder.exists() == ("content" not in columns)
+    assert [key for key in KEYS if Store(found.path).is_whole(key)] == []
+    assert Store(found.path).verify("9" * 32)
+    assert Store(found.path).stored_keys() == [*KEYS, "9" * 32]
+
+
+def test_a_pack_that_is_unlike_others_is_not_put_together_with_them(tampered):
+    """It says how much it has, and no more."""
+    lengths = [len(make_run(key, samples=11 + i).frame) for i, key in enumerate(KEYS)]
+    found = tampered("runs.parquet", {"key": KEYS, "samples": lengths})
+    found.request([("s", {"n": 9}, "9" * 32)])
+    found.write(make_run("9" * 32))
+    with pytest.raises(
+        DamagedRun, match=r"packs: [0-9a-f]{32}, [0-9a-f]{32}: cannot be put together \(.*; expected packs written by dumbbell$"
+    ):
+        packing.pack(found)
+    assert Store(found.path).stored_keys() == [*KEYS, "9" * 32]
+
+
+def test_packs_that_are_not_full_are_put_together(tmp_path, monkeypatch):
+    found = written(tmp_path / "out")
+    before = {run.key: (found.record(run.key), found.host(run.key), run.frame, run.summary) for run in found.runs()}
+    monkeypatch.setattr(pack, "MOST_RUNS", 2)
+    packing.pack(found)
+    reader = Store(found.path)
+    held = reader.runs()
+    monkeypatch.setattr(pack, "MOST_RUNS", 3)
+    assert packing.pack(found) == packing.Packed(joined=3), "the last one stays as it is"
+    assert sorted(len(each.keys) for each in found.packs.all()) == [1, 3, 3]
+    assert packing.pack(found) == packing.Packed()
+    for store_, runs in ((Store(found.path), Store(found.path).runs()), (reader, held), (reader, reader.runs())):
+        assert len(runs) == len(KEYS)
+        for run in runs:
+            record, host, frame, metrics = before[run.key]
+            assert (store_.record(run.key), store_.host(run.key), run.summary) == (record, host, metrics)
+            assert run.frame.equals(frame)
+        assert all(store_.verify(key) for key in KEYS)
+
+
+def test_packs_with_long_tables_and_of_many_samples_are_put_together(tmp_path, monkeypatch):
+    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
+    found = Store(tmp_path / "out")
+    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
+    runs = [make_run(key, cell={"n": i}) for i, key in enumerate(KEYS)]
+    runs[2] = replace(runs[2], flows=Table.of_rows(FLOWS, rows))
+    with monkeypatch.context() as patched:
+        patched.setattr(pack, "MOST_RUNS", 1)
+        for run in runs:
+            found.write(run)
+        packing.pack(found)
+    monkeypatch.setattr(pack, "MOST_SAMPLES", 3 * len(runs[0].frame))
+    assert packing.pack(found).joined == len(KEYS) - 1, "the last one stays as it is"
+    assert sorted(len(each.keys) for each in found.packs.all()) == [1, 3, 3]
+    assert Store(found.path).get(KEYS[2]).flows.rows() == runs[2].flows.rows()
+    assert all(Store(found.path).is_whole(key) for key in KEYS)
+
+
+def test_packs_whose_metrics_other_code_computed_stay(packed, monkeypatch):
+    monkeypatch.setattr(pack, "MOST_RUNS", 9)
+    with monkeypatch.context() as patched:
+        patched.setattr(pack, "sources", lambda: "of another version")
+        packed.request([("s", {"n": 9}, "9" * 32)])
+        packed.write(make_run("9" * 32, cell={"n": 9}))
+        assert packing.pack(packed).joined == 3, "those of this version"
+    assert sorted(len(each.keys) for each in packed.packs.all()) == [1, 7]
+
+
+@pytest.mark.parametrize("name", ["pack.json", "runs.parquet", "hosts.parquet", "series.parquet"])
+def test_a_damaged_pack_stays_while_others_are_put_together(packed, name, monkeypatch):
+    monkeypatch.setattr(pack, "MOST_RUNS", 7)
+    folder = next(each.folder for each in packed.packs.all() if len(each.keys) == 3)
+    flip(folder / name)
+    assert packing.pack(found := Store(packed.path)).joined == 2
+    assert sorted(len(each.keys) for each in found.packs.all()) == [3, 4]
+    assert folder.exists()
+    assert [key for key in KEYS if not found.is_whole(key)] == list(Pack(folder).keys)
+
+
+@pytest.fixture
+def uneven(packed, monkeypatch):
+    """A store with two packs that are full, and two that are not."""
+    packed.request([("s", {"n": 9}, "9" * 32)])
+    packed.write(make_run("9" * 32, cell={"n": 9}))
+    with monkeypatch.context() as patched:
+        patched.setattr(packing, "join", lambda *_: 0)
+        packing.pack(packed)
+    return Store(packed.path)
+
+
+def test_of_packs_that_stay_nothing_is_read(uneven, monkeypatch):
+    """Or the end of each sweep would read all that was there before it."""
+    full = {each.folder for each in uneven.packs.all() if len(each.keys) == 3}
+    read, fault = [], pack._fault
+    monkeypatch.setattr(pack, "_fault", lambda file, signature: read.append(file.path.parent) or fault(file, signature))
+    assert joining.join(uneven) == 2
+    assert sorted(len(each.keys) for each in Store(uneven.path).packs.all()) == [2, 3, 3]
+    assert read
+    assert full.isdisjoint(read)
+
+
+def test_putting_packs_together_ends_at_once(uneven, monkeypatch):
+    """After Ctrl-C, wherever it is."""
+    monkeypatch.setattr(pack, "MOST_RUNS", 4)
+    left, fault = 0, pack._fault
+
+    def stopped():
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    def reads(file, signature):
+        assert left >= 0, "read after Ctrl-C"
+        return fault(file, signature)
+
+    looks = 0
+    with monkeypatch.context() as patched:
+        patched.setattr(pack, "_fault", reads)
+        while (left := looks) < 100:
+            joining.join(found := Store(uneven.path), stopped)
+            if left >= 0:
+                break
+            looks += 1
+    assert looks > 8, "it looks at each pack, and before each that it writes"
+    assert sorted(len(each.keys) for each in found.packs.all()) == [4, 4]
+    assert all(found.is_whole(key) for key in [*KEYS, "9" * 32])
+
+
+def test_a_run_that_is_in_two_packs_stays_in_one(packed, monkeypatch):
+    """As a process leaves it that is killed before it has removed what it has put together."""
+    monkeypatch.setattr(pack, "MOST_RUNS", 5)
+    with monkeypatch.context() as patched:
+        patched.setattr(joining, "remove", lambda *_: None)
+        assert packing.pack(packed).joined > 0
+    assert sum(len(each.keys) for each in Store(packed.path).packs.all()) == 2 * len(KEYS)
+    packing.pack(found := Store(packed.path))
+    assert sorted(len(each.keys) for each in found.packs.all()) == [2, 5]
+    assert [run.key for run in found.runs()] == KEYS
+
+
+@pytest.mark.parametrize("by", ["folders", "packs"])
+def test_runs_that_are_not_asked_for_any_more_stay_older_than_those_that_are(tmp_path, by, monkeypatch):
+    found = Store(tmp_path)
+    for keys in (KEYS[3:6], KEYS[:3]):  # the later ones, of the same cells, have lower keys
+        requests = [("s", {"n": i}, key) for i, key in enumerate(keys)]
+        found.request(requests)
+        for _, cell, key in requests:
+            found.write(make_run(key, cell=cell))
+            if by == "packs":
+                with monkeypatch.context() as patched:
+                    patched.setattr(pack, "MOST_RUNS", 1)
+                    packing.pack(found)
+    packing.pack(found)
+    assert sorted(sorted(each.keys) for each in found.packs.all()) == [KEYS[:3], KEYS[3:6]]
+    again = Store(tmp_path)
+    (tmp_path / "study.json").unlink()
+    assert again.list_again() == 3
+    assert again.requested_keys() == KEYS[:3]
