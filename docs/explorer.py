@@ -5,7 +5,8 @@
 
 A study that was reproduced in results/NAME is shown with the runs that are there. Of the others the quick set is run into
 target/explorers/NAME, a repeat of each cell, which takes three minutes for all of them; what is there is not run again. Of `ordering`,
-whose quick set is ten minutes of computing, it is that of its smallest part with all protocols.
+whose quick set is ten minutes of computing, it is that of its part `variance`: the five protocols whose utilisation is judged, in two
+conditions, of which the study prints the utilisation in one.
 """
 
 from __future__ import annotations

@@ -149,7 +149,8 @@ def _of_direction(rows: pl.DataFrame, reverse: bool, zero_ns: int) -> dict[str, 
     if sent.is_empty():
         return {}
     answers = rows.filter(pl.col("reverse") != reverse)
-    acks, blocks = answers.filter(pl.col("ack").is_not_null()), answers.filter(pl.col("sack_start").is_not_null())
+    acks = answers.filter(pl.col("ack").is_not_null())
+    blocks = acks.filter(pl.col("sack_start").is_not_null())
     measured = answers.filter(pl.col("rtt_ms").is_not_null())
     # SYN and FIN are in what is sent again, but are no payload.
     new = (sent["payload"] - sent["again_bytes"]).clip(lower_bound=0).cum_sum()
@@ -161,6 +162,7 @@ def _of_direction(rows: pl.DataFrame, reverse: bool, zero_ns: int) -> dict[str, 
         "segment_ecn": (sent, sent["ecn"]),
         "acknowledged": (acks, acks["ack"]),
         "ack_echo": (acks, acks["ece"] & ~acks["syn"]),  # ECE in a SYN offers ECN
+        "ack_sack": (acks, acks["sack_start"].is_not_null()),
         "sack_start": (blocks, blocks["sack_start"]),
         "sack_end": (blocks, blocks["sack_end"]),
         "new_bytes": (sent, new),

@@ -27,6 +27,7 @@ CAPTURED: Mapping[str, tuple[str, str, str]] = {
     "segment_ecn": ("", "packet", "its ECN field: 0 not capable, 1 ECT(1), 2 ECT(0), 3 CE"),
     "acknowledged": ("bytes", "packet", "what the other end acknowledges"),
     "ack_echo": ("", "packet", "whether the packet, which is no SYN, echoes a mark (ECE)"),
+    "ack_sack": ("", "packet", "whether the packet has a SACK block: those that have one are in the order of the blocks"),
     "sack_start": ("bytes", "packet", "where the first SACK block of a packet begins"),
     "sack_end": ("bytes", "packet", "the number after its end"),
 }

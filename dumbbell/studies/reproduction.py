@@ -168,6 +168,15 @@ def compare_format(folder: Folder, part: Part, format_: Format) -> Difference:
     return difference(measured, values, format_)
 
 
+def beside_published(folder: Folder) -> list[tuple[Format, Difference]]:
+    """The formats of a folder's part that have published numbers, compared. If the part has none, those of the first part of the study that
+    has: some of its conditions may be among the runs."""
+    if folder.study is None or folder.part is None:
+        return []
+    parts = [part for part in (folder.part, *folder.study.parts.values()) if part.published]
+    return [(each, compare_format(folder, parts[0], each)) for each in parts[0].formats if each.name in parts[0].published] if parts else []
+
+
 def write_report(reproduction: Reproduction, view: View, draw: bool = True, drawing: Drawing | None = None) -> list[Path]:
     """Write agreement.json, agreement.md, tables/ and figures/, calling `drawing` after each figure. Returns the files of the figures."""
     folder, part = reproduction.folder, reproduction.part

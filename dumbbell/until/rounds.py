@@ -122,11 +122,11 @@ def repeat_until(
         sweep = PreparedSweep(scenario, most_runs, chosen)
         if store is not None and sweep.functions:
             raise BadInput(not_storable(sweep.functions))
-        ran += len(sweep) - (0 if store is None else count_stored(sweep, store))
         try:
             outcome = execute_each(sweep, store, executor, tell, allow_library=allow_library)
         except Interrupted:
             raise interrupted_at(store, "" if store is None else str(len(jobs) + count_stored(sweep, store))) from None
+        ran += outcome.ran
         _judge(cells, rule, chosen, _runs(sweep, chosen, outcome, rule))
         unstored |= outcome.unstored
         damaged |= outcome.damaged

@@ -105,3 +105,45 @@ class Listed:
 
     def series(self, _key):
         return iter(())
+
+
+class Packets:
+    """A collection of one connection: its segments (ns, first number, the number after its last, bytes sent before, ECN field), its
+    acknowledgments (ns, number, SACK block or None), and what else has samples."""
+
+    def __init__(self, segments, acks, **others):
+        columns = dict(
+            zip(("segment_start", "segment_end", "segment_again", "segment_ecn"), list(zip(*segments, strict=True))[1:], strict=True)
+        )
+        blocks = [(at, *block) for at, _, block in acks if block]
+        times = {
+            **{name: [each[0] for each in segments] for name in columns},
+            **{name: [each[0] for each in acks] for name in ("acknowledged", "ack_echo", "ack_sack")},
+            **{name: [each[0] for each in blocks] for name in ("sack_start", "sack_end")},
+            **{name: [at for at, _ in samples] for name, samples in others.items()},
+        }
+        columns |= {
+            "acknowledged": [number for _, number, _ in acks],
+            "ack_echo": [0] * len(acks),
+            "ack_sack": [block is not None for _, _, block in acks],
+            "sack_start": [low for _, low, _ in blocks],
+            "sack_end": [high for _, _, high in blocks],
+            **{name: [value for _, value in samples] for name, samples in others.items()},
+        }
+        self._series = {name: (np.array(times[name], np.int64), np.array(values, float)) for name, values in columns.items()}
+
+    def index(self):
+        rows = Rows()
+        facts = {"key": "1", "name": "packets", "status": "closed", "reasons": [], "engine": "capture", "seed": None, "ccs": []}
+        rows.add(facts, {"client": "a", "server": "b"}, {"bytes": 1.0})
+        return rows.document("packets", "capture")
+
+    def keys(self):
+        return ["1"]
+
+    def detail(self, key):
+        listed = [{"entity": "flow/forward", "name": name, "samples": len(of[1]), "idle": False} for name, of in self._series.items()]
+        return {"key": key, "series": listed, "entities": {"flow/forward": {"label": "a → b", "direction": "forward"}}}
+
+    def series(self, _key):
+        return iter([("flow/forward", name, samples) for name, samples in self._series.items()])

@@ -181,6 +181,24 @@ def test_the_table_is_used_by_keys_alone(made, opened):
     assert page.locator("#runs tr.ticked").get_attribute("aria-rowindex") == "3"
 
 
+def test_the_focus_and_open_menus_stay_when_panels_are_drawn_anew(made, opened):
+    page = opened(made("small")[1].as_uri())
+    count = page.locator(".panel").count()
+    page.locator("summary", has_text="Panels").click()
+    page.get_by_role("checkbox", name="queue (packets)").press("Space")
+    page.wait_for_function("count => document.querySelectorAll('.panel').length < count", arg=count)
+    page.wait_for_function("() => document.activeElement.closest('label')?.textContent === 'queue (packets)'")
+    page.keyboard.press("Space")
+    page.wait_for_function("count => document.querySelectorAll('.panel').length === count", arg=count)
+    chip = page.locator('[data-panel="cwnd"] .chip').first
+    chip.press("Enter")
+    page.wait_for_selector('[data-panel="cwnd"] .chip[aria-pressed="true"]')
+    page.wait_for_function('() => document.activeElement.matches(\'[data-panel="cwnd"] .chip[aria-pressed="true"]\')')
+    page.locator("#tab-details").press("Enter")
+    page.wait_for_function("() => document.activeElement.id === 'tab-details'")
+    assert page.faults == []
+
+
 def test_a_range_comes_to_what_the_metrics_say(made, opened):
     folder, file = made("small")
     page = opened(file.as_uri())

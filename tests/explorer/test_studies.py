@@ -1,11 +1,14 @@
 """The pages of studies in the documentation: docs/explorer.py."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dumbbell.studies.folder import Folder
 from dumbbell.studies.registry import find_part
+from dumbbell.studies.reproduction import beside_published
 from dumbbell.studies.study import Request
 
 MOST = 60
@@ -45,3 +48,19 @@ def test_a_study_that_was_reproduced_is_shown_and_no_page_is_larger_than_300_kb(
     assert (page.name, page.quick) == ("oracle", False)
     assert page.title.startswith("Linux 6.12")
     assert 150_000 < page.file.stat().st_size <= 300_000
+
+
+def test_a_part_without_published_numbers_stands_beside_those_of_its_study(tmp_path):
+    """One condition of section 9 is that of the tables."""
+    study, part = find_part("ordering/variance")
+    (name,) = {each.name for each in part.formats}
+    assert name not in part.published
+    values = {(4.0, "320ms", "CUBIC"), (6.0, "1M", "CUBIC")}
+    measured = lambda _runs: {(key, "utilization"): [0.9] for key in values}  # noqa: E731
+    formats = [replace(each, measure=measured) for each in study.parts["2006"].formats]
+    known = replace(study, parts={"2006": replace(study.parts["2006"], formats=formats), part.name: part})
+    found = beside_published(Folder(tmp_path, known, part, {"quick": True}, (), ()))
+    assert [each.name for each, _ in found] == ["ncsu_utilization", "ncsu_utilization_ip"]
+    assert {tuple(cell.key.values()) for cell in found[0][1].cells} == values
+    assert {cell.theirs for cell in found[0][1].cells} == {0.871549}
+    assert beside_published(Folder(tmp_path, None, None, {}, (), ())) == []

@@ -170,9 +170,10 @@ class Sheet:
                 getattr(axis, f"set_{way}lim")(ticks[0], ticks[-1])
 
     def spread(self, y: str, way: str) -> tuple[float, float]:
-        """What is drawn of a column over the x or the y axis, with some room at either end."""
+        """What is drawn of a column over the x or the y axis, with some room at either end; below 0 only if something is."""
         low, high = self._drawn(y, way)
-        return low - _ROOM * (high - low), high + _ROOM * (high - low)
+        room = _ROOM * (high - low)
+        return max(low - room, 0.0) if low >= 0 else low - room, high + room
 
     def _drawn(self, y: str, way: str) -> tuple[float, float]:
         ends = [getattr(axis.dataLim, f"interval{way}") for axis, panel in self.panels if panel.y == y]

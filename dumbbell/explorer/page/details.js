@@ -1,8 +1,7 @@
 // Everything about one run: how to run it again, what it was, what was counted; and how it differs from another.
 
 import { copyButton, download, el, fill, framed, say, select, shortNumber } from "./elements.js";
-import { detailOf, everySample, model, rowOf, runLabel, shownRows } from "./lines.js";
-import { shortKey } from "./runs.js";
+import { detailOf, everySample, model, rowOf, runLabel, shortKey, shownRows } from "./lines.js";
 import { source } from "./source.js";
 import { change, state } from "./state.js";
 import { tableOf } from "./statistics.js";

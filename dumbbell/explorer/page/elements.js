@@ -21,6 +21,22 @@ export function fill(place, ...children) {
   place.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
+const nameOf = (each) => [each.tagName, each.closest("[data-panel]")?.dataset.panel, each.title || (each.closest("label")?.querySelector("span") ?? each.closest("label") ?? each).textContent].join("|");
+const named = (place, { tagName }, name) => [...place.querySelectorAll(tagName)].filter((each) => nameOf(each) === name);
+
+/** Draws something in a place anew; the focus and open menus stay where they were. */
+export async function keeping(place, draw) {
+  const focused = document.activeElement;
+  const name = place.contains(focused) && nameOf(focused);
+  const order = name ? named(place, focused, name).indexOf(focused) : -1;
+  const open = [...place.querySelectorAll("details.menu[open] > summary")].map((each) => each.textContent);
+  await draw();
+  place.querySelectorAll("details.menu > summary").forEach((each) => open.includes(each.textContent) && (each.parentElement.open = true));
+  if (!name || focused.isConnected || document.activeElement !== document.body) return;
+  const found = named(place, focused, name);
+  (found[order] ?? found[0])?.focus({ preventScroll: true });
+}
+
 /** Tells those who look and those who listen what has happened. */
 export function say(text) {
   byId("says").textContent = text;

@@ -2,9 +2,9 @@
 
 import { contrast, el, fill, framed, lastWord, mixed, select, shortNumber, token } from "./elements.js";
 import { quantity } from "./filter.js";
-import { model } from "./lines.js";
+import { model, shortKey } from "./lines.js";
 import { median } from "./numbers.js";
-import { chosenRows, shortKey } from "./runs.js";
+import { chosenRows } from "./runs.js";
 import { change, state } from "./state.js";
 
 // Equal steps from dark to light, legible for colour-blind readers (viridis, by Smith and van der Walt, CC0); and two hues that meet in white.

@@ -60,12 +60,21 @@ export async function everySample(key, entity, name) {
   return found.every;
 }
 
+/** As `seriesOf`, but where the server reduces all samples, those about a time alone. */
+export async function samplesAbout(key, entity, name, at) {
+  const found = await seriesOf(key, entity, name);
+  return found?.partial ? { ...(await source.series(key, found.entry, at, at, true)), entry: found.entry } : found;
+}
+
 /** The runs that are ticked and known here. */
 export const shownRows = () => state.runs.map((short) => rowOf(short)).filter(Boolean);
 
 export function rowOf(short) {
   return model.byKey.get(short) ?? (short ? model.rows.find((row) => row.key.startsWith(short)) : undefined);
 }
+
+/** What stands for a key in addresses: of a run its beginning, of a connection all of it. */
+export const shortKey = ({ key }) => (/^[0-9a-f]{32}$/.test(key) ? key.slice(0, 10) : key);
 
 /** What distinguishes a run among some: its coordinates that differ. */
 export function runLabel(row, among = shownRows()) {
@@ -122,7 +131,7 @@ export async function linesOf(name, details) {
       const noted = facts.cc && !String(own).includes(facts.cc) ? `${own} (${facts.cc})` : own;
       const second = entry.name === "window_bytes";
       found.push({
-        id: `${detail.key.slice(0, 10)}|${entry.entity}`,
+        id: `${shortKey(row)}|${entry.entity}`,
         key: detail.key,
         row,
         entity: entry.entity,

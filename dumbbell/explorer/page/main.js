@@ -1,13 +1,13 @@
 // Puts the page together: header, table, tabs, keys, and what of it is drawn again when the state changes.
 
-import { byId, contrast, copy, download, el, fill, lastWord, say, select, shortNumber } from "./elements.js";
+import { byId, contrast, copy, download, el, fill, keeping, lastWord, say, select, shortNumber } from "./elements.js";
 import { drawDetails, saveCsv } from "./details.js";
 import { drawHeatmap, hasHeatmap } from "./heatmap.js";
-import { model, panelNames, panelTitle, rateWindow, detailOf, everySample, shownRows, usualPanels, windowText } from "./lines.js";
+import { model, panelNames, panelTitle, rateWindow, detailOf, everySample, shortKey, shownRows, usualPanels, windowText } from "./lines.js";
 import { placeAt } from "./numbers.js";
 import { drawPanels, goBack, moveCursor, pan, pointAt, range, resizePanels, showPacket, showRange, stage, stepPacket, updatePanels, zoomBy } from "./panels.js";
 import { drawReference, hasReference } from "./reference.js";
-import { buildRuns, drawTable, shortKey } from "./runs.js";
+import { buildRuns, drawTable } from "./runs.js";
 import { source } from "./source.js";
 import { change, onChange, readState, state } from "./state.js";
 import { drawStatistics, statisticsOf } from "./statistics.js";
@@ -136,13 +136,15 @@ function saveSvg() {
 const DRAW = { series: drawSeries, statistics: drawStatistics, sweep: drawHeatmap, reference: drawReference, details: drawDetails };
 
 async function drawTab() {
-  tabs();
+  keeping(byId("tabs"), tabs);
   const place = byId("view");
   place.dataset.tab = state.tab;
   place.setAttribute("aria-busy", "true");
   try {
-    if (state.tab !== "series" && !stage.panels.length && state.runs.length) await drawSeries(place);
-    await DRAW[state.tab](place);
+    await keeping(place, async () => {
+      if (state.tab !== "series" && !stage.panels.length && state.runs.length) await drawSeries(place);
+      await DRAW[state.tab](place);
+    });
   } catch (error) {
     fill(place, el("p", { class: "empty", role: "alert" }, `Cannot be shown: ${error.message}`));
     console.error(error);

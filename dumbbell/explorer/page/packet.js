@@ -1,7 +1,7 @@
 // One packet of the time-sequence graph: which is near a place, which comes next, what is known of it, and what became of it.
 
-import { el, fill, shortNumber, token } from "./elements.js";
-import { seriesOf } from "./lines.js";
+import { byId, el, fill, shortNumber, token } from "./elements.js";
+import { samplesAbout } from "./lines.js";
 import { placeAt } from "./numbers.js";
 import { placeAfter, placeOf } from "./pyramid.js";
 import { SCALE } from "./sequence.js";
@@ -17,12 +17,19 @@ const nameOf = (line, kind, i) => `${line.id}|${kind}|${i}`;
 const timesOf = (line, kind) => line.packets[{ segment: "segment_start", ack: "acknowledged", sack: "sack_start" }[kind]]?.time;
 const isNotable = ({ packets }, i) => packets.segment_again.value[i] > 0 || packets.segment_ecn.value[i] === CE;
 
-/** The packet that the address names, if it is of one of these lines. */
+/** The packet that the address names, if it is of one of these lines. Names of entities may hold anything, so that what follows them is looked for from the end. */
 export function chosenOf(lines) {
-  const [key, entity, kind, place] = state.packet.split("|");
-  const line = lines.find((each) => each.id === `${key}|${entity}`);
+  const [, id, kind, place] = state.packet.match(/^(.*)\|(segment|ack|sack)\|(0|[1-9]\d*)$/s) ?? [];
+  const line = lines.find((each) => each.id === id);
   const i = Number(place);
-  return line && Number.isInteger(i) && timesOf(line, kind)?.[i] !== undefined ? { line, kind, i, time: timesOf(line, kind)[i] } : null;
+  return line && i in (timesOf(line, kind) ?? []) ? { line, kind, i, time: timesOf(line, kind)[i] } : null;
+}
+
+/** When a packet was seen, and its numbers from the least to the greatest. */
+export function placeOfPacket({ line, kind, i }) {
+  const { segment_start: start, segment_end: end, acknowledged: acks, sack_start: blocks, sack_end: ends } = line.packets;
+  const [low, high] = { segment: [start, end], ack: [acks && { value: acks.highest }, acks && { value: acks.highest }], sack: [blocks, ends] }[kind];
+  return { time: timesOf(line, kind)[i], low: low.value[i], high: high.value[i] };
 }
 
 export const choose = (packet) => change({ packet: packet ? nameOf(packet.line, packet.kind, packet.i) : "" }, "packet");
@@ -65,7 +72,9 @@ export function following(lines, by, all, at) {
   const own = sequences.findIndex(({ line, kind }) => line === chosen?.line && kind === chosen.kind);
   let best = null;
   for (const [order, { line, kind, time, wanted }] of sequences.entries()) {
-    const after = order > own ? placeOf(time, now) : placeAfter(time, now);
+    // Without a chosen packet those at the very place are still to come, whichever way it goes.
+    const isBefore = chosen ? order <= own : by < 0;
+    const after = isBefore ? placeAfter(time, now) : placeOf(time, now);
     let i = order === own ? chosen.i + by : by > 0 ? after : after - 1;
     while (i >= 0 && i < time.length && !wanted(i)) i += by;
     if (time[i] !== undefined && (!best || by * (time[i] - best.time) < 0 || (by < 0 && time[i] === best.time))) best = { line, kind, i, time: time[i] };
@@ -82,15 +91,19 @@ function sendings({ segment_start: start, segment_end: end }, i) {
   return [before, after < start.time.length ? after : -1];
 }
 
-/** The first packet from a time on that acknowledges up to a number, and the first whose SACK block has all from one number to another. */
-function answers({ acknowledged: acks, sack_start: blocks, sack_end: ends }, time, low, high) {
-  let ack = acks ? placeOf(acks.time, time) : -1;
-  while (ack >= 0 && ack < acks.time.length && acks.highest[ack] < high) ack++;
-  let sack = blocks ? placeOf(blocks.time, time) : -1;
-  while (sack >= 0 && sack < blocks.time.length && !(blocks.value[sack] <= low && ends.value[sack] >= high)) sack++;
-  return [acks && ack < acks.time.length ? ack : -1, blocks && sack < blocks.time.length ? sack : -1];
+/** Whether a SACK block is of what had been acknowledged: of bytes that came twice (RFC 2883). */
+const isOfTwice = ({ acknowledged: acks, sack_end: ends, ofBlock }, i) => acks?.highest[ofBlock?.[i]] >= ends.value[i];
+
+/** The first packet that acknowledges up to a number, the first whose SACK block has all from one number to another, and the first that says that these came twice.
+ * Of a segment that was sent again without need they are before it. */
+function answers(packets, low, high) {
+  const { acknowledged: acks, sack_start: blocks, sack_end: ends } = packets;
+  const ack = acks ? placeOf(acks.highest, high) : -1;
+  const block = (twice) => (blocks ? blocks.value.findIndex((start, i) => start <= low && ends.value[i] >= high && isOfTwice(packets, i) === twice) : -1);
+  return [ack < acks?.time.length ? ack : -1, block(false), block(true)];
 }
 
+const LEFT_OUT = "left out of this page";
 const seconds = (time) => `${time.toFixed(9)} s`;
 const apart = (from, to) => `${shortNumber(Math.abs(to - from) * 1000)} ms ${to < from ? "before" : "later"}`;
 const numbers = (low, high) => `${low} to ${high} (${high - low} bytes)`;
@@ -99,7 +112,8 @@ function factsOfSegment(line, i) {
   const { segment_start: start, segment_end: end, segment_again: again, segment_ecn: ecn } = line.packets;
   const [time, low, high] = [start.time[i], start.value[i], end.value[i]];
   const [before, after] = sendings(line.packets, i);
-  const [ack, sack] = answers(line.packets, time, low, high);
+  const [ack, sack, twice] = answers(line.packets, low, high);
+  const missing = (name, text) => [line.packets.leftOut(name) ? LEFT_OUT : text];
   const of = (kind, place, text) => [text, place < 0 ? null : { line, kind, i: place }];
   const at = (kind, place) => of(kind, place, place < 0 ? "" : `at ${seconds(timesOf(line, kind)[place])}, ${apart(time, timesOf(line, kind)[place])}`);
   const found = [
@@ -109,20 +123,20 @@ function factsOfSegment(line, i) {
   ];
   if (again.value[i]) found.push(["sent before", ...(before < 0 ? [`${again.value[i]} of its bytes, before the capture`] : at("segment", before))]);
   if (after >= 0) found.push(["sent again", ...at("segment", after)]);
-  found.push(["SACK", ...(sack < 0 ? ["in no first block"] : at("sack", sack))]);
-  found.push(["acknowledged", ...(ack < 0 ? ["not in this capture"] : at("ack", ack))]);
+  found.push(["SACK", ...(sack < 0 ? missing("sack_start", "in no first block") : at("sack", sack))]);
+  if (twice >= 0) found.push(["came twice (DSACK)", ...at("sack", twice)]);
+  found.push(["acknowledged", ...(ack < 0 ? missing("acknowledged", "not in this capture") : at("ack", ack))]);
   return found;
 }
 
 /** Of a packet of the other end: what it acknowledges, its first SACK block, and whether it echoes a mark. */
 function factsOfAnswer(line, kind, i) {
-  const { acknowledged: acks, ack_echo: echo, sack_start: blocks, sack_end: ends } = line.packets;
-  const time = timesOf(line, kind)[i];
-  const same = (series, wanted) => (kind === wanted ? i : series && series.time[placeAt(series, time)] === time ? placeAt(series, time) : -1);
-  const [ack, sack] = [same(acks, "ack"), same(blocks, "sack")];
+  const { acknowledged: acks, ack_echo: echo, sack_start: blocks, sack_end: ends, ack_sack: has, ofBlock } = line.packets;
+  const ack = kind === "ack" ? i : ofBlock?.[i] ?? -1;
+  const sack = kind === "sack" ? i : ofBlock?.indexOf(i) ?? -1;
   const found = [["what", "an acknowledgment"]];
-  if (ack >= 0) found.push(["acknowledges", `up to ${acks.value[ack]}`]);
-  found.push(["SACK", sack >= 0 ? numbers(blocks.value[sack], ends.value[sack]) : "none"]);
+  found.push(["acknowledges", ack >= 0 && acks ? `up to ${acks.value[ack]}` : LEFT_OUT]);
+  found.push(["SACK", sack >= 0 ? `${numbers(blocks.value[sack], ends.value[sack])}${isOfTwice(line.packets, sack) ? ", which came twice (DSACK)" : ""}` : has?.value[ack] === 0 || !line.packets.leftOut("sack_start") ? "none" : LEFT_OUT]);
   if (ack >= 0 && echo) found.push(["ECN", echo.value[ack] ? "echoes a mark (ECE)" : "echoes no mark"]);
   return found;
 }
@@ -132,29 +146,40 @@ const BESIDE = [["outstanding_bytes", "outstanding", "bytes"], ["window_bytes", 
 /** What is known of a packet: words, and for some the packet that they are of. */
 async function factsOf({ line, kind, i, time }) {
   const facts = [["time", seconds(time)], ["flow", line.label], ...(kind === "segment" ? factsOfSegment(line, i) : factsOfAnswer(line, kind, i))];
+  const { segment_start: start, acknowledged: acks, leftOut } = line.packets;
+  const together = [start, acks].reduce((sum, series) => sum + (series ? placeAfter(series.time, time) - placeOf(series.time, time) : 0), 0);
+  const when = together > 1 ? `, after ${together} packets of this time` : "";
   for (const [name, label, unit] of BESIDE) {
-    const series = await seriesOf(line.key, line.entity, name);
-    const place = series && !series.partial ? placeAt(series, time) : -1;
-    if (place >= 0) facts.push([label, `${shortNumber(series.value[place])} ${unit}`]);
+    const series = await samplesAbout(line.key, line.entity, name, time);
+    const place = series ? placeAt(series, time) : -1;
+    if (leftOut(name)) facts.push([label, LEFT_OUT]);
+    else if (series?.entry.reduced) facts.push([label, "only least and greatest values are in this page"]);
+    else if (place >= 0) facts.push([label, `${shortNumber(series.value[place])} ${unit}${when}`]);
   }
   return facts;
 }
 
 const button = (text, key, onclick) => el("button", { type: "button", "aria-keyshortcuts": key, title: key, onclick }, text);
 
-/** Shows a packet in a place; `step(by, all)` goes to another. */
-export async function showFacts(place, lines, step) {
+/** Where the facts of the chosen packet are shown; `step(by, all)` goes to the next one, `step(packet)` to another. */
+export function packetBox(step) {
+  const facts = el("div", { role: "status", "aria-label": "The chosen packet", tabindex: "-1" });
+  const buttons = [button("◂ lost or marked", "P", () => step(-1, false)), button("lost or marked ▸", "N", () => step(1, false)), button("◂ segment", "Shift+P", () => step(-1, true)), button("segment ▸", "Shift+N", () => step(1, true)), button("Close", "Escape", () => choose(null))];
+  return { root: el("div", { class: "packet", hidden: true }, facts, el("p", { class: "buttons" }, buttons)), facts, step };
+}
+
+/** Shows the chosen packet, if there is one; the focus stays where it was, or near. */
+export async function showFacts({ root, facts, step }, lines) {
   const chosen = chosenOf(lines);
-  const facts = chosen ? await factsOf(chosen) : [];
-  if (state.packet !== (chosen ? nameOf(chosen.line, chosen.kind, chosen.i) : state.packet)) return; // another was chosen since
-  place.hidden = !chosen;
-  if (!chosen) return fill(place);
+  const found = chosen ? await factsOf(chosen) : [];
+  if (chosen && state.packet !== nameOf(chosen.line, chosen.kind, chosen.i)) return; // another was chosen since
+  const focused = root.contains(document.activeElement);
+  const label = document.activeElement.closest("dl > div")?.firstChild.textContent;
+  root.hidden = !chosen;
   const link = (text, packet) => el("button", { type: "button", class: "link", onclick: () => step(packet) }, text);
-  fill(
-    place,
-    el("dl", {}, facts.map(([label, text, packet]) => el("div", {}, el("dt", {}, label), el("dd", {}, packet ? link(text, packet) : text)))),
-    el("p", { class: "buttons" }, button("◂ lost or marked", "P", () => step(-1, false)), button("lost or marked ▸", "N", () => step(1, false)), button("◂ segment", "Shift+P", () => step(-1, true)), button("segment ▸", "Shift+N", () => step(1, true)), button("Close", "Escape", () => choose(null))),
-  );
+  fill(facts, chosen ? el("dl", {}, found.map(([name, text, packet]) => el("div", { "data-fact": name }, el("dt", {}, name), el("dd", {}, packet ? link(text, packet) : text)))) : null);
+  if (focused && !chosen) byId("view").focus({ preventScroll: true });
+  else if (focused && label) (facts.querySelector(`[data-fact="${label}"] button`) ?? facts).focus({ preventScroll: true });
 }
 
 /** A ring about the chosen packet, and a line to the sending before or after it. */
@@ -162,8 +187,8 @@ export function drawChosen(chart, lines) {
   const chosen = chosenOf(lines);
   if (!chosen) return;
   const { line, kind, i } = chosen;
-  const { segment_start: start, segment_end: end, acknowledged: acks, sack_start: blocks, sack_end: ends } = line.packets;
-  const [low, high] = { segment: [start.value[i], end.value[i]], ack: [acks?.highest[i], acks?.highest[i]], sack: [blocks?.value[i], ends?.value[i]] }[kind];
+  const { segment_start: start, segment_end: end } = line.packets;
+  const { low, high } = placeOfPacket(chosen);
   const { ctx } = chart;
   const { left, top, width, height } = chart.bbox;
   const place = (time, number) => [chart.valToPos(time, "x", true), chart.valToPos(number / SCALE, "y", true)];

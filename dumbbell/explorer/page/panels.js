@@ -4,9 +4,9 @@ import { bandsOf } from "./bands.js";
 import { el, fill, say, shortNumber, token } from "./elements.js";
 import { SEQUENCE, detailOf, drawn, extent, forgetParts, isRate, isReduced, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
 import { placeAt } from "./numbers.js";
-import { choose, chosenOf, drawChosen, following, nearest, showFacts } from "./packet.js";
+import { choose, drawChosen, following, nearest, packetBox, placeOfPacket, showFacts } from "./packet.js";
 import { joined, shownOf } from "./pyramid.js";
-import { drawSequence, readSequence, sequenceKey } from "./sequence.js";
+import { SCALE, drawSequence, readSequence, sequenceKey } from "./sequence.js";
 import { change, state } from "./state.js";
 
 const HEIGHT = 165;
@@ -51,8 +51,8 @@ class Panel {
     this.values = [];
     this.head = el("div", { class: "panel-head" });
     this.plot = el("div", { class: "plot" });
-    this.packet = name === SEQUENCE ? el("div", { class: "packet", role: "status", "aria-label": "The chosen packet", hidden: true }) : null;
-    this.root = el("figure", { class: "panel", "aria-label": panelTitle(name), "data-panel": name }, [this.head, this.plot, this.packet].filter(Boolean));
+    this.packet = name === SEQUENCE ? packetBox((to, all) => (typeof to === "number" ? stepPacket(to, all) : goTo(to))) : null;
+    this.root = el("figure", { class: "panel", "aria-label": panelTitle(name), "data-panel": name }, [this.head, this.plot, this.packet?.root]);
   }
 
   async load(details) {
@@ -106,7 +106,7 @@ class Panel {
   /** The packet that was chosen: its facts, and a ring about it. */
   showPacket() {
     this.chart.redraw(false, false);
-    return showFacts(this.packet, this.lines, (to, all) => (typeof to === "number" ? stepPacket(to, all) : goTo(to)));
+    return showFacts(this.packet, this.lines);
   }
 
   look(line) {
@@ -156,10 +156,13 @@ class Panel {
       true,
     );
     if (this.packet) {
-      let [x, y] = [0, 0];
+      let [x, y, before] = [0, 0, ""];
       over.addEventListener("mousedown", (event) => ([x, y] = [event.clientX, event.clientY]));
       over.addEventListener("click", (event) => {
         if (event.button || Math.hypot(event.clientX - x, event.clientY - y) > NEAR) return;
+        // A double click goes back, and leaves the packet that was chosen before it.
+        if (event.detail > 1) return void change({ packet: before }, "packet");
+        before = state.packet;
         const { left, top } = over.getBoundingClientRect();
         choose(nearest(this.chart, this.lines, event.clientX - left, event.clientY - top));
       });
@@ -269,14 +272,22 @@ const graph = () => stage.panels.find((panel) => panel.packet);
 
 export const showPacket = () => graph()?.showPacket();
 
-/** Chooses a packet, and moves the time so far that it is seen. */
+/** Chooses a packet, moves the time and the values so far that it is seen, and the cross-hair to it. */
 function goTo(packet) {
-  const lines = graph()?.lines ?? [];
   choose(packet);
-  const { time } = chosenOf(lines);
+  const { time, low, high } = placeOfPacket(packet);
   const [from, to] = range();
   if (time < from || time > to) showRange(time - (to - from) / 2, time + (to - from) / 2, false);
-  pointAt(time);
+  const [bottom, top] = state.y[SEQUENCE] ?? [-Infinity, Infinity];
+  const middle = (low + high) / 2 / SCALE;
+  if (middle < bottom || middle > top) change({ y: { ...state.y, [SEQUENCE]: [middle - (top - bottom) / 2, middle + (top - bottom) / 2] } }, "range");
+  // The charts have their new scales only when they are drawn, which is asked for by now.
+  queueMicrotask(() => {
+    stage.moving = true;
+    for (const { chart } of stage.panels) chart?.setCursor({ left: chart.valToPos(time, "x"), top: -10 }, false);
+    stage.moving = false;
+    pointAt(time);
+  });
 }
 
 /** The next packet of the time-sequence graph or the one before, of all or of those that were lost or marked. False without such a graph. */

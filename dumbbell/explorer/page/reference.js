@@ -2,9 +2,8 @@
 
 import { el, fill, framed, select, shortNumber } from "./elements.js";
 import { APART, SCALE, legend, mapOf, ordered, spanOfMap } from "./heatmap.js";
-import { model, rowOf } from "./lines.js";
+import { model, rowOf, shortKey } from "./lines.js";
 import { median } from "./numbers.js";
-import { shortKey } from "./runs.js";
 import { change, state } from "./state.js";
 import { tableOf } from "./statistics.js";
 

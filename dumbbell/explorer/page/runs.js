@@ -2,7 +2,7 @@
 
 import { el, fill, framed, lastWord, shortNumber } from "./elements.js";
 import { parsed, quantity } from "./filter.js";
-import { model, rowOf } from "./lines.js";
+import { model, rowOf, shortKey } from "./lines.js";
 import { change, state } from "./state.js";
 
 const ROW = 27;
@@ -60,8 +60,6 @@ export function tick(row, alone = false) {
   const others = alone ? [] : state.runs.filter((short) => rowOf(short) !== row);
   change({ runs: isTicked(row) && !alone ? others : [...others, shortKey(row)], run: shortKey(row), alone: [], x: alone ? null : state.x }, "runs");
 }
-
-export const shortKey = (row) => (/^[0-9a-f]{32}$/.test(row.key) ? row.key.slice(0, 10) : row.key);
 
 export function buildRuns(place) {
   table.columns = columnsOf(model.index);

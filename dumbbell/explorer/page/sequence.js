@@ -2,17 +2,21 @@
 // acknowledged as steps, SACK blocks, and marks.
 
 import { visible } from "./elements.js";
-import { seriesOf } from "./lines.js";
+import { detailOf, seriesOf } from "./lines.js";
 import { placeAfter, placeOf } from "./pyramid.js";
 
 /** Of the axis of sequence numbers: MB. */
 export const SCALE = 1e6;
 
 export async function readSequence(line) {
-  const names = ["segment_start", "segment_end", "segment_again", "segment_ecn", "acknowledged", "ack_echo", "sack_start", "sack_end"];
+  const names = ["segment_start", "segment_end", "segment_again", "segment_ecn", "acknowledged", "ack_echo", "ack_sack", "sack_start", "sack_end"];
   const found = await Promise.all(names.map((name) => seriesOf(line.key, line.entity, name)));
   line.packets = Object.fromEntries(names.map((name, i) => [name, found[i]]));
-  const acks = line.packets.acknowledged;
+  const { series } = await detailOf(line.key);
+  line.packets.leftOut = (name) => series.some((entry) => entry.entity === line.entity && entry.name === name && entry.left_out);
+  const { acknowledged: acks, ack_sack: sack, sack_start: blocks } = line.packets;
+  // Which acknowledgment each SACK block is of: times may be equal.
+  if (sack && blocks) line.packets.ofBlock = sack.value.reduce((places, there, i) => (there && places.push(i), places), []);
   if (acks && !acks.highest) {
     acks.highest = new Float64Array(acks.value.length);
     acks.value.forEach((value, i) => (acks.highest[i] = i ? Math.max(acks.highest[i - 1], value) : value));

@@ -93,6 +93,12 @@ def test_a_distribution_rises_from_0_to_1():
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("goodput (Mbit/s)", "share of runs")
 
 
+def test_the_axis_of_a_distribution_begins_below_0_only_if_a_value_does():
+    runs = [outline({"seed": i}, [("a", "a", "reno", "forward", rate)]) for i, rate in enumerate((0.1, 24.0))]
+    (axis,) = shown(draw({"kind": "cdf", "y": ("goodput",)}, Source("made", runs)))
+    assert axis.get_xlim()[0] == 0
+
+
 def test_an_ellipse_has_one_standard_deviation_and_the_delay_axis_is_reversed():
     runs = [
         outline({"cc": "reno", "seed": i}, [("f", "f", "reno", "forward", 1.0)], goodput_mbit=10 + y, srtt_mean_ms=50 + x)
