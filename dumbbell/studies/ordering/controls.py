@@ -32,13 +32,15 @@ class Protocol:
 
 FAST_ALPHA = 100
 """Fitted: the page prints none. It is the default of FAST's ns-2 module, see `fitted`."""
+INITIAL_SSTHRESH = 100
+"""Of BIC and CUBIC: the default of their modules' `initial_ssthresh` in 2006, segments."""
 
 PROTOCOLS: Mapping[str, Protocol] = {
     each.name: each
     for each in (
         # The authors' own patch of the time: version 2.1, with the initial ssthresh of the module before it.
-        Protocol("CUBIC", {"kind": "cubic", "version": "2.1", "initial_ssthresh": 100}, "cubic", 0.03),
-        Protocol("BIC", {"kind": "bic", "initial_ssthresh": 100}, "bic", 0.03),
+        Protocol("CUBIC", {"kind": "cubic", "version": "2.1", "initial_ssthresh": INITIAL_SSTHRESH}, "cubic", 0.03),
+        Protocol("BIC", {"kind": "bic", "initial_ssthresh": INITIAL_SSTHRESH}, "bic", 0.03),
         Protocol("HTCP", {"kind": "htcp", "version": "linux-2.6.18"}, "htcp", 0.05),
         Protocol("HSTCP", {"kind": "highspeed"}, "highspeed", 0.03),
         # An increase every 50 ACKs, each of two segments: tcp_scalable.c until Linux 4.16.

@@ -1,10 +1,13 @@
 """Experiments that explain what the page's numbers show: each takes away the mechanism that is supposed, beside the page's own runs.
 
 - `free-acks`: FAST with next to no queue on the way back. FAST takes the delay of ACKs for its own queue.
+- `crowded-acks`: FAST with twenty long-lived flows on the way back instead of two, which keep its queue fuller.
 - `todays-filter`: Westwood with the bandwidth filter of later kernels, which begins at its first sample instead of at 0 and forgets the
   least RTT.
 - `cubic-2.0`: the first version of CUBIC in Linux, whose curve and whose limit of growth were wrong by factors of 12.8 and 8.
 - `no-overshoot`: SACK with slow start ended at half of a flow's share, so that it never overshoots: is what happens then all that matters?
+- `small-start-sack`, `small-start-westwood`: slow start ends at 100 segments, where modules of the time ended that of BIC and CUBIC, as if
+  most of the window had been lost in it. At 320 ms a flow grows by half a segment a round trip for the rest of the ten minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 from dumbbell.comparing.tables import Table
 from dumbbell.studies.ordering.background import LOAD_MBIT, RATE_MBIT
 from dumbbell.studies.ordering.conditions import BASE, BUFFERS_MIB, PRINTED, RTTS_MS, Condition
-from dumbbell.studies.ordering.controls import ERA, LARGE_BUFFERS, Words
+from dumbbell.studies.ordering.controls import ERA, INITIAL_SSTHRESH, LARGE_BUFFERS, Words
 from dumbbell.studies.ordering.published import utilization
 from dumbbell.studies.ordering.scenarios import TICK, run_of
 from dumbbell.studies.ordering.trials import interval, trials
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 _SEGMENT_BITS = 1500 * 8
 _RTTS = tuple(replace(BASE, rtt_ms=rtt) for rtt in RTTS_MS)
 _BUFFERS = tuple(replace(BASE, buffer_mib=size) for size in BUFFERS_MIB)
+_LONG_OR_LARGE = tuple(dict.fromkeys((*_RTTS, *_BUFFERS)))
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,11 @@ class Experiment:
     """Instead of the protocol's own."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Dotted key of the scenario -> value."""
+
+
+def _slow_start_until(segments: int) -> dict[str, Any]:
+    """Has slow start of the high-speed flows end there."""
+    return {f"flows.{i}.host": {**LARGE_BUFFERS, "cached_ssthresh": f"{segments}p"} for i in range(2)}
 
 
 def _half_share() -> int:
@@ -62,24 +71,39 @@ EXPERIMENTS = (
         changes={"path.reverse": {"rate": f"{RATE_MBIT}mbit", "qdisc": {"kind": "dummynet", "limit": "30kB", "tick": TICK}}},
     ),
     Experiment(
-        "todays-filter", "Westwood with today's filter", "WESTWOOD", tuple(dict.fromkeys((*_RTTS, *_BUFFERS))), {"kind": "westwood"}
+        "crowded-acks",
+        "FAST, 20 long-lived flows on the way back",
+        "FAST",
+        _BUFFERS,
+        changes={f"flows.{i}.count": 10 for i in (2, 3)},
     ),
+    Experiment("todays-filter", "Westwood with today's filter", "WESTWOOD", _LONG_OR_LARGE, {"kind": "westwood"}),
     Experiment(
         "cubic-2.0",
         "CUBIC 2.0",
         "CUBIC",
-        tuple(dict.fromkeys((*_RTTS, *_BUFFERS))),
-        {"kind": "cubic", "version": "2.0", "initial_ssthresh": 100},
+        _LONG_OR_LARGE,
+        {"kind": "cubic", "version": "2.0", "initial_ssthresh": INITIAL_SSTHRESH},
     ),
     Experiment(
         "no-overshoot",
         "SACK, slow start ends at half of a flow's share",
         "SACK",
         (BASE,),
-        changes={f"flows.{i}.host": {**LARGE_BUFFERS, "cached_ssthresh": f"{_half_share()}p"} for i in range(2)},
+        changes=_slow_start_until(_half_share()),
+    ),
+    *(
+        Experiment(
+            f"small-start-{protocol.lower()}",
+            f"{protocol}, slow start ends at {INITIAL_SSTHRESH} segments",
+            protocol,
+            _LONG_OR_LARGE,
+            changes=_slow_start_until(INITIAL_SSTHRESH),
+        )
+        for protocol in ("SACK", "WESTWOOD")
     ),
 )
-"""Those of a common RTT: their high-speed flows are the first two entries."""
+"""Those of a common RTT: their high-speed flows are the first two entries, the long-lived ones on the way back the next two."""
 QUICK_NOTE = "one seed of each experiment and of the page's own runs beside it"
 
 

@@ -118,7 +118,11 @@ def test_background_alone_has_no_high_speed_flows():
 
 def test_experiments_change_what_they_say():
     found = {run.cell.get("experiment"): run for run in STUDY.parts["experiments"].scenarios(Request(seeds=1))}
-    assert set(found) == {None, "free-acks", "todays-filter", "cubic-2.0", "no-overshoot"}
+    small = {"small-start-sack", "small-start-westwood"}
+    assert set(found) == {None, "free-acks", "crowded-acks", "todays-filter", "cubic-2.0", "no-overshoot", *small}
+    reverse = [flow for flow in found["crowded-acks"].settings.flows if flow.direction == "reverse"]
+    assert [flow.count for flow in reverse] == [10, 10]
     assert str(found["free-acks"].settings.path.reverse.qdisc.limit) == "30kB"
     assert "version" not in found["todays-filter"].settings.flows[0].cc.parameters
     assert [flow.host.cached_ssthresh is None for flow in found["no-overshoot"].settings.flows] == [False, False, True, True]
+    assert [str(flow.host.cached_ssthresh) for flow in found["small-start-sack"].settings.flows[:2]] == ["100p", "100p"]
