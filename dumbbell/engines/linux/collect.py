@@ -148,7 +148,7 @@ def blocks(plan: Plan, folder: Path, flows: Table, engine: str) -> Iterator[Bloc
     for connection, player in _players(plan, folder):
         at_ns = np.arange(-(-connection.start_ns // plan.sample_ns), player.end_ns // plan.sample_ns + 1) * plan.sample_ns
         yield Block(f"flow/{connection.name}", ("buffer_s",), at_ns, player.levels_s(at_ns)[np.newaxis, :])
-    yield from datagrams.blocks(plan, streams(plan, folder))
+    yield from datagrams.blocks(plan, {i: stream for i, (stream, _) in streams(plan, folder).items()})
     for i in plan.series.ports:
         port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
@@ -236,7 +236,10 @@ def tables(
     for row in flows:
         row |= outcomes.get(row["flow"], {}) | said.get(row["flow"], {})
     workloads = measuring(plan)
-    for i, stream in streams(plan, folder).items():
+    for i, (stream, by_reply) in streams(plan, folder).items():
+        if by_reply:
+            flows[i]["arrived_packets"] += by_reply
+            flows[i]["acks_sent"] += by_reply
         wrong += datagrams.unaccounted(plan, flows[i]["flow"], stream, flows[i])
         flows[i] |= datagrams.columns(workloads[i], stream)
     groups = Table.of_rows("groups", [*_groups(plan, counted, folder, outcomes), *_groups_coming(plan, folder)])
@@ -289,17 +292,23 @@ def _datagrams(values: Mapping[str, int]) -> Row:
     return {column: values[name] for name, column in columns.items() if name in values}
 
 
-def streams(plan: Plan, folder: Path) -> dict[int, Datagrams]:
-    """The datagrams of streams that measure, by their positions among all flows. What arrived after the end of the run was under way."""
-    found: dict[int, Datagrams] = {}
+def streams(plan: Plan, folder: Path) -> dict[int, tuple[Datagrams, int]]:
+    """The datagrams of streams that measure, by their positions among all flows, and how many arrivals only a reply has shown.
+
+    What arrived after the end of the run was under way. The machine at the other end notes an arrival late if it is busy or its clock is
+    ahead, and after the end not at all, while the reply may be back in time: the datagram arrived then at the latest.
+    """
+    found: dict[int, tuple[Datagrams, int]] = {}
     for i, workload in measuring(plan).items():
         sent_ns, there_ns, back_ns = np.fromfile(folder / f"datagrams-{i}", dtype="<i8").reshape(-1, 3).T.copy()
         there_ns[there_ns > plan.duration_ns] = UNDER_WAY
         back_ns[back_ns > plan.duration_ns] = UNDER_WAY
         if not workload.parameters["reply"]:
             back_ns[:] = NOT_SENT
+        by_reply = (there_ns < 0) & (back_ns >= 0)
+        there_ns[by_reply] = back_ns[by_reply]
         back_ns[there_ns < 0] = NOT_SENT
-        found[i] = Datagrams(sent_ns, there_ns, back_ns)
+        found[i] = Datagrams(sent_ns, there_ns, back_ns), int(by_reply.sum())
     return found
 
 

@@ -152,13 +152,20 @@ static int64_t receive_number(struct flow *flow, const struct end *end, ssize_t 
 	return number >= 0 && number < it->n ? number : -1;
 }
 
+/* What comes when the run is over counts as under way, also where the timer of the end is late, as it can be in real time. */
+static int is_over(const struct script *script, int64_t time_ns)
+{
+	return time_ns > script->duration_ns;
+}
+
 /* A datagram has reached the other end, which sends it back before it looks at the clock; the kernel itself does so with an echo request. */
 void receive_datagram(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
 	struct end *to = &flow->to;
 	struct datagrams *it = &flow->datagrams;
-	int64_t number;
+	int64_t number, there_ns;
+	int answered;
 	ssize_t bytes;
 	char byte;
 
@@ -170,10 +177,13 @@ void receive_datagram(struct script *script, int i)
 	number = receive_number(flow, to, &bytes);
 	if (number < 0)
 		return;
-	to->received++;
-	if (it->reply && (it->icmp || send(to->fd, datagram, bytes, MSG_NOSIGNAL) > 0))
-		to->sent++;
-	it->times[number].there_ns = since_epoch(script);
+	answered = it->reply && (it->icmp || send(to->fd, datagram, bytes, MSG_NOSIGNAL) > 0);
+	there_ns = since_epoch(script);
+	it->times[number].there_ns = there_ns;
+	if (!is_over(script, there_ns)) {
+		to->received++;
+		to->sent += answered;
+	}
 }
 
 /* A reply is back. */
@@ -181,12 +191,14 @@ void receive_reply(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
 	ssize_t bytes;
-	int64_t number = receive_number(flow, &flow->from, &bytes);
+	int64_t number = receive_number(flow, &flow->from, &bytes), back_ns;
 
 	if (number < 0)
 		return;
-	flow->from.received++;
-	flow->datagrams.times[number].back_ns = since_epoch(script);
+	back_ns = since_epoch(script);
+	flow->datagrams.times[number].back_ns = back_ns;
+	if (!is_over(script, back_ns))
+		flow->from.received++;
 }
 
 void stop_datagrams(struct flow *flow)
