@@ -152,6 +152,19 @@ def test_a_metric_of_series_is_that_of_the_table(tmp_path):
     assert [each.least for each in asked_so_far(scenario(until=until), store, (0, 1))] == [each.taken for each in found.verdicts]
 
 
+def test_a_repeat_whose_series_are_damaged_has_no_metric_of_them(tmp_path):
+    asks = scenario(until={"metric": "jain_by_step", "ci": 0.02, "least": 3, "most": 3})
+    store = Store(tmp_path)
+    found = repeat_until(asks, store, Threads(1))
+    assert [each.estimate.count for each in found.verdicts] == [3, 3]
+    (tmp_path / next(iter(found.outcome)).key / "series.parquet").write_bytes(b"PAR1")
+    with pytest.warns(UserWarning, match=r"series\.parquet"):
+        again = repeat_until(asks, store, Threads(1))
+    assert [(each.taken, each.estimate.count) for each in again.verdicts] == [(3, 2), (3, 3)]
+    assert again.verdicts[0].estimate.centre != found.verdicts[0].estimate.centre
+    assert [(each.least, each.missing) for each in asked_so_far(asks, store, (0, 1))] == [(3, 0), (3, 0)]
+
+
 def test_the_interface_of_python_repeats_as_well(whole, tmp_path):
     _, found = whole
     results = run(scenario(), workers=1)

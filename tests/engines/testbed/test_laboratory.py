@@ -205,9 +205,8 @@ def test_a_machine_that_lacks_something(monkeypatch, tmp_path):
     said = str(fault.value)
     assert "\n" not in said
     assert "needs root" in said
-    assert (
-        f"not found: ip, ssh-keygen, {tmp_path}/sshd (on Debian or Ubuntu: apt-get install iproute2 openssh-client openssh-server)" in said
-    )
+    install = "apt-get install iproute2 ethtool openssh-client openssh-server"
+    assert f"not found: ip, ethtool, ssh-keygen, {tmp_path}/sshd (on Debian or Ubuntu: {install})" in said
     assert f"{tmp_path}/tun is not there (modprobe tun" in said
     assert fault.value.exit_status == 3
 

@@ -13,7 +13,7 @@ from dumbbell.errors import EnvironmentFault
 TUN = Path("/dev/net/tun")
 SSHD = Path("/usr/sbin/sshd")
 """Where Debian and its descendants, Fedora and Arch have it; sshd wants to be called by an absolute path."""
-_TOOLS = {"ip": "iproute2", "ssh-keygen": "openssh-client"}
+_TOOLS = {"ip": "iproute2", "ethtool": "ethtool", "ssh-keygen": "openssh-client"}
 """Required program -> the package of Debian and Ubuntu that contains it."""
 
 
