@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _TALLEST_CELL = 0.06
 """Height of a cell, inches a point of the font: fewer cells are wide rather than high."""
+_EM = 0.55
+"""Width of a character of text, on average, in em."""
 _ROUND = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 """Candidate ticks of a logarithmic colour bar."""
 
@@ -80,8 +83,10 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
         wide = geometry.width * (1 - 0.085 * bars) / (width * (len(columns.values) + 0.5))
         cell = min(wide, _TALLEST_CELL * geometry.font)
         text_height = geometry.font / 72
+        room = max(6, int(cell * len(rows.values) / (_EM * text_height)))
+        rows = replace(rows, label=_folded(rows.label, room))
         title_lines = sum(1 + max(grid.title.count("\n") for grid in grids) for grids in panels)
-        notes = textwrap.wrap(note, max(30, int(geometry.width / (text_height * 0.9 * 0.55))))
+        notes = textwrap.wrap(note, max(30, int(geometry.width / (text_height * 0.9 * _EM))))
         heads = geometry.title(title).split("\n")
         height = len(panels) * (cell * len(rows.values) + 3.4 * text_height)
         height += (4 + 1.3 * title_lines + 1.6 * max(len(heads) - 1, 0) + 1.1 * max(len(notes), 1)) * text_height
@@ -102,7 +107,7 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
                         aspect=28,
                         shrink=0.96,
                     )
-                    bar.set_label(grid.scale.label)
+                    bar.set_label(_folded(grid.scale.label, room))
                     bar.outline.set_linewidth(0.4)
                     if grid.scale.logarithmic:
                         decades = [value for value in _ROUND if grid.scale.low <= value <= grid.scale.high]
@@ -118,6 +123,16 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
             for axis, grid in zip(row, grids, strict=False):
                 _fit_texts(axis, grid, columns, geometry.font)
         return figure
+
+
+def _folded(label: str, most: int) -> str:
+    """A label in lines of so many characters if it can be broken there: at spaces, and behind the dots of a key."""
+    lines = [""]
+    for part in re.split(r"(?<=[. ])", label):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > most:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _panel(axis: Axes, grid: Grid, rows: Axis, columns: Axis, first: bool, last: bool) -> ScalarMappable:
