@@ -5,7 +5,24 @@ import signal
 import time
 from dataclasses import dataclass, fields, replace
 
+from support import PATH
+
+from dumbbell import Scenario
 from dumbbell.engines.prepared import Prepared
+
+SCENARIO = {
+    "name": "s",
+    "path": PATH,
+    "flows": [{"cc": "cubic", "start": {"jitter": "10ms"}}],
+    "duration": "300ms",
+    "sweep": {"path.bottleneck.rate": ["1mbit", "5mbit", "20mbit"]},
+    "repeat": 8,
+}
+
+
+def scenario(**changes):
+    """24 short runs with these changes; what is None is left out."""
+    return Scenario.model_validate({key: value for key, value in {**SCENARIO, **changes}.items() if value is not None})
 
 
 def as_kind(kind, prepared):

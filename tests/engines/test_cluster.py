@@ -12,9 +12,9 @@ from functools import partial
 
 import cluster_jobs
 import pytest
-from support import PATH
+from cluster_jobs import scenario
 
-from dumbbell import Scenario, Store, control
+from dumbbell import Store, control
 from dumbbell.engines import engine, sweep
 from dumbbell.engines.cluster import confirmation
 from dumbbell.engines.cluster import queue as queue_module
@@ -29,19 +29,6 @@ from dumbbell.errors import BadInput, EnvironmentFault, WorkerWarning
 from dumbbell.executor import Threads
 from dumbbell.executor.cluster import Cluster, Task
 from dumbbell.executor.cluster.dispatch import Dispatch
-
-SCENARIO = {
-    "name": "s",
-    "path": PATH,
-    "flows": [{"cc": "cubic", "start": {"jitter": "10ms"}}],
-    "duration": "300ms",
-    "sweep": {"path.bottleneck.rate": ["1mbit", "5mbit", "20mbit"]},
-    "repeat": 8,
-}
-
-
-def scenario(**changes):
-    return Scenario.model_validate({**SCENARIO, **changes})
 
 
 @pytest.fixture(scope="module")

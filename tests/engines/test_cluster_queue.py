@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import cluster_jobs
 import pytest
-from support import PATH
+from cluster_jobs import scenario
 
-from dumbbell import Scenario, Store
+from dumbbell import Store
 from dumbbell.engines.cluster import confirmation
 from dumbbell.engines.cluster import queue as queue_module
 from dumbbell.engines.cluster import sweep as on_cluster
@@ -19,19 +19,6 @@ from dumbbell.engines.sweep import Listed
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Worker
 from dumbbell.executor.cluster.dispatch import Dispatch
-
-SCENARIO = {
-    "name": "s",
-    "path": PATH,
-    "flows": [{"cc": "cubic", "start": {"jitter": "10ms"}}],
-    "duration": "300ms",
-    "sweep": {"path.bottleneck.rate": ["1mbit", "5mbit", "20mbit"]},
-    "repeat": 8,
-}
-
-
-def scenario(**changes):
-    return Scenario.model_validate({**SCENARIO, **changes})
 
 
 def test_a_run_at_which_every_worker_dies_is_given_up():

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import cluster_jobs
 import pytest
+from cluster_jobs import scenario
 from cluster_processes import processes
 from required import missing
-from support import PATH
 
 from docs import interface
-from dumbbell import Scenario, Store, run
+from dumbbell import Store, run
 from dumbbell.cli import check
 from dumbbell.cli.executor import make_executor
 from dumbbell.engines import engine
@@ -28,19 +28,7 @@ from dumbbell.executor.cluster import Cluster
 from dumbbell.until.rounds import repeat_until
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIO = {
-    "name": "s",
-    "path": PATH,
-    "flows": [{"cc": "cubic", "start": {"jitter": "10ms"}}],
-    "duration": "300ms",
-    "sweep": {"path.bottleneck.rate": ["1mbit", "5mbit", "20mbit"]},
-    "repeat": 8,
-}
 THREADS = 4
-
-
-def scenario(**changes):
-    return Scenario.model_validate({key: value for key, value in {**SCENARIO, **changes}.items() if value is not None})
 
 
 @pytest.fixture(scope="module")
