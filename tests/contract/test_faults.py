@@ -85,3 +85,14 @@ def test_copies_of_datagrams_that_measure_count_and_are_no_datagrams(run):
     row = found.counters["udp/udp"]
     assert row["sent_packets"] == 400
     assert row["acks_arrived"] > 420
+
+
+def test_of_copies_the_first_gives_the_time(run):
+    """Half of all have a copy, and each its own delay, evenly between 2 and 18 ms: the median of the first is where y + y^2 = 1."""
+    pings = [{"kind": "ping", "interval": "5ms"}]
+    found = run(path=path(duplicate="50%", jitter="8ms"), flows=[], background=pings, duration="10s")
+    row = next(row for row in found.flows.rows() if row["flow"] == "ping")
+    expected = pytest.approx(2 + 16 * (1 - (math.sqrt(5) - 1) / 2), abs=0.6)
+    assert row["owd_median_ms"] == expected
+    # Each copy is answered at once, on a way back that takes no time: the first answer counts.
+    assert row["rtt_median_ms"] == expected

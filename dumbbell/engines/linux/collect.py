@@ -20,7 +20,7 @@ from dumbbell.engines import datagrams
 from dumbbell.engines.base import measuring
 from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, tins
-from dumbbell.metrics.datagrams import NOT_SENT, UNDER_WAY, Datagrams
+from dumbbell.engines.linux.streams import Stream, streams
 from dumbbell.native import native
 from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
 
@@ -104,9 +104,10 @@ def run_of(prepared: Prepared, left: Left) -> Run:
     resolved, plan = prepared.resolved, left.plan
     outputs = applications.outputs(plan, left.folder)
     said = applications.reports(plan, outputs)
-    flows, groups, ports, tins_found, wrong = tables(plan, left.devices, left.folder, said)
+    measured = streams(plan, left.folder)
+    flows, groups, ports, tins_found, wrong = tables(plan, left.devices, left.folder, measured, said)
     silent = tuple(f"flow/{name}: the program that made it has left no report" for name, columns in said.items() if not columns)
-    found = tuple(left.series(blocks(plan, left.folder, flows, prepared.engine), flows)) if plan.sample_ns else ()
+    found = tuple(left.series(blocks(plan, left.folder, measured, flows, prepared.engine), flows)) if plan.sample_ns else ()
     groups_coming = {workload.id for _, workload in coming(plan)}
     made = {f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming}
     status, reasons = judge(counters(flows, ports), wrong, plan.links, made, (*left.doubts, *silent))
@@ -132,7 +133,7 @@ def run_of(prepared: Prepared, left: Left) -> Run:
     return with_passive_rtt(run) if resolved.settings.passive_rtt else run
 
 
-def blocks(plan: Plan, folder: Path, flows: Table, engine: str) -> Iterator[Block]:
+def blocks(plan: Plan, folder: Path, measured: Mapping[int, Stream], flows: Table, engine: str) -> Iterator[Block]:
     """The series that an engine has, flows first. A row of the agent's file (sample.c): the time in ns, then the schema's series of every
     engine in order."""
     from dumbbell.results import Block, schema
@@ -148,7 +149,7 @@ def blocks(plan: Plan, folder: Path, flows: Table, engine: str) -> Iterator[Bloc
     for connection, player in _players(plan, folder):
         at_ns = np.arange(-(-connection.start_ns // plan.sample_ns), player.end_ns // plan.sample_ns + 1) * plan.sample_ns
         yield Block(f"flow/{connection.name}", ("buffer_s",), at_ns, player.levels_s(at_ns)[np.newaxis, :])
-    yield from datagrams.blocks(plan, {i: stream for i, (stream, _) in streams(plan, folder).items()})
+    yield from datagrams.blocks(plan, {i: stream.datagrams for i, stream in measured.items()})
     for i in plan.series.ports:
         port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
@@ -219,7 +220,7 @@ def _players(plan: Plan, folder: Path) -> Iterator[tuple[Connection, _Player]]:
 
 
 def tables(
-    plan: Plan, devices: Devices, folder: Path, said: Mapping[str, Row] = MappingProxyType({})
+    plan: Plan, devices: Devices, folder: Path, measured: Mapping[int, Stream], said: Mapping[str, Row] = MappingProxyType({})
 ) -> tuple[Table, Table, Table, Table, list[str]]:
     """The tables of flows, groups, ports and tins, and violations of conservation, one line each; `said`: more columns of flows."""
     from dumbbell.results import Table
@@ -236,12 +237,11 @@ def tables(
     for row in flows:
         row |= outcomes.get(row["flow"], {}) | said.get(row["flow"], {})
     workloads = measuring(plan)
-    for i, (stream, by_reply) in streams(plan, folder).items():
-        if by_reply:
-            flows[i]["arrived_packets"] += by_reply
-            flows[i]["acks_sent"] += by_reply
-        wrong += datagrams.unaccounted(plan, flows[i]["flow"], stream, flows[i])
-        flows[i] |= datagrams.columns(workloads[i], stream)
+    for i, stream in measured.items():
+        if stream.late_replies:
+            flows[i]["acks_arrived"] -= stream.late_replies
+        wrong += datagrams.unaccounted(plan, flows[i]["flow"], stream.datagrams, flows[i])
+        flows[i] |= datagrams.columns(workloads[i], stream.datagrams)
     groups = Table.of_rows("groups", [*_groups(plan, counted, folder, outcomes), *_groups_coming(plan, folder)])
     return Table.of_rows("flows", [*flows, *_made(plan, folder)]), groups, Table.of_rows("ports", ports), tins_found, wrong
 
@@ -290,26 +290,6 @@ def _datagrams(values: Mapping[str, int]) -> Row:
     """The numbers of a stream, whose replies count as ACKs."""
     columns = {"sent": "sent_packets", "received": "arrived_packets", "reply_sent": "acks_sent", "reply_received": "acks_arrived"}
     return {column: values[name] for name, column in columns.items() if name in values}
-
-
-def streams(plan: Plan, folder: Path) -> dict[int, tuple[Datagrams, int]]:
-    """The datagrams of streams that measure, by their positions among all flows, and how many arrivals only a reply has shown.
-
-    What arrived after the end of the run was under way. The machine at the other end notes an arrival late if it is busy or its clock is
-    ahead, and after the end not at all, while the reply may be back in time: the datagram arrived then at the latest.
-    """
-    found: dict[int, tuple[Datagrams, int]] = {}
-    for i, workload in measuring(plan).items():
-        sent_ns, there_ns, back_ns = np.fromfile(folder / f"datagrams-{i}", dtype="<i8").reshape(-1, 3).T.copy()
-        there_ns[there_ns > plan.duration_ns] = UNDER_WAY
-        back_ns[back_ns > plan.duration_ns] = UNDER_WAY
-        if not workload.parameters["reply"]:
-            back_ns[:] = NOT_SENT
-        by_reply = (there_ns < 0) & (back_ns >= 0)
-        there_ns[by_reply] = back_ns[by_reply]
-        back_ns[there_ns < 0] = NOT_SENT
-        found[i] = Datagrams(sent_ns, there_ns, back_ns), int(by_reply.sum())
-    return found
 
 
 def _both_ways(values: Mapping[str, int]) -> Row:

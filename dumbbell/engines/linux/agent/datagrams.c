@@ -158,7 +158,8 @@ static int is_over(const struct script *script, int64_t time_ns)
 	return time_ns > script->duration_ns;
 }
 
-/* A datagram has reached the other end, which sends it back before it looks at the clock; the kernel itself does so with an echo request. */
+/* A datagram has reached the other end, which sends it back before it looks at the clock; the kernel itself does so with an echo request. Of
+ * copies that a link has made the first gives the time, here and on the way back. */
 void receive_datagram(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
@@ -179,7 +180,8 @@ void receive_datagram(struct script *script, int i)
 		return;
 	answered = it->reply && (it->icmp || send(to->fd, datagram, bytes, MSG_NOSIGNAL) > 0);
 	there_ns = since_epoch(script);
-	it->times[number].there_ns = there_ns;
+	if (it->times[number].there_ns == NOT_YET)
+		it->times[number].there_ns = there_ns;
 	if (!is_over(script, there_ns)) {
 		to->received++;
 		to->sent += answered;
@@ -196,7 +198,8 @@ void receive_reply(struct script *script, int i)
 	if (number < 0)
 		return;
 	back_ns = since_epoch(script);
-	flow->datagrams.times[number].back_ns = back_ns;
+	if (flow->datagrams.times[number].back_ns == NOT_YET)
+		flow->datagrams.times[number].back_ns = back_ns;
 	if (!is_over(script, back_ns))
 		flow->from.received++;
 }
