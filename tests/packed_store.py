@@ -6,7 +6,7 @@ from dataclasses import replace
 from support import make_run
 
 from dumbbell.results import Store
-from dumbbell.results.checksums import seal
+from dumbbell.results.checksums import file_entry, seal
 
 KEYS = [f"{i:032x}" for i in range(7)]
 
@@ -23,11 +23,12 @@ TAMPERED = [
 ]
 
 
-def written(path, **more):
-    """A store with the runs."""
+def written(path, keys=KEYS, **more):
+    """A store with these runs."""
     found = Store(path)
-    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
-    for i, key in enumerate(KEYS):
+    found.request([("s", {"n": KEYS.index(key)}, key) for key in keys])
+    for key in keys:
+        i = KEYS.index(key)
         found.write(replace(make_run(key, cell={"n": i}, samples=11 + i), **more), "dumbbell run s.yaml", {"processors": 2})
     return found
 
@@ -42,3 +43,11 @@ def resealed(path, **changed):
     record = json.loads(path.read_text())
     del record["sha256"]
     path.write_bytes(seal((json.dumps({**record, **changed}, indent=1) + "\n").encode()))
+
+
+def changed(folder, file, change):
+    """Has a file of a pack what `change` makes of its path, a frame, and a checksum that is right."""
+    change(folder / file).write_parquet(folder / file)
+    files = json.loads((folder / "pack.json").read_text())["files"]
+    files[file] = file_entry((folder / file).read_bytes())
+    resealed(folder / "pack.json", files=files)

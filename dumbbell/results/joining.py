@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import DamagedRun
@@ -34,32 +36,51 @@ class _Cut:
     """Whether the folder's list of requests has them. Others may be of the same cells, so that their age tells them apart."""
 
 
+class _Spoilt(Exception):
+    """Packs that cannot be taken apart, though their checksums may be right. They stay as damaged ones do."""
+
+    def __init__(self, packs: Iterable[Pack]) -> None:
+        super().__init__()
+        self.folders = {each.folder for each in packs}
+
+
 def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
-    """Puts packs that are not full together, and leaves a run in one of them; the number of packs that went.
+    """Puts packs that are not full together, and leaves a run in one of them; the number of packs that went. Damaged ones stay.
 
     Samples are read only of packs that go, or that have runs which others have, too. The caller has claimed to pack. Raises
-    `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written, `DamagedRun` if what is in a pack is not of dumbbell.
+    `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written, `DamagedRun` if a pack does not read back.
     """
-    there = store.packs.all()
+    before = {each.folder for each in store.packs.all()}
+    spoilt: set[Path] = set()
+    while True:
+        try:
+            _join([each for each in store.packs.all() if each.folder not in spoilt], store, stopped)
+        except _Spoilt as found:
+            spoilt |= found.folders
+        else:
+            return len(before - {each.folder for each in store.packs.all()})
+
+
+def _join(there: Sequence[Pack], store: Store, stopped: Callable[[], bool]) -> None:
+    """As `join`, of these packs. Raises `_Spoilt` with those that have to be left out."""
     several = {key for key, count in Counter(key for each in there for key in each.keys).items() if count > 1}
     if not several:
         there = [each for each in there if len(each.keys) < limits.MOST_RUNS]
     sizes: dict[Pack, dict[str, int]] = {}
     for each in there if several or len(there) > 1 else ():
         if stopped():
-            return 0
+            return
         if found := _sizes(each):
             sizes[each] = found
     small = [each for each, found in sizes.items() if not _is_full(found)]
     if not several and len(small) < 2:
-        return 0
+        return
     covered: set[str] = set()
     for each in sizes:
-        if each not in small and several & each.key_set and not stopped() and not each.damage:
+        if each not in small and several & each.key_set and not stopped() and _is_sound(each):
             covered |= each.key_set
     order = {key: i for i, key in enumerate(store.requested_keys())}
     small.sort(key=lambda each: order.get(each.keys[0], len(order)))
-    count = 0
     for metrics in dict.fromkeys(each.metrics for each in small):
         alike = [each for each in small if each.metrics == metrics]
         while not stopped():
@@ -67,22 +88,32 @@ def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
             if not several and len(cuts) >= len(alike):
                 break
             stay = _staying(cuts)
-            if damaged := {each for each in alike if (each not in stay or several & each.key_set) and not stopped() and each.damage}:
+            damaged = {each for each in alike if each not in stay and not stopped() and each.damage}
+            damaged |= {each for each in alike if each in stay and several & each.key_set and not stopped() and not _is_sound(each)}
+            if damaged:
                 alike = [each for each in alike if each not in damaged]  # what is damaged is mended first
                 continue
             if stopped():
                 break
-            count += _replace(store, alike, cuts, stopped)
+            _replace(store, alike, cuts, stopped)
             covered.update(key for cut in cuts for keys in cut.of.values() for key in keys)
             break
-    return count
 
 
 def take_out(store: Store, keys: Collection[str]) -> None:
-    """Takes runs, which have whole folders, out of the packs that they lie in. As `join`."""
+    """Takes runs, which have whole folders, out of the packs that they lie in, unless these are damaged. As `join`."""
     for each in store.packs.all():
         if (left := [key for key in each.keys if key not in keys]) != list(each.keys) and not each.damage and (sizes := _sizes(each)):
-            _replace(store, [each], list(_cuts([(each, left)], {each: sizes}, set())), lambda: False)
+            with suppress(_Spoilt):
+                _replace(store, [each], list(_cuts([(each, left)], {each: sizes}, set())), lambda: False)
+
+
+def _is_sound(each: Pack) -> bool:
+    """Whether all of a pack can be read."""
+    with suppress(DamagedRun):
+        each.parts()
+        return True
+    return False
 
 
 def _sizes(each: Pack) -> dict[str, int]:
@@ -134,41 +165,41 @@ def _staying(cuts: Iterable[_Cut]) -> set[Pack]:
     return {each for cut in cuts for each, keys in cut.of.items() if len(cut.of) == 1 and keys == list(each.keys)}
 
 
-def _replace(store: Store, old: Sequence[Pack], cuts: Sequence[_Cut], stopped: Callable[[], bool]) -> int:
-    """Writes packs of the runs of others, and removes each of these as soon as nothing of it is left; their number."""
+def _replace(store: Store, old: Sequence[Pack], cuts: Sequence[_Cut], stopped: Callable[[], bool]) -> None:
+    """Writes packs of the runs of others, and removes each of these as soon as nothing of it is left. Raises `_Spoilt`."""
     stay = _staying(cuts)
     waiting = [each for each in old if each not in stay]
-    count = 0
     for number, cut in enumerate(cuts):
         if stay.isdisjoint(cut.of):
             if stopped():
-                return count
+                return
             made = _write(store, cut)
             waiting = [each for each in waiting if each.folder != made.folder]  # a process that was killed had written the same
         later = {each for other in cuts[number + 1 :] for each in other.of}
         for each in [each for each in waiting if each not in later]:
             remove(store, each)
             waiting.remove(each)
-            count += 1
     for each in waiting:  # nothing of it was left
         remove(store, each)
-    return count + len(waiting)
 
 
 def _write(store: Store, cut: _Cut) -> Pack:
-    """Writes the pack of a cut, unless it is there. Raises `DamagedRun` if it does not read back, or cannot be made of what is there."""
+    """Writes the pack of a cut, unless it is there. Raises `DamagedRun` if it does not read back, `_Spoilt` if it cannot be made."""
     import polars as pl
 
     known = schema().units
-    parts = [each.parts().only(keys) for each, keys in cut.of.items()]
+    parts = []
+    for each, keys in cut.of.items():
+        try:
+            parts.append(each.parts().only(keys))
+        except DamagedRun:
+            raise _Spoilt([each]) from None
     try:
         whole = Parts(*(pl.concat(frames, how="vertical_relaxed") for frames in zip(*parts, strict=True)))
         names = [name for name in whole.samples["series"].unique().to_list() if name in known]
         name, files = of_parts(whole, next(iter(cut.of)).metrics, names)
-    except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
-        which = ", ".join(each.folder.name for each in cut.of)
-        what = f"cannot be put together ({' '.join(str(error).split())[:120]})"
-        raise DamagedRun(f"{store.packs.path}: {which}: {what}; expected packs written by dumbbell", "") from None
+    except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
+        raise _Spoilt(cut.of) from None  # one of them is unlike the others, and nothing says which
     times = [os.stat(each.folder).st_mtime_ns for each in cut.of]
     add_pack(store, name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those that it lay beside
     made = next(each for each in store.packs.all() if each.folder.name == name)

@@ -1,13 +1,10 @@
 """Runs made by hand, and stores of them."""
 
-import json
-
 import pytest
-from packed_store import KEYS, resealed, written
+from packed_store import KEYS, changed, written
 from support import make_run
 
 from dumbbell.results import Store, pack, packing
-from dumbbell.results.checksums import file_entry
 from dumbbell.results.tables import FLOWS, Table
 
 
@@ -43,10 +40,7 @@ def tampered(tmp_path):
         packing.pack(packed)
         (folder,) = (each.folder for each in packed.packs.all())
         assert Store(packed.path).verify(KEYS[0])
-        pl.DataFrame(columns).write_parquet(folder / file)
-        files = json.loads((folder / "pack.json").read_text())["files"]
-        files[file] = file_entry((folder / file).read_bytes())
-        resealed(folder / "pack.json", files=files)
+        changed(folder, file, lambda _: pl.DataFrame(columns))
         return Store(packed.path)
 
     return make
