@@ -53,7 +53,7 @@ def _run(
     store = Store(folder)
     began = time.perf_counter()
     done = _computed(scenario, store, where, most_cells, allow_library)
-    jobs, outcome, ran = done.jobs, done.outcome, done.ran
+    jobs, outcome, ran = done.jobs, done.outcome, done.outcome.ran
     wall_s = time.perf_counter() - began
 
     count = dict.fromkeys(("ok", "warn", "invalid"), 0)
@@ -96,7 +96,6 @@ def _run(
 class _Done(NamedTuple):
     jobs: Requested
     outcome: Outcome
-    ran: int
     repeated: Repeated | None
     """Of a scenario with `until`."""
 
@@ -108,14 +107,14 @@ def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int 
 
         with runs_bar(scenario.name) as progress:
             found = repeat_until(scenario, store, where, progress, allow_library, most_runs)
-        return _Done(found.jobs, found.outcome, found.ran, found)
+        return _Done(found.jobs, found.outcome, found)
     from dumbbell.engines.execute import execute_each
     from dumbbell.engines.sweep import PreparedSweep
 
     jobs = PreparedSweep(scenario, most_runs)
     with runs_bar(scenario.name) as progress:
         outcome = execute_each(jobs, store, where, progress, allow_library=allow_library)
-    return _Done(jobs, outcome, outcome.ran, None)
+    return _Done(jobs, outcome, None)
 
 
 _MOST_SHOWN = 1000

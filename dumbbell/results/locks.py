@@ -11,34 +11,47 @@ import os
 from pathlib import Path
 
 
-def is_unclaimed(path: Path) -> bool:
-    """Whether the process that made a claim has ended."""
-    return _is_held(path) is False
+def remove_unclaimed(path: Path) -> None:
+    """Removes the file of a claim whose process has ended. On a file system without locks it stays."""
+    try:
+        descriptor = _looked_at(path)
+    except BlockingIOError:
+        return
+    if descriptor is not None:
+        try:
+            path.unlink(missing_ok=True)  # while it has the lock of who looks: nobody can claim it meanwhile
+        finally:
+            os.close(descriptor)
 
 
 def is_claimed(path: Path) -> bool:
     """Whether a process holds a claim now. On a file system without locks nobody does."""
     try:
-        return _is_held(path) is True
-    except OSError:
-        return False
+        descriptor = _looked_at(path)
+    except BlockingIOError:
+        return True
+    if descriptor is not None:
+        os.close(descriptor)
+    return False
 
 
-def _is_held(path: Path) -> bool | None:
-    """Whether a process has locked a file; None if there is no such file, or its file system has no locks."""
+def _looked_at(path: Path) -> int | None:
+    """A descriptor with the lock of who looks at a claim; None if there is no such file, or its file system has no locks.
+
+    Raises `BlockingIOError` if a process holds the claim.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
+    except OSError:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None
-    finally:
+    except OSError as error:
         os.close(descriptor)
-    return False
+        if isinstance(error, BlockingIOError):
+            raise
+        return None
+    return descriptor
 
 
 def claim(descriptor: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.files import FULL, temporary
-from dumbbell.results.locks import claim, flock, is_at, is_claimed, is_unclaimed
+from dumbbell.results.locks import claim, flock, is_at, is_claimed, remove_unclaimed
 
 STUDY = "study.json"
 CLAIM = ".claim-"
@@ -42,8 +42,8 @@ class Place:
             if name.startswith(_PARTIAL):
                 left = self.path / name
                 shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink(missing_ok=True)
-            elif name.startswith(CLAIM) and is_unclaimed(self.path / name):
-                (self.path / name).unlink(missing_ok=True)
+            elif name.startswith(CLAIM):
+                remove_unclaimed(self.path / name)
 
     def partial(self, what: str) -> Path:
         """A unique temporary name for a file or folder while it is written."""

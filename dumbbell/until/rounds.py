@@ -71,8 +71,6 @@ class Repeated:
     rule: Rule
     verdicts: Sequence[Verdict]
     """By cell."""
-    ran: int
-    """Runs that the store did not have."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ def repeat_until(
         jobs.add(sweep, _cells_of(chosen))
         before = before + replace(now, running=())
         now = ProgressState()
-    return Repeated(jobs, Outcome(jobs, store, unstored, damaged), rule, [cell.verdict for cell in cells if cell.verdict is not None], ran)
+    return Repeated(jobs, Outcome(jobs, store, unstored, damaged, ran), rule, [cell.verdict for cell in cells if cell.verdict is not None])
 
 
 def asked_so_far(scenario: Scenario, store: Store, wanted: Iterable[int], most_runs: int | None = None) -> Iterator[Asked]:

@@ -226,7 +226,9 @@ def test_a_sweep_waits_to_put_its_packs_together_while_another_process_packs(clu
             deadline = time.monotonic() + 30
             while not told and time.monotonic() < deadline:
                 time.sleep(0.02)
-        assert [str(each.message) for each in told] == [f"{tmp_path}: all runs are there; waiting for another process that packs them"]
+        assert [str(each.message) for each in told] == [
+            f"{tmp_path}: all runs are computed; waiting until another process has packed what it found"
+        ]
         assert ended.is_alive()
         assert len(Store(tmp_path).packs.all()) > 1
         execute_each(jobs, Store(tmp_path), cluster)  # one that has computed nothing has nothing to wait for

@@ -152,7 +152,7 @@ def test_rounds_of_until_are_those_of_one_process(cluster, tmp_path):
     )
     one = repeat_until(repeated, Store(tmp_path / "one"), Threads(1))
     many = repeat_until(repeated, Store(tmp_path / "many"), cluster)
-    assert (many.verdicts, many.ran) == (one.verdicts, one.ran)
+    assert (many.verdicts, many.outcome.ran) == (one.verdicts, one.outcome.ran)
     assert [run.cell for run in many.outcome] == [run.cell for run in one.outcome]
     assert stored(tmp_path / "many") == stored(tmp_path / "one")
 

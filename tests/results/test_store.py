@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -180,6 +181,25 @@ def test_who_looks_whether_there_is_a_claim_has_none(store, monkeypatch):
     with store.place.claimed("cluster"):
         assert Store(store.path).place.others() == ["cluster"]
     end.join()
+
+
+def test_nobody_claims_what_is_being_removed(store, monkeypatch):
+    """Or the claim would be one that others do not see."""
+    unlink, asked = Path.unlink, []
+
+    def claimed_meanwhile(path, **more):
+        descriptor = os.open(path, os.O_RDWR)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        asked.append(path.name)
+        os.close(descriptor)
+        unlink(path, **more)
+
+    (store.path / ".claim-cluster").touch()
+    monkeypatch.setattr(Path, "unlink", claimed_meanwhile)
+    store.place.clear()
+    assert asked == [".claim-cluster"]
+    assert not (store.path / ".claim-cluster").exists()
 
 
 # --- what is wrong with a folder -----------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def test_cells_take_as_many_repeats_as_they_need(whole):
     wide, narrow = found.verdicts
     assert narrow.state == "narrow"
     assert 3 <= narrow.taken < wide.taken <= 12
-    assert found.ran == len(found.jobs) == narrow.taken + wide.taken
+    assert found.outcome.ran == len(found.jobs) == narrow.taken + wide.taken
     # Cell by cell, and in a cell by seed.
     first = [("pfifo limit=1bdp", 1 + i) for i in range(wide.taken)]
     assert cells(found.outcome) == [*first, *(("fq_codel", 1 + i) for i in range(narrow.taken))]
@@ -84,10 +84,10 @@ def test_what_is_stored_is_not_run_again(whole, tmp_path):
     shutil.copytree(folder, tmp_path / "copy")
     store = Store(tmp_path / "copy")
     again = repeat_until(scenario(), store)
-    assert (again.ran, again.verdicts) == (0, found.verdicts)
+    assert (again.outcome.ran, again.verdicts) == (0, found.verdicts)
     # Repeats that somebody else asked for count as well, and those that nobody needs now stay.
     run(scenario(until=None, repeat=12), store.path)
-    assert repeat_until(scenario(until={**scenario().until.model_dump(mode="json"), "ci": "0.1%"}), store).ran == 0
+    assert repeat_until(scenario(until={**scenario().until.model_dump(mode="json"), "ci": "0.1%"}), store).outcome.ran == 0
     assert repeat_until(scenario(), store).verdicts == found.verdicts
 
 
@@ -105,7 +105,7 @@ def test_it_goes_on_after_an_interruption(whole, tmp_path, done):
         repeat_until(scenario(), store, Threads(1), stop)
     assert str(raised.value).startswith(f"interrupted; {len(store.stored_keys())} runs are in {store.path}")
     again = repeat_until(scenario(), store, Threads(2))
-    assert 0 < again.ran < len(again.jobs)
+    assert 0 < again.outcome.ran < len(again.jobs)
     assert again.verdicts == found.verdicts
     assert [each.digest for each in again.outcome] == [each.digest for each in found.outcome]
 

@@ -263,7 +263,7 @@ class _Kept:
     def join(self, stopped: Callable[[], bool], waits: bool = False) -> None:
         """Puts packs of batches together, unless something in the store is damaged. A fault is a warning.
 
-        `waits`: if another process packs the store, as the sweep before this one may at its end: that one knows nothing of these packs.
+        `waits`: until another process that packs the store has ended, such as the sweep before this one: it does not know these packs.
         """
         from dumbbell.results.joining import join
 
@@ -279,7 +279,9 @@ class _Kept:
                 if not told:
                     told = True
                     warnings.warn(
-                        f"{self._store.path}: all runs are there; waiting for another process that packs them", WorkerWarning, stacklevel=2
+                        f"{self._store.path}: all runs are computed; waiting until another process has packed what it found",
+                        WorkerWarning,
+                        stacklevel=2,
                     )
                 time.sleep(_POLL_S)
             except DumbbellError as error:  # all runs are stored
