@@ -58,7 +58,7 @@ def main():
     parser.add_argument("--count", type=int, default=24, help="scenarios; each has nine captures")
     parser.add_argument("--engine", default="sim")
     asked = parser.parse_args()
-    drawn = find_set("random", Shared.of(*(engine(name).capabilities() for name in ("sim", "kernel"))), asked.seed, asked.count).scenarios
+    drawn = find_set("random", Shared.of(*(engine(name).capabilities() for name in ("sim", "kernel"))), [asked.seed], asked.count).scenarios
     settings = [scenario.model_dump(mode="json", by_alias=True, exclude_unset=True) for scenario in drawn]
     with ThreadPoolExecutor(2) as pool:
         rows = [row for each in pool.map(lambda each: compared(each, asked.engine), settings) for row in each]

@@ -41,27 +41,27 @@ class ScenarioSet:
     """The scenarios that two engines are compared on."""
 
     name: str
-    seed: int | None
-    """Seed of the draws in the random set, first seed of the jittered starts in the others; None for the default of a fixed set."""
+    seeds: tuple[int, ...]
+    """Seeds of a drawn set, whose scenarios are pooled; of a fixed set the first seed of the jittered starts, or none for the default."""
     starts: int
     """Number of repeats with jittered starts of a scenario with several flows or a randomised qdisc."""
     scenarios: tuple[Scenario, ...]
 
     @property
     def title(self) -> str:
-        """Name and seed, usable as a file name."""
-        return self.name if self.seed is None else f"{self.name}-{self.seed}"
+        """Name and seeds, usable as a file name."""
+        return "-".join([self.name, *map(str, self.seeds)])
 
 
 def find_set(
     name: str,
     shared: Shared,
-    seed: int | None = None,
+    seeds: Sequence[int] = (),
     count: int | None = None,
     starts: int | None = None,
     ccs: Sequence[str] | None = None,
 ) -> ScenarioSet:
-    """The set with this name; `count` and `ccs` are allowed for the drawn ones only.
+    """The set with this name; several `seeds`, `count` and `ccs` are allowed for the drawn ones only. Each seed has `count` scenarios.
 
     With one of `ccs` the scenarios of `random` have one flow, with this control, and all of them have `starts` if these are given. Those of
     `pairs` have two flows of different controls, drawn from `ccs` or from all that are shared; the high-speed flows of a scenario of
@@ -81,23 +81,28 @@ def find_set(
                 *others, last = _COUNTS
                 drawn = f"{', '.join(others)} and {last}"
                 raise BadInput(f"the set {name} has always the same scenarios; expected {option} with the sets {drawn} alone")
+        if len(seeds) > 1:
+            raise BadInput(f"the set {name} has always the same scenarios; expected one --seed, of its jittered starts")
         made = _smoke(shared, repeats) if name == "smoke" else _standard(shared, repeats)
-        return ScenarioSet(name, seed, repeats, tuple(each.model_copy(update={"seed": _SEED if seed is None else seed}) for each in made))
-    seed, indices = _SEED if seed is None else seed, range(_COUNTS[name] if count is None else count)
+        return ScenarioSet(
+            name, tuple(seeds), repeats, tuple(each.model_copy(update={"seed": seeds[0] if seeds else _SEED}) for each in made)
+        )
+    seeds = tuple(dict.fromkeys(seeds)) or (_SEED,)
+    draws = [(seed, index) for seed in seeds for index in range(_COUNTS[name] if count is None else count)]
     if name == "pairs":
         controls = tuple(dict.fromkeys(ccs or shared.cc))
         if len(controls) < 2:
             raise BadInput(f"--cc {','.join(controls)!r}: expected two congestion controls or more with the set pairs")
-        return ScenarioSet(name, seed, repeats, tuple(pair(seed, index, shared, controls, repeats) for index in indices))
+        return ScenarioSet(name, seeds, repeats, tuple(pair(*draw, shared, controls, repeats) for draw in draws))
     if name == "stability":
         controls = controls_of(shared, ccs)
-        return ScenarioSet(name, seed, repeats, tuple(high_speed(seed, index, shared, controls, repeats) for index in indices))
+        return ScenarioSet(name, seeds, repeats, tuple(high_speed(*draw, shared, controls, repeats) for draw in draws))
     if ccs is None:
-        return ScenarioSet(name, seed, repeats, tuple(scenario(seed, index, shared, repeats) for index in indices))
+        return ScenarioSet(name, seeds, repeats, tuple(scenario(*draw, shared, repeats) for draw in draws))
     if len(ccs) != 1:
         raise BadInput(f"--cc {','.join(ccs)!r}: expected one congestion control with the set random")
-    single = tuple(alone(seed, index, shared, ccs[0], repeats, always=starts is not None) for index in indices)
-    return ScenarioSet(f"{name}-{ccs[0]}", seed, repeats, single)
+    single = tuple(alone(*draw, shared, ccs[0], repeats, always=starts is not None) for draw in draws)
+    return ScenarioSet(f"{name}-{ccs[0]}", seeds, repeats, single)
 
 
 def as_yaml(scenario: Scenario) -> str:

@@ -98,7 +98,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     ]
     return {
         "set": scenario_set.name,
-        "seed": scenario_set.seed,
+        "seeds": list(scenario_set.seeds),
         "scenarios": len(scenario_set.scenarios),
         "runs": len(compared.reference),
         "starts": scenario_set.starts,

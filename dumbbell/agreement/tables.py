@@ -95,7 +95,11 @@ def control_row(document: Mapping[str, Any]) -> list[str]:
     metrics = [differences(values[name]) for name in ("goodput", "rtt_mean") for values in (document["metrics"], few["others"])]
     traces = [_percent(found.get("within")), _percent(found.get("others", {}).get("within")), _percent(found.get("within_or_one"))]
     size = f"{document['scenarios']}, {document['runs']}"
-    return [str(document["set"]).partition("-")[2], str(document["seed"]), size, *metrics, *traces]
+    return [str(document["set"]).partition("-")[2], _seeds(document), size, *metrics, *traces]
+
+
+def _seeds(document: Mapping[str, Any]) -> str:
+    return ", ".join(map(str, document["seeds"]))
 
 
 def statement_table(document: Mapping[str, Any]) -> Table:
@@ -320,7 +324,8 @@ def differences_table(found: Difference, engines: tuple[str, str]) -> Table:
 def provenance(document: Mapping[str, Any]) -> str:
     """One sentence: which engines were compared on which set, and when."""
     theirs, ours = (_engine_words(name, document["engines"][name]) for name in (document["reference"], document["engine"]))
-    drawn = "" if document["seed"] is None else f", seed {document['seed']}"
+    named = "seeds" if len(document["seeds"]) > 1 else "seed"
+    drawn = f", {named} {_seeds(document)}" if document["seeds"] else ""
     repeated = "each" if document["runs"] == document["scenarios"] * document["starts"] else "those of several flows"
     starts = "" if document["runs"] == document["scenarios"] else f", {repeated} with {document['starts']} jittered starts"
     return (

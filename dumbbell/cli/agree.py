@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,10 +36,18 @@ def _agree(
         ),
     ],
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Of the drawn scenarios, or of the jittered starts; 1 by default.")
+        str | None,
+        typer.Option(
+            "--seed",
+            metavar="A,B",
+            help="Of the drawn scenarios, which are pooled if there are several seeds, or of the jittered starts; 1 by default.",
+        ),
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, max=100_000, help="Scenarios of random, pairs or stability; 100, 40 and 20 by default.")
+        int | None,
+        typer.Option(
+            "--count", min=1, max=100_000, help="Scenarios of random, pairs or stability for each seed; 100, 40 and 20 by default."
+        ),
     ] = None,
     engines: Annotated[str, typer.Option("--engines", metavar="A,B", help="Two engines, the reference first.")] = "kernel,sim",
     cc: Annotated[
@@ -91,7 +100,7 @@ def _agree(
     shared = Shared.of(first, second)
     if qdiscs is not None:
         shared = shared.with_qdiscs(_names(qdiscs))
-    scenario_set = find_set(name, shared, seed, count, starts, None if cc is None else _names(cc))
+    scenario_set = find_set(name, shared, _seeds(seed), count, starts, None if cc is None else _names(cc))
     scenario_set, left_out = for_machines(scenario_set, chosen)
     for line in left_out:
         note(line)
@@ -129,6 +138,14 @@ def _agree(
 
 def _names(written: str) -> list[str]:
     return [name.strip() for name in written.split(",")]
+
+
+def _seeds(written: str | None) -> list[int]:
+    """Seeds are 63 bits wide, as those of scenarios are."""
+    names = [] if written is None else _names(written)
+    if not all(re.fullmatch("[0-9]{1,19}", name) and int(name) < 1 << 63 for name in names):
+        raise BadInput(f"--seed {written!r}: expected whole numbers, such as 1 or 1,2,3")
+    return [int(name) for name in names]
 
 
 def _two(written: str) -> tuple[str, str]:

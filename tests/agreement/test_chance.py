@@ -30,7 +30,7 @@ def compared():
 
     def make(**goodputs):
         sides = [tuple(run(name, mbit) for name, sides in goodputs.items() for mbit in sides[side]) for side in (0, 1)]
-        return Comparison(ScenarioSet("random-cdg", 7, 10, ()), ("kernel", "sim"), *sides, "2026-01-02")
+        return Comparison(ScenarioSet("random-cdg", (7,), 10, ()), ("kernel", "sim"), *sides, "2026-01-02")
 
     return make
 

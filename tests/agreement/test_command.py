@@ -32,7 +32,7 @@ def test_an_engine_agrees_with_itself(agree, flavoured, tmp_path):
     flavoured()
     answer, document = agree("random", "--count", "12", "--seed", "2", "--check")
     assert answer.status == 0
-    assert (document["scenarios"], document["starts"], document["seed"]) == (12, 10, 2)
+    assert (document["scenarios"], document["starts"], document["seeds"]) == (12, 10, [2])
     assert document["worst"] == document["below_bar"] == document["invalid"] == []
     assert all(metric["median_rel"] == metric["p95_rel"] == 0 for metric in document["metrics"].values())
     assert {"goodput", "rtt_mean", "rtt_p95", "cwnd_mean", "drops", "retransmits", "jain", "share"} <= document["metrics"].keys()

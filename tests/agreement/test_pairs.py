@@ -80,7 +80,9 @@ def test_the_statement_says_how_many_agree():
     scenarios = (scenario("alike"), scenario("apart"))
     theirs = (*runs([0.5] * 10, "alike"), *runs([0.5] * 10, "apart"))
     ours = (*runs([0.52] * 10, "alike"), *runs([0.7] * 10, "apart"))
-    document = statement(Comparison(ScenarioSet("pairs", 7, 10, scenarios), ("kernel", "sim"), theirs, ours, "2026-01-02"), Difference({}))
+    document = statement(
+        Comparison(ScenarioSet("pairs", (7,), 10, scenarios), ("kernel", "sim"), theirs, ours, "2026-01-02"), Difference({})
+    )
     assert below_bar(document) == ["mixed pairs, shares alike: 50.00 %, the bar is 90.00 %"]
     _, table = statement_tables(document)
     assert table.columns[0] == "difference of the first flow's mean share over 10 starts (2 mixed pairs)"

@@ -16,7 +16,7 @@ KERNEL = ("kernel", "testbed")
 def made(*bottlenecks, **more):
     paths = [{"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": FIFO, **each}} for each in bottlenecks]
     scenarios = [{"name": f"s{i}", "path": path, "flows": [{"cc": "cubic"}], "duration": "8s", **more} for i, path in enumerate(paths)]
-    return ScenarioSet("random", 1, 2, tuple(map(Scenario.model_validate, scenarios)))
+    return ScenarioSet("random", (1,), 2, tuple(map(Scenario.model_validate, scenarios)))
 
 
 def buckets(scenario_set):
@@ -61,7 +61,7 @@ def test_other_engines_have_the_set_as_it_is():
 
 def test_what_the_machines_cannot_have_is_left_out_with_the_reason():
     fits, other = made({}), made({}, path={"rtt": "20ms", "mtu": 9000, "bottleneck": {"rate": "10mbit", "qdisc": FIFO}})
-    both = ScenarioSet("random", 1, 2, (*fits.scenarios, *other.scenarios))
+    both = ScenarioSet("random", (1,), 2, (*fits.scenarios, *other.scenarios))
     found, (line,) = for_machines(both, KERNEL)
     assert [each.path.mtu for each in found.scenarios] == [1500]
     assert line == (

@@ -133,7 +133,7 @@ def test_the_random_set_draws_the_other_controls_as_well(shared):
 
 
 def test_a_set_of_one_control_has_single_flows_on_the_same_paths_for_all(shared):
-    bic, cubic = (find_set("random", shared, seed=5, count=20, ccs=[cc]) for cc in ("bic", "cubic"))
+    bic, cubic = (find_set("random", shared, seeds=[5], count=20, ccs=[cc]) for cc in ("bic", "cubic"))
     assert (bic.name, bic.title) == ("random-bic", "random-bic-5")
     assert [scenario.path for scenario in bic.scenarios] == [scenario.path for scenario in cubic.scenarios]
     assert all(flows_of(scenario) == 1 and scenario.flows[0].cc.kind == "bic" and not scenario.background for scenario in bic.scenarios)
@@ -149,15 +149,15 @@ def test_a_set_of_one_control_has_single_flows_on_the_same_paths_for_all(shared)
 
 
 def test_a_set_of_one_control_has_several_starts_where_they_are_asked_for(shared):
-    once, often = (find_set("random", shared, seed=5, count=20, ccs=["bic"], starts=starts).scenarios for starts in (None, 7))
+    once, often = (find_set("random", shared, seeds=[5], count=20, ccs=["bic"], starts=starts).scenarios for starts in (None, 7))
     assert [scenario.path for scenario in once] == [scenario.path for scenario in often]
     assert {scenario.repeat for scenario in once} == {1, 10}
     assert all(scenario.repeat == 7 and scenario.flows[0].start.jitter for scenario in often)
-    assert {scenario.repeat for scenario in find_set("random", shared, seed=5, count=20, ccs=["nv"]).scenarios} == {10}
+    assert {scenario.repeat for scenario in find_set("random", shared, seeds=[5], count=20, ccs=["nv"]).scenarios} == {10}
 
 
 def test_what_runs_once_draws_no_random_numbers(shared):
-    found = find_set("random", shared, seed=5, count=60, ccs=["bic"]).scenarios
+    found = find_set("random", shared, seeds=[5], count=60, ccs=["bic"]).scenarios
     assert all(left_to_chance(scenario) == (scenario.repeat > 1) for scenario in found)
     assert {left_to_chance(scenario) for scenario in found} == {True, False}
     assert all(left_to_chance(scenario) for scenario in find_set("random", shared, count=5, ccs=["cdg"]).scenarios)
@@ -167,7 +167,7 @@ def test_what_runs_once_draws_no_random_numbers(shared):
 
 
 def test_pairs_have_two_controls_on_any_path(shared):
-    found = find_set("pairs", shared, seed=5)
+    found = find_set("pairs", shared, seeds=[5])
     assert (found.title, found.starts, len(found.scenarios)) == ("pairs-5", 10, 40)
     drawn = set()
     for scenario in found.scenarios:
@@ -178,7 +178,7 @@ def test_pairs_have_two_controls_on_any_path(shared):
         drawn |= {first, second}
     assert len(drawn) > 12
     assert len({(rtt_of(scenario), least_rate_bps(scenario)) for scenario in found.scenarios}) == 40
-    few = find_set("pairs", shared, seed=5, count=12, ccs=["reno", "bic", "vegas"]).scenarios
+    few = find_set("pairs", shared, seeds=[5], count=12, ccs=["reno", "bic", "vegas"]).scenarios
     assert [scenario.path for scenario in few] == [scenario.path for scenario in found.scenarios[:12]]
     assert {flow.cc.kind for scenario in few for flow in scenario.flows} == {"reno", "bic", "vegas"}
     with pytest.raises(BadInput, match=r"^--cc 'bic': expected two congestion controls or more with the set pairs$"):
@@ -186,13 +186,21 @@ def test_pairs_have_two_controls_on_any_path(shared):
 
 
 def test_a_drawn_scenario_does_not_depend_on_the_others(shared):
-    ten, thirty = (find_set("random", shared, seed=3, count=count).scenarios for count in (10, 30))
+    ten, thirty = (find_set("random", shared, seeds=[3], count=count).scenarios for count in (10, 30))
     assert ten == thirty[:10]
-    assert find_set("random", shared, seed=4, count=10).scenarios[0].path != ten[0].path
+    assert find_set("random", shared, seeds=[4], count=10).scenarios[0].path != ten[0].path
+
+
+def test_scenarios_of_several_seeds_are_pooled(shared):
+    both = find_set("random", shared, seeds=[3, 4, 3], count=10)
+    assert (both.title, both.seeds) == ("random-3-4", (3, 4))
+    assert both.scenarios == tuple(each for seed in (3, 4) for each in find_set("random", shared, seeds=[seed], count=10).scenarios)
+    with pytest.raises(BadInput, match=r"^the set smoke has always the same scenarios; expected one --seed, of its jittered starts$"):
+        find_set("smoke", shared, seeds=[3, 4])
 
 
 def test_the_random_set_covers_a_wide_range_at_limited_cost(shared):
-    found = find_set("random", shared, seed=11, count=300, starts=2).scenarios
+    found = find_set("random", shared, seeds=[11], count=300, starts=2).scenarios
     rates = [least_rate_bps(scenario) / 1e6 for scenario in found]
     rtts = [rtt_of(scenario) / 1e6 for scenario in found]
     assert 0.2 <= min(rates) < 0.6

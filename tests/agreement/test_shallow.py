@@ -50,7 +50,7 @@ def test_their_rows_stand_beside_that_of_all():
     goodputs = {"small": 5.0, "large": 10.0, "larger": 9.9}
     ours = {((name, ALL), "goodput"): [value] for name, value in goodputs.items()}
     found = difference(ours, [ReferenceValue((name, ALL), "goodput", 10.0, 0, None) for name in goodputs], FORMAT)
-    document = statement(Comparison(ScenarioSet("random", 7, 1, ()), ("kernel", "sim"), runs, runs, "2026-01-02"), found)
+    document = statement(Comparison(ScenarioSet("random", (7,), 1, ()), ("kernel", "sim"), runs, runs, "2026-01-02"), found)
     assert document["shallow"]["scenarios"] == ["small"]
     rows = [list(row) for row in statement_table(document).rows]
     assert [row[:4] for row in rows] == [
@@ -58,5 +58,5 @@ def test_their_rows_stand_beside_that_of_all():
         ["of these, queues of at most 4 packets", "1", "50.00 %", "50.00 %"],
         ["of these, longer queues", "2", "0.50 %", "0.95 %"],
     ]
-    without = statement(Comparison(ScenarioSet("random", 7, 1, ()), ("kernel", "sim"), runs[1:], runs[1:], "2026-01-02"), found)
+    without = statement(Comparison(ScenarioSet("random", (7,), 1, ()), ("kernel", "sim"), runs[1:], runs[1:], "2026-01-02"), found)
     assert len(statement_table(without).rows) == 1

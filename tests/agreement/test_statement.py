@@ -26,7 +26,7 @@ def state():
             spread = (min(theirs), max(theirs)) if len(theirs) > 1 else None
             reference.append(ReferenceValue((scenario, entity), metric, middle, 0, spread))
         found = difference(ours, reference, FORMAT)
-        asked = ScenarioSet("random", 7, starts, ())
+        asked = ScenarioSet("random", (7,), starts, ())
         run = replace(make_run(), scenario={"path": {"mtu": 1500}}, plan={"ports": []})
         return statement(Comparison(asked, ("kernel", "sim"), (run,), (run,), "2026-01-02"), found), found
 

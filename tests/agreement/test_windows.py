@@ -88,7 +88,7 @@ def compared(made):
     scenarios = (scenario("same"), scenario("apart"), scenario("random", flows=[{"cc": "cdg"}]))
     theirs = tuple(made([10] * 4, each.name) for each in scenarios)
     ours = tuple(made([10, *[20 if each.name == "apart" else 10] * 3], each.name) for each in scenarios)
-    return Comparison(ScenarioSet("random", 7, 1, scenarios), ("kernel", "sim"), theirs, ours, "2026-01-02")
+    return Comparison(ScenarioSet("random", (7,), 1, scenarios), ("kernel", "sim"), theirs, ours, "2026-01-02")
 
 
 def test_the_statement_has_the_median_the_worst_and_each(compared):
@@ -121,7 +121,7 @@ def test_queues_of_few_packets_stand_apart(compared):
 
 
 def test_without_such_scenarios_there_is_no_table(compared):
-    few = replace(compared, scenario_set=ScenarioSet("random", 7, 1, ()))
+    few = replace(compared, scenario_set=ScenarioSet("random", (7,), 1, ()))
     document = statement(few, Difference({}))
     assert document["windows"] == summary([]) == {"scenarios": 0, "each": []}
     assert document["bars"] == []
