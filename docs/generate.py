@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks import measured, side_by_side
 from docs import keys
 from dumbbell.agreement import outcome
-from dumbbell.agreement.tables import CONTROL_COLUMNS, agree, control_row, steadiness, summary
+from dumbbell.agreement.tables import CONTROL_COLUMNS, agree, control_row, headline, steadiness
 from dumbbell.comparing.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
 from dumbbell.comparing.tables import Table
 from dumbbell.completion import collect
@@ -186,7 +186,7 @@ def controls_table(block: str, statements: Mapping[str, Mapping[str, Any]]) -> s
     return Table("", CONTROL_COLUMNS, [rows[name] for name in sorted(rows)]).markdown()
 
 
-AGREEMENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {function.__name__: function for function in (agree, steadiness, summary)}
+AGREEMENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {function.__name__: function for function in (agree, headline, steadiness)}
 
 
 def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[str, Mapping[str, Any]] | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Runs the commands of the tutorial and of the how-to pages, and writes what they print and draw into them.
+"""Runs the commands of README, the tutorial and the how-to pages, and writes what they print and draw into them.
 
     python docs/pages.py [--laboratory] [PAGE...]
 
@@ -8,7 +8,7 @@ What a page says is done here, in a folder of its own, from its first line to it
 - a block ```` ```console ```` has commands behind `$ `, each before what it prints to stdout; a command that fails ends this. One with
   the title `in a laboratory` is done with `--laboratory` alone, as it takes root and a built kernel;
 - a block ```` ```python ```` without a title is run as a script would be, and prints into a ```` ```text ```` block behind it;
-- `<!-- figure FILE -->` before an image says which file the image is.
+- `<!-- figure FILE -->` before an image says which file the image is; commands below it may draw the file.
 
 Blocks of other kinds (`sh`) are for the reader alone. Same sources, same bytes, but for what depends on the machine (`VOLATILE`).
 """
@@ -33,7 +33,7 @@ from dumbbell import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = (DOCS / "tutorial.md", *sorted(DOCS.glob("howto/*.md")))
+PAGES = (ROOT / "README.md", DOCS / "tutorial.md", *sorted(DOCS.glob("howto/*.md")))
 COLOURS = 64
 """Of figures: lines need few; a palette makes the files a third as large."""
 PIECE = re.compile(
@@ -68,12 +68,16 @@ def written(page: Path, laboratory: bool = False) -> Written:
     text = page.read_text(encoding="utf-8")
     done = Written()
     end, printed = 0, ""
+    later: dict[Path, Path] = {}
     scope: dict[str, object] = {"__name__": "__main__"}
     for piece in PIECE.finditer(text):
         language, body, new = piece["language"], piece["text"], piece[0]
         if piece["figure"]:
-            if laboratory or LABORATORY not in text or Path(piece["figure"]).exists():
-                done.figures[(page.parent / piece["image"]).resolve()] = palette(Path(piece["figure"]).read_bytes())
+            image, drawn = (page.parent / piece["image"]).resolve(), Path(piece["figure"])
+            if drawn.exists():
+                done.figures[image] = palette(drawn.read_bytes())
+            elif laboratory or LABORATORY not in text:
+                later[image] = drawn
         elif language == "console":
             if piece["title"] != LABORATORY or laboratory:
                 new = new.replace(body, session(body))
@@ -87,6 +91,8 @@ def written(page: Path, laboratory: bool = False) -> Written:
         done.text += text[end : piece.start()] + new
         end = piece.end()
     done.text += text[end:]
+    for image, drawn in later.items():
+        done.figures[image] = palette(drawn.read_bytes())
     return done
 
 

@@ -64,10 +64,15 @@ def statement_tables(document: Mapping[str, Any]) -> list[Table]:
     return found
 
 
-def summary(document: Mapping[str, Any]) -> str:
-    """What was compared, and each bar with the value reached, Markdown."""
-    rows = [[_bar_title(bar), f"{_sign(bar)} {100 * bar['bar']:g} %", _percent(bar["reached"])] for bar in document["bars"]]
-    return f"{provenance(document)}\n\n{Table('', ['', 'bar', 'reached'], rows).markdown()}"
+def headline(document: Mapping[str, Any]) -> str:
+    """One sentence with the median and the 95th percentile of the differences of goodput and mean srtt."""
+    reference, metrics = document["engines"][document["reference"]], document["metrics"]
+    goodput, srtt = ([_percent(metrics[name][statistic]) for statistic in (MEDIAN, P95)] for name in ("goodput", "rtt_mean"))
+    return (
+        f"In {document['scenarios']} scenarios drawn at random, the simulator's goodput differs from that of Linux {reference['version']} by "
+        f"{goodput[0]} in the median and {goodput[1]} at the 95th percentile, its mean smoothed RTT by {srtt[0]} and {srtt[1]} "
+        f"(seeds {_seeds(document)}; {document['date']})."
+    )
 
 
 CONTROL_COLUMNS = (

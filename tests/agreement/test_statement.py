@@ -9,7 +9,7 @@ from dumbbell.agreement.comparison import Comparison
 from dumbbell.agreement.measures import ALL, FORMAT
 from dumbbell.agreement.sets import ScenarioSet
 from dumbbell.agreement.statement import statement, worst
-from dumbbell.agreement.tables import agree, below_bar, differences_table, shares_table, statement_table, summary
+from dumbbell.agreement.tables import agree, below_bar, differences_table, shares_table, statement_table
 from dumbbell.comparing.difference import difference
 from dumbbell.comparing.reference import ReferenceValue
 
@@ -123,7 +123,5 @@ def test_tables(state):
         "inside": "",
     }
     assert (second["kernel_low"], second["inside"], second["starts"]) == ("0.4", "true", "10")
-    for text in (agree(document), summary(document)):
-        assert text.startswith("Set random, seed 7: 0 scenarios, 1 runs on each engine")
-        assert "runs of 2026-01-02" in text
-    assert "| goodput, p95 difference | ≤ 4 % | 10.00 % |" in summary(document)
+    assert agree(document).startswith("Set random, seed 7: 0 scenarios, 1 runs on each engine")
+    assert "runs of 2026-01-02" in agree(document)

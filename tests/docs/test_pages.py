@@ -1,4 +1,4 @@
-"""The tutorial and the how-to pages say what their commands print, and show what they draw."""
+"""README, the tutorial and the how-to pages say what their commands print, and show what they draw."""
 
 import shutil
 
@@ -82,3 +82,10 @@ def test_a_figure_that_is_not_made_is_no_figure(page):
     with pytest.raises(FileNotFoundError):
         page(text)
     assert page(f'```console title="in a laboratory"\n$ false\n```\n{text}').endswith(text)
+
+
+def test_the_first_page_is_short():
+    """A visitor reads it in a minute: at most 600 words, and no table but what a command prints."""
+    text = (pages.ROOT / "README.md").read_text()
+    assert len(text.split()) <= 600
+    assert not [line for line in text.splitlines() if line.startswith("|")]
