@@ -69,9 +69,9 @@ def headline(document: Mapping[str, Any]) -> str:
     reference, metrics = document["engines"][document["reference"]], document["metrics"]
     goodput, srtt = ([_percent(metrics[name][statistic]) for statistic in (MEDIAN, P95)] for name in ("goodput", "rtt_mean"))
     return (
-        f"In {document['scenarios']} scenarios drawn at random, the simulator's goodput differs from that of Linux {reference['version']} by "
-        f"{goodput[0]} in the median and {goodput[1]} at the 95th percentile, its mean smoothed RTT by {srtt[0]} and {srtt[1]} "
-        f"(seeds {_seeds(document)}; {document['date']})."
+        f"In {document['scenarios']} scenarios drawn at random, the simulator's goodput differs from that of "
+        f"Linux {reference['version']} by {goodput[0]} in the median and {goodput[1]} at the 95th percentile, "
+        f"its mean smoothed RTT by {srtt[0]} and {srtt[1]} (seeds {_seeds(document)}; {document['date']})."
     )
 
 
