@@ -1,5 +1,6 @@
 """README, the tutorial and the how-to pages say what their commands print, and show what they draw."""
 
+import re
 import shutil
 
 import numpy as np
@@ -89,3 +90,19 @@ def test_the_first_page_is_short():
     text = (pages.ROOT / "README.md").read_text()
     assert len(text.split()) <= 600
     assert not [line for line in text.splitlines() if line.startswith("|")]
+
+
+def test_the_contributors_page_says_what_continuous_integration_does():
+    page, script = (pages.ROOT / name for name in ("CONTRIBUTING.md", ".ci/run"))
+    text = page.read_text()
+    commands = "\n".join(line for line in script.read_text().splitlines() if not line.startswith("#"))
+    installed = {
+        name
+        for listed in re.findall(r"^for packages in (.*?); do$", commands.replace("\\\n", " "), re.MULTILINE)
+        for name in re.findall(r"[\w.-]+", listed)
+    }
+    assert "tshark" in installed
+    assert not [name for name in installed if not re.search(rf"\b{re.escape(name)}\b", text)]
+    targets = set(re.findall(r"^(?:\S+=\S+ )?make (\w+)", commands, re.MULTILINE))
+    assert targets >= {"lint", "test"}
+    assert targets <= set(re.findall(r"`?make (\w+)", text))
