@@ -37,6 +37,8 @@ TCP: Words = {
     "stack.name": ("stack", "base"),
     "host.tso": ("host", "offload"),
     "host.gso": ("host", "offload"),
+    "host.max_pacing_bps": ("host", "max_pacing_rate"),
+    "host.reads_bps": ("host", "reads"),
     "gro": ("host", "gro"),
     "transfer_bytes": ("bytes",),
     "segment_bytes": ("mss",),

@@ -130,7 +130,8 @@ class Host(Model):
     """TCP_NODELAY, as browsers, web servers and remote shells set it; off, as sockets have it, the short end of a write waits while another
     short segment is outstanding (Nagle, in Minshall's variant). Bulk flows have no such."""
     max_pacing_rate: Rate | None = None
-    """SO_MAX_PACING_RATE: senders pace what they send, no faster than this; by default only where the congestion control asks for it."""
+    """SO_MAX_PACING_RATE: senders pace what they send, no faster than this; by default only where the congestion control asks for it.
+    An error on stacks without pacing (linux-3.9, linux-2.6, freebsd-9)."""
     rmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
         Size.parse("4KiB"),
         Size.parse("128KiB"),

@@ -36,3 +36,23 @@ def test_an_application_that_thinks_limits_the_server(run):
     (row,) = found.flows.rows()
     assert limited_shares(row)["app"] == pytest.approx(360 / 480, abs=0.1)
     assert list(limit_notes(found)) == []
+
+
+def test_the_last_acks_of_a_transfer_do_not_count(run):
+    impairments = [{"kind": "outage", "at": "80ms", "for": "3s", "direction": "reverse"}]
+    found = run(path={**PATH, "impairments": impairments}, flows=[{"cc": "cubic", "bytes": "14480B"}], duration="10s")
+    (row,) = found.flows.rows()
+    lived_ms = (row["end_ns"] - row["start_ns"]) / 1e6
+    limited_ms = [row[f"{limit}_limited_ms"] for limit in ("cwnd", "rwnd", "sndbuf", "app")]
+    assert lived_ms < 110
+    assert sum(limited_ms) <= lived_ms + 0.01
+
+
+def test_a_transfer_that_is_shorter_than_a_tick_is_not_said_to_wait_for_its_application(run):
+    path = {"rtt": "100us", "bottleneck": {"rate": "1gbit", "qdisc": {"kind": "pfifo", "limit": "1000p"}}}
+    found = run(path=path, flows=[{"cc": "cubic", "bytes": "64KiB"}], duration="100ms")
+    (row,) = found.flows.rows()
+    assert row["end_ns"] - row["start_ns"] < 1_000_000
+    # The simulator counts in microseconds; Linux cannot say.
+    share = limited_shares(row)["app"]
+    assert share != share or share < 0.3

@@ -122,6 +122,7 @@ OTHERS = [
     ("ports.1.shaper", {"kind": "own"}, "port 1", "shaper", "a qdisc that does not shape itself", "link, tbf or htb"),
     ("workloads.0.path", 3, "workload 0", "path", "path 3 of 1", "one that there is"),
     ("workloads.0.host.reads_bps", 0, "workload 0", "host.reads_bps", "0 bit/s", "1 to 1000000000000"),
+    ("workloads.0.host.cached_ssthresh", 1, "workload 0", "host.cached_ssthresh", "1 packets", "2 to 2147483647"),
     ("workloads.0.host.max_pacing_bps", 7, "workload 0", "host.max_pacing_bps", "7 bit/s", "8 to 1000000000000"),
     ("workloads.0.from", 3, "workload 0", "from", "host 3 of 2", "one that there is"),
     ("workloads.0.to", 3, "workload 0", "to", "host 3 of 2", "one that there is"),

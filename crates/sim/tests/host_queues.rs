@@ -5,8 +5,8 @@ mod common;
 use common::{counter, dumbbell, flow, run, two_way, value, with_exchange, MS, MSS};
 use dumbbell_sim::output::Output;
 use dumbbell_sim::spec::{
-    CodelFloor, CodelSpec, ExchangeSpec, HostSettings, NetworkSpec, PortSpec, QdiscSpec, QueuesSpec, ShaperSpec,
-    StackSpec, TcpSpec, WorkloadSpec,
+    CodelFloor, CodelSpec, ExchangeSpec, FqSpec, HostSettings, NetworkSpec, PortSpec, QdiscSpec, QueuesSpec,
+    ShaperSpec, StackSpec, TcpSpec, WorkloadSpec,
 };
 use serde_json::{json, Value};
 
@@ -67,6 +67,53 @@ fn small_queues_keep_a_connection_to_its_limit_and_the_line_busy() {
             assert!(packets >= f64::from(*most.start()), "{stack} {options}: {packets} packets");
             assert!(share > 0.98, "{stack} {options}: {share} of the line");
         }
+    }
+}
+
+fn fq() -> QdiscSpec {
+    QdiscSpec::Fq(FqSpec {
+        limit_packets: 10_000,
+        flow_limit_packets: 100,
+        quantum_bytes: 3028,
+        initial_quantum_bytes: 15_140,
+        refill_delay_ns: None,
+        ce_threshold_ns: None,
+    })
+}
+
+#[test]
+fn with_fq_at_the_host_a_stack_gets_what_it_gets_with_other_queues() {
+    // Before pacing there is nothing to pace by; with it the rate follows the window, also where losses are counted.
+    let counts = json!({"loss_detection": "fack", "frto": "off", "tail_loss_probe": false});
+    for (stack, options) in [
+        ("linux-2.6", json!({})),
+        ("linux-3.9", json!({})),
+        ("linux-3.9", json!({"pacing": true})),
+        ("linux-2.6", json!({"pacing": true})),
+        ("linux-6.12", counts),
+    ] {
+        let share =
+            |qdisc| came_to(&run(&local(RATE, qdisc, vec![cubic("f", stack, options.clone())])), &["f"], RATE).1;
+        let (paced, other) = (share(fq()), share(pfifo()));
+        assert!(paced > 0.97 * other && other > 0.9, "{stack} {options}: {paced} of the line, {other} with a pfifo");
+    }
+}
+
+#[test]
+fn a_queue_at_the_host_changes_nothing_for_a_slow_reader() {
+    // Its window is closed most of the time: probes lie in the queue, and leave it.
+    for stack in ["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6"] {
+        let came = |local_queue: bool| {
+            let host = HostSettings { reads_bps: Some(30_000), rcvbuf: Some(4608), ..common::host() };
+            let flow = TcpSpec { host, ..cubic("f", stack, json!({})) };
+            let mut net = local(1000 * RATE, pfifo(), vec![flow]);
+            net.duration_ns = 60 * SECONDS * 100 * MS;
+            if !local_queue {
+                net.hosts[2].egress = None;
+            }
+            counter(&run(&net), "flow/f", "rx_bytes")
+        };
+        assert_eq!(came(true), came(false), "{stack}");
     }
 }
 

@@ -2,8 +2,11 @@
 
 mod common;
 
-use common::{back, cake, counter, dumbbell, fingerprint, flow, host, queue, run, udp, with_udp, MS, MSS, SEC};
+use common::{
+    back, cake, counter, dumbbell, fingerprint, flow, host, queue, run, two_way, udp, with_udp, MS, MSS, SEC,
+};
 use dumbbell_sim::cc::{BoxedControl, CongestionControl, View, Window};
+use dumbbell_sim::output::Output;
 use dumbbell_sim::refusal::Flaws;
 use dumbbell_sim::simulate;
 use dumbbell_sim::spec::{
@@ -162,6 +165,40 @@ fn a_flow_that_is_stopped_ends_for_the_sender_and_then_for_the_receiver() {
     assert_eq!((read[102].0, out.flows.get("stopped", "end_ns")), (2_040 * MS as i64, Some(2.05e9)));
     // Ports are sampled to the end.
     assert_eq!(out.tables[2].t_ns.len(), 251);
+}
+
+/// What limited the flow `f`, ms: the congestion window, the receiver, the send buffer, the application; and how long it lived.
+fn limits(out: &Output) -> ([f64; 4], f64) {
+    let get = |column: &str| out.flows.get("f", column).unwrap();
+    let times = ["cwnd", "rwnd", "sndbuf", "app"].map(|what| get(&format!("{what}_limited_ms")));
+    (times, (get("end_ns") - get("start_ns")) / 1e6)
+}
+
+#[test]
+fn what_limits_a_transfer_is_told_until_it_is_complete() {
+    let mut f = flow("f", "cubic", "linux-6.12");
+    f.transfer_bytes = Some(14_480);
+    let shaper = ShaperSpec::Link { rate_bps: 10_000_000 };
+    let net = two_way(dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, 40 * MS, 100, vec![f]));
+    // The last ACKs are lost for a minute.
+    let schedule = vec![ChangeSpec::Outage { port: 3, at_ns: 60 * MS, for_ns: 60 * SEC }];
+    let (times, lived) = limits(&run(&NetworkSpec { schedule, ..net.clone() }));
+    assert_eq!((times, lived), limits(&run(&net)));
+    assert!((times.iter().sum::<f64>() - lived).abs() < 0.002, "{times:?} of {lived}");
+    assert!((times[3] - 40.0).abs() < 0.2 && lived < 73.0, "{times:?} of {lived}: it takes a round trip to connect");
+}
+
+#[test]
+fn what_limits_a_transfer_of_less_than_a_tick_is_told() {
+    for stack in ["linux-6.12", "linux-3.9"] {
+        let mut f = flow("f", "cubic", stack);
+        f.transfer_bytes = Some(65_536);
+        let shaper = ShaperSpec::Link { rate_bps: 10_000_000_000 };
+        let net = dumbbell(QdiscSpec::Pfifo { limit_packets: 100 }, shaper, MS / 10, 1, vec![f]);
+        let ([cwnd, .., app], lived) = limits(&run(&net));
+        assert!(lived < 1.0 && (app - 0.1).abs() < 0.01, "{stack}: {app} of {lived} ms: connecting takes a round trip");
+        assert!((cwnd + app - lived).abs() < 0.002, "{stack}: {cwnd} and {app} of {lived}");
+    }
 }
 
 #[test]

@@ -275,15 +275,17 @@ _NO_COLUMNS = ("closed_ns", *_LIMITS)
 """When the FINs have gone has no column because no other engine counts it; what limited a flow has others."""
 
 
+_LONGEST_TICK_NS = 10_000_000
+"""Linux counts what limits in ticks, of which there are 100 to 1000 a second. For a flow that was shorter it can say nothing."""
+
+
 def _limits(values: Mapping[str, int], lived_ns: int) -> Row:
-    """How long what limited sending, ms. The time after the end of a flow, until its last ACK, is not taken off the application's."""
+    """How long each limit held, ms; None where Linux cannot say. The time after the end of a flow, until its last ACK, does not count."""
     busy_us, rwnd_us, sndbuf_us = (values[name] for name in _LIMITS)
-    return {
-        "cwnd_limited_ms": (busy_us - rwnd_us - sndbuf_us) / 1e3,
-        "rwnd_limited_ms": rwnd_us / 1e3,
-        "sndbuf_limited_ms": sndbuf_us / 1e3,
-        "app_limited_ms": max(lived_ns - busy_us * 1000, 0) / 1e6,
-    }
+    cwnd_us = max(min(busy_us, lived_ns / 1e3) - rwnd_us - sndbuf_us, 0)
+    known_us = {"cwnd": cwnd_us, "rwnd": rwnd_us, "sndbuf": sndbuf_us, "app": max(lived_ns / 1e3 - busy_us, 0)}
+    unknown = lived_ns < _LONGEST_TICK_NS
+    return {f"{what}_limited_ms": None if unknown else us / 1e3 for what, us in known_us.items()}
 
 
 def _datagrams(values: Mapping[str, int]) -> Row:

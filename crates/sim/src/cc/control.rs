@@ -115,11 +115,6 @@ pub const CONTROLS: &[Control] = &[
     yeah::CONTROL,
 ];
 
-/// The names of the controls that a version of Linux has.
-pub fn names_in(version: Version) -> impl Iterator<Item = &'static str> {
-    CONTROLS.iter().filter(move |control| control.since <= version).map(|control| control.name)
-}
-
 /// The control of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Control> {

@@ -36,7 +36,7 @@ mod yeah;
 
 pub(crate) use any::build;
 pub use any::{AnyCc, BoxedControl};
-pub use control::{find, names_in, Control, Needs, Version, CONTROLS};
+pub use control::{find, Control, Needs, Version, CONTROLS};
 pub use parameters::{Kind, Parameter, Parameters, Value};
 pub use reno::Reno;
 pub use view::{CaState, DeliveryRate, Event, Growth, Lost, RateSample, View, Window, INFINITE_SSTHRESH};

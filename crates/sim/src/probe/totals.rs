@@ -24,7 +24,7 @@ impl FlowRow {
         let (s, r, (data, acks)) = (f.sender.counters(), f.receiver.counters(), inside);
         let sample = f.sender.sample();
         let ended = f.receiver.completed().unwrap_or(f.stop).min(f.stop).min(end).max(f.start);
-        let limits = Limits::of(f.sender.limited_times(f.stop.min(end)), ended - f.start);
+        let limits = Limits::of(f.sender.limited_times(ended), ended - f.start);
         Self(row![FLOW_COLUMNS;
             "start_ns": f.start as f64,
             "end_ns": ended as f64,
@@ -77,7 +77,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of a connection that lived for so long, ns. What is counted of the time after its end, until the last ACK, is not taken from what the application gets.
+    /// Of a connection that lived for so long, ns, until the end of that.
     #[must_use]
     pub fn of(times: Option<LimitedTimes>, lived: Time) -> Self {
         let Some(LimitedTimes { cwnd_us, rwnd_us, sndbuf_us }) = times else {

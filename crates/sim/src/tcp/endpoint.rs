@@ -185,11 +185,11 @@ impl Sender {
         }
     }
 
-    /// How long what has limited sending until `now`; FreeBSD's does not count that.
+    /// How long what has limited sending until `at`, which is when the transfer was complete or later; FreeBSD's does not count that.
     #[must_use]
-    pub fn limited_times(&self, now: Time) -> Option<LimitedTimes> {
+    pub fn limited_times(&self, at: Time) -> Option<LimitedTimes> {
         match self {
-            Self::Linux(s) => Some(s.limited_times(now)),
+            Self::Linux(s) => Some(s.limited_times(at)),
             Self::Bsd(_) => None,
         }
     }

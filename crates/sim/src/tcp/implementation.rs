@@ -3,7 +3,7 @@
 use serde_json::{json, Map, Value};
 
 use super::bsd;
-use crate::cc::{find, names_in, Parameters};
+use crate::cc::{find, Control, Needs, Parameters, Version, CONTROLS};
 use crate::packet::MSS;
 use crate::refusal::Flaws;
 use crate::spec::{StackSpec, TcpSpec};
@@ -56,17 +56,47 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
     if spec.segment_bytes != MSS {
         check_segments(spec, options)?;
     }
-    if find(cc).is_some_and(|control| control.needs.rate_samples) && options.loss_detection != LossDetection::Rack {
-        let what = format_args!("{cc}, which needs rate samples, on a stack without loss_detection rack");
-        return Err(Flaws::one("cc.kind", what, "a control that needs none"));
+    if let Some(bps) = spec.host.max_pacing_bps.filter(|_| !options.pacing) {
+        let what = format_args!("{bps} bit/s on the stack {name} without pacing, which came with Linux 3.12");
+        return Err(Flaws::one("host.max_pacing_bps", what, "none, or a stack with pacing: true, such as linux-6.12"));
     }
-    match (STACKS.iter().find(|stack| stack.name == *name), find(cc)) {
-        (Some(stack), Some(control)) if control.since > stack.version => {
-            let what = format_args!("{cc}, which came with Linux {}, on the stack {name}", control.since);
-            Err(Flaws::one("cc.kind", what, names_in(stack.version).collect::<Vec<_>>().join(" or ")))
-        }
-        _ => Ok(()),
+    let (Some(stack), Some(control)) = (STACKS.iter().find(|stack| stack.name == *name), find(cc)) else {
+        return Ok(());
+    };
+    if control.since > stack.version {
+        let what = format_args!("{cc}, which came with Linux {}, on the stack {name}", control.since);
+        return Err(Flaws::one("cc.kind", what, names_on(stack.version, options)));
     }
+    Ok(())
+}
+
+/// Refuses a congestion control that needs what the stack does not do.
+pub(crate) fn check_needs(spec: &TcpSpec, needs: &Needs, options: &Stack) -> Result<(), Flaws> {
+    let Some(lack) = lack(needs, options) else { return Ok(()) };
+    let what = format_args!("{}, which {lack}", spec.cc.kind);
+    let version = STACKS.iter().find(|stack| stack.name == spec.stack.name).map_or(Version::ANY, |stack| stack.version);
+    Err(Flaws::one("cc.kind", what, names_on(version, options)))
+}
+
+/// What a congestion control needs that the stack does not do.
+fn lack(needs: &Needs, options: &Stack) -> Option<&'static str> {
+    if needs.pacing && !options.pacing {
+        Some("is paced, on a stack without pacing")
+    } else if needs.rate_samples && options.loss_detection != LossDetection::Rack {
+        Some("needs rate samples, on a stack without loss_detection rack")
+    } else {
+        None
+    }
+}
+
+/// The congestion controls that a version of Linux has and that a stack with such options runs.
+fn controls_on(version: Version, options: &Stack) -> impl Iterator<Item = &'static str> + '_ {
+    let runs = move |control: &&Control| control.since <= version && lack(&control.needs, options).is_none();
+    CONTROLS.iter().filter(runs).map(|control| control.name)
+}
+
+fn names_on(version: Version, options: &Stack) -> String {
+    controls_on(version, options).collect::<Vec<_>>().join(" or ")
 }
 
 /// Other segments than the usual ones need a stack whose charges for memory are known for them, and a control that counts them.
@@ -118,7 +148,7 @@ pub fn listing() -> Map<String, Value> {
     let linux = STACKS.iter().map(|stack| {
         let entry = json!({
             "summary": stack.summary, "options": stack.options, "implementation": "linux",
-            "cc": names_in(stack.version).collect::<Vec<_>>(), "ecn": true, "offload": true, "buffer_factor": 2,
+            "cc": controls_on(stack.version, &stack.options).collect::<Vec<_>>(), "ecn": true, "offload": true, "buffer_factor": 2,
         });
         (stack.name.to_owned(), entry)
     });
@@ -154,6 +184,35 @@ mod tests {
         assert_eq!(refused("freebsd-9", json!({"hz": 50})), hz);
         let names = "one of freebsd-9, linux-2.6, linux-3.9, linux-5.1-sce, linux-6.12";
         assert_eq!(refused("freebsd-8", json!({})), Flaws::one("name", "unknown \"freebsd-8\"", names));
+    }
+
+    #[test]
+    fn a_stack_without_pacing_refuses_what_is_paced_and_lists_none_of_it() {
+        use crate::tcp::common::layout::tests::bulk_flow;
+        let check = |stack: StackSpec, cc: &str, max_pacing_bps| {
+            let mut spec = bulk_flow();
+            (spec.cc.kind, spec.host.max_pacing_bps) = (cc.into(), max_pacing_bps);
+            let options = Stack::from_spec(&stack).unwrap();
+            spec.stack = stack;
+            let needs = find(cc).unwrap().needs;
+            check_linux(&spec, &options).and_then(|()| check_needs(&spec, &needs, &options))
+        };
+        let rate = Some(10_000_000);
+        for name in ["linux-3.9", "linux-2.6"] {
+            let flaws = check(spec(name, json!({})), "reno", rate).unwrap_err();
+            let what = format!("10000000 bit/s on the stack {name} without pacing, which came with Linux 3.12");
+            let expected = "none, or a stack with pacing: true, such as linux-6.12";
+            assert_eq!(flaws, Flaws::one("host.max_pacing_bps", what, expected));
+            assert_eq!(check(spec(name, json!({})), "bbr3", None).unwrap_err().fields(), ["cc.kind"]);
+            assert_eq!(check(spec(name, json!({"pacing": true})), "reno", rate), Ok(()));
+            let list = listing();
+            let names: Vec<&str> = list[name]["cc"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            assert!(names.iter().all(|cc| !find(cc).unwrap().needs.pacing && !find(cc).unwrap().needs.rate_samples));
+        }
+        let unpaced = || spec("linux-6.12", json!({"pacing": false}));
+        assert_eq!(check(unpaced(), "bbr", None).unwrap_err().fields(), ["cc.kind"]);
+        assert_eq!(check(unpaced(), "cubic", rate).unwrap_err().fields(), ["host.max_pacing_bps"]);
+        assert_eq!(check(spec("linux-6.12", json!({})), "bbr", rate), Ok(()));
     }
 
     #[test]

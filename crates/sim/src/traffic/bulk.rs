@@ -8,7 +8,7 @@ use crate::refusal::Flaws;
 use crate::spec::{CcSpec, ConnectionSpec, Heading, Opener, TcpSpec};
 use crate::tcp::bsd;
 use crate::tcp::endpoint::{Receiver, Sender};
-use crate::tcp::implementation::{check_bsd, check_linux, Implementation};
+use crate::tcp::implementation::{check_bsd, check_linux, check_needs, Implementation};
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::{receiver, sender};
 use crate::time::NEVER;
@@ -108,6 +108,7 @@ pub(super) fn control(spec: &TcpSpec, stack: &Stack, controls: &Controls) -> Res
     let CcSpec { kind, parameters } = &spec.cc;
     let made = cc::build(kind, parameters, &stack.control_parameters(), controls);
     let (control, needs) = Flaws::within("cc", made)?;
+    check_needs(spec, &needs, stack)?;
     if cc::find(kind).is_none() && needs.ecn && !spec.ecn {
         return Err(Flaws::one("ecn", format_args!("false leaves {kind} without the marks that it works on"), true));
     }

@@ -16,7 +16,6 @@ use crate::probe::{flow_row, latencies, levels, FlowRow, GroupTotals, Limits, Vo
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, Direction, Heading, Opener, TcpSpec};
 use crate::tcp::implementation::Implementation;
-use crate::tcp::linux::sender::LimitedTimes;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::two_way::{TwoWayEnd, SOURCES as END_SOURCES};
 use crate::time::{Time, NEVER};
@@ -72,8 +71,8 @@ pub struct Link {
     to: TwoWayEnd,
     /// Bytes that the application knows to be read at either end.
     read: [u64; 2],
-    /// For how long what limited the end whose data matter, when it closed.
-    limits: Option<LimitedTimes>,
+    /// When the end whose data matter closed.
+    closed: Option<Time>,
 }
 
 impl Link {
@@ -194,7 +193,7 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
         let (index, source) = (site.index + i as u32, site.source + (APPLICATION + 1) * i);
         let from = end(stack, index, source, true)?;
         let to = end(stack, index, source + END_SOURCES, false)?;
-        Ok(Link { name: connection.name.clone(), from, to, read: [0; 2], limits: None })
+        Ok(Link { name: connection.name.clone(), from, to, read: [0; 2], closed: None })
     };
     let made = stack.and_then(|stack| tcp.connections.iter().zip(0..).map(|(each, i)| link(&stack, each, i)).collect());
     let made = flaws.and(Flaws::both(site.check(Heading::from(tcp)), made));
@@ -277,7 +276,7 @@ impl<A: Application> Session<A> {
         let link = &mut self.links[which];
         if link.end(side).is_to_close() {
             if side == A::SOURCE {
-                link.limits = Some(link.end(side).sender().limited_times(out.now()));
+                link.closed = Some(out.now());
             }
             link.end(side).close(out);
         }
@@ -365,8 +364,8 @@ impl<A: Application> Traffic for Session<A> {
         let completed = self.application.completed();
         let ended = completed.unwrap_or(self.stop).min(end).max(self.start);
         let source = if A::SOURCE == Side::From { &link.from } else { &link.to };
-        let until_stop = || source.sender().limited_times(self.stop.min(end));
-        let limits = Limits::of(Some(link.limits.unwrap_or_else(until_stop)), ended - self.start);
+        let times = source.sender().limited_times(link.closed.unwrap_or(ended).min(ended));
+        let limits = Limits::of(Some(times), ended - self.start);
         let viewed = self.viewed(end, &[]).map(|(viewed, _)| viewed);
         let ms = |us: u32, factor: f64, unknown: u32| if us == unknown { f64::NAN } else { f64::from(us) / factor };
         flow_row! {

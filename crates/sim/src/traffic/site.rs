@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::cc::{find, BoxedControl};
+use crate::cc::{find, BoxedControl, INFINITE_SSTHRESH};
 use crate::packet::{ETHERNET, HEADERS, TIMESTAMPS};
 use crate::refusal::Flaws;
 use crate::spec::{Heading, HostSettings, NetworkSpec, PortSpec, QdiscSpec, TcpSpec};
@@ -94,6 +94,7 @@ fn is_of_another_band(dscp: u8) -> bool {
 /// Refuses segments that the path does not carry, and buffers that no socket has.
 pub(super) fn check_ends(tcp: &TcpSpec, mtu: u32, flaws: &mut Flaws) {
     flaws.range("segment_bytes", tcp.segment_bytes, "bytes", LEAST_SEGMENT..=most_segment(mtu));
+    flaws.range("host.cached_ssthresh", tcp.host.cached_ssthresh.unwrap_or(2), "packets", 2..=INFINITE_SSTHRESH);
     flaws.range("host.max_pacing_bps", tcp.host.max_pacing_bps.unwrap_or(MOST_PACING), "bit/s", 8..=MOST_PACING);
     check_buffers(&tcp.host, flaws);
 }

@@ -97,6 +97,9 @@ pub struct Stack {
     pub tso_rtt_log: Option<u32>,
     /// No TSO segment is larger than half the window.
     pub tso_half_window: bool,
+    /// Senders can be paced, by the departure times that TCP sets (4.20 and later): bbr, `max_pacing_rate` and `fq` at the host need that. Linux
+    /// before 3.12 has no rate to pace by, so that `fq` only shares there.
+    pub pacing: bool,
     /// See [`SmallQueues`]; only on a host with a queue of its own.
     pub small_queues: SmallQueues,
     /// The most that a connection may have in its host's queue, bytes (sysctl tcp_limit_output_bytes; 128 KiB until 4.19).
@@ -195,6 +198,7 @@ const LINUX_6_12: Stack = Stack {
     tso_autosize: true,
     tso_rtt_log: Some(9),
     tso_half_window: true,
+    pacing: true,
     small_queues: SmallQueues::Rate,
     output_limit_bytes: 1 << 20,
     small_queues_spare_one: true,
@@ -269,6 +273,7 @@ const LINUX_3_9: Stack = Stack {
     tso_autosize: false,
     tso_rtt_log: None,
     tso_half_window: false,
+    pacing: false,
     small_queues: SmallQueues::Fixed,
     output_limit_bytes: 131_072,
     tso_push: false,

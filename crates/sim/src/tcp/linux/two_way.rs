@@ -110,8 +110,9 @@ impl TwoWayEnd {
     /// A packet of this end has left the host's own queue; true if the sending half waited for that.
     pub fn on_left_host(&mut self, p: &Packet, attachment: &Attachment) -> bool {
         let seq = if self.first { p.seq } else { attachment.other_seq };
-        let has_data = u32::from(p.len) > HEADERS + attachment.blocks.option_bytes();
-        has_data && self.sender.on_left_host(&Packet { seq, ..*p })
+        // The blocks of an ACK are no payload.
+        let len = p.len - attachment.blocks.option_bytes() as u16;
+        self.sender.on_left_host(&Packet { seq, len, ..*p })
     }
 
     /// There is room in the host's own queue, and the sending half waited for it.

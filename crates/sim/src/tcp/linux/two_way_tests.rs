@@ -1,6 +1,7 @@
 //! Two ends that both send, over a path that only takes time.
 
 use crate::cc::{AnyCc, Needs, Reno};
+use crate::outbox::{HostQueue, Outbox};
 use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
@@ -177,4 +178,30 @@ fn a_packet_of_long_ago_is_dropped_whole() {
     assert_eq!(pair.out.take_sent().len(), 1, "a duplicate ACK answers");
     pair.ends[SERVER].on_packet(&Packet { tsval: echoed - 1, ..second }, &mut pair.out);
     assert_eq!(pair.ends[SERVER].sender().view.snd_una, 2, "a millisecond less, and its ACK counts");
+}
+
+#[test]
+fn what_is_put_on_the_hosts_account_is_taken_off_it_and_nothing_else() {
+    let mut pair = Pair::new();
+    pair.ends[CLIENT].on_host_with_queue(HostQueue::Charges);
+    let leave = |pair: &mut Pair| {
+        for p in pair.out.take_sent() {
+            let attachment = pair.out.take_attachment(&p);
+            pair.ends[CLIENT].on_left_host(&p, &attachment);
+        }
+        pair.ends[CLIENT].sender().small_queue.is_empty()
+    };
+    pair.ends[CLIENT].write(3000, &mut pair.out);
+    assert!(!pair.ends[CLIENT].sender().small_queue.is_empty());
+    assert!(leave(&mut pair), "three segments");
+    // Of two segments the second is missing, so that the ACK has a block.
+    pair.ends[SERVER].write(3 * 1448, &mut pair.out);
+    let [first, _, third] = pair.out.take_sent()[..] else { panic!() };
+    for p in [first, third] {
+        pair.ends[CLIENT].on_packet(&p, &mut pair.out);
+    }
+    assert!(leave(&mut pair), "ACKs were not on it");
+    pair.ends[CLIENT].close(&mut pair.out);
+    assert!(!pair.ends[CLIENT].sender().small_queue.is_empty(), "a FIN without data");
+    assert!(leave(&mut pair));
 }

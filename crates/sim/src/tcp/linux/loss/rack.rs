@@ -90,8 +90,8 @@ impl Sender {
     /// A segment with `marks`, ending at `end`, sent at `sent_us`, was delivered.
     #[inline]
     pub(in crate::tcp::linux) fn rack_advance(&mut self, marks: u8, end: u32, sent_us: u64) {
-        let rtt_us = self.view.mstamp_us.wrapping_sub(sent_us) as u32;
-        if marks & mark::ANY_RETRANS != 0 && self.view.mstamp_us < sent_us + u64::from(self.view.min_rtt_us) {
+        let rtt_us = self.us_since(sent_us) as u32;
+        if marks & mark::ANY_RETRANS != 0 && rtt_us < self.view.min_rtt_us {
             // Probably the original arrived, not the retransmission, which may even be about to leave.
             return;
         }
@@ -113,9 +113,9 @@ impl Sender {
         ((self.view.min_rtt_us >> 2).saturating_mul(self.rack.window_steps)).min(self.view.srtt_us8 >> 3)
     }
 
-    /// us until the segment counts as lost. A paced segment may be sent in the future.
+    /// us until the segment counts as lost.
     pub(in crate::tcp::linux) fn rack_remaining(&self, sent_us: u64, window_us: u32) -> i64 {
-        i64::from(self.rack.rtt_us) + i64::from(window_us) - self.view.mstamp_us.wrapping_sub(sent_us) as i64
+        i64::from(self.rack.rtt_us) + i64::from(window_us) - self.us_since(sent_us) as i64
     }
 
     /// Marks what was sent long enough before the latest delivery; returns the longest wait for the rest, us.

@@ -2,13 +2,15 @@
 //! `tcp_cwnd_validate`; tcp_input.c `tcp_clean_rtx_queue`, `tcp_check_space`; tcp.c `tcp_get_info_chrono_stats`). Only changes are accounted
 //! for: an ACK that changes nothing pays for a comparison.
 //!
+//! Linux counts in ticks, by which a transfer of less than a tick was limited by nothing. Here it is counted in microseconds. Linux also counts
+//! until the last ACK comes, which may be long after the receiver has read everything. Here the end of the transfer is asked for, so that the
+//! last changes are remembered with their times.
+//!
 //! Linux notices an application that waits for room only when an ACK lets the last of what was written go. Here it is also noticed when what the
 //! application writes goes at once and leaves it waiting, which is the usual case where the buffer is smaller than the window.
 
 use super::Sender;
-use crate::tcp::common::lazy_timer::Ticks;
-use crate::tcp::linux::clock::Clock;
-use crate::time::Time;
+use crate::time::{Time, US};
 
 /// What limits sending; of several that do, the last of this list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,14 +37,19 @@ pub struct LimitedTimes {
     pub sndbuf_us: u64,
 }
 
-/// The stopwatch: which time runs, since when, and what each has come to, in ticks. Told of what changes, asked at the end.
+/// Changes of what limits that may come after a transfer is complete: what it waited for is acknowledged, and the FIN is held back, sent and
+/// acknowledged.
+const LATE_CHANGES: usize = 4;
+
+/// The stopwatch: what limits, since when, and what each limit has come to, us. Told of what changes, asked at the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tcp::linux) struct Chrono {
     limit: Limit,
-    since: u32,
-    window: u32,
-    receiver: u32,
-    send_buffer: u32,
+    since_us: u64,
+    /// What each limit came to until then, in the order of their list.
+    spent_us: [u64; 4],
+    /// What limited before, from when on; the latest first.
+    before: [(Limit, u64); LATE_CHANGES],
 }
 
 impl Chrono {
@@ -59,44 +66,44 @@ impl Chrono {
 
     /// Something limits from now on, unless what comes first does.
     #[inline]
-    fn start(&mut self, limit: Limit, now: u32) {
+    fn start(&mut self, limit: Limit, now_us: u64) {
         if limit > self.limit {
-            self.set(limit, now);
+            self.set(limit, now_us);
         }
     }
 
     /// Something limits no more; `empty`: nothing is left to send or to be acknowledged.
     #[inline]
-    fn stop(&mut self, limit: Limit, empty: bool, now: u32) {
+    fn stop(&mut self, limit: Limit, empty: bool, now_us: u64) {
         if empty {
-            self.set(Limit::Application, now);
+            self.set(Limit::Application, now_us);
         } else if limit == self.limit {
-            self.set(Limit::Window, now);
+            self.set(Limit::Window, now_us);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn set(&mut self, limit: Limit, now: u32) {
-        self.count(now);
-        self.limit = limit;
-    }
-
-    fn count(&mut self, now: u32) {
-        let passed = now.saturating_sub(self.since);
-        match self.limit {
-            Limit::Application => {}
-            Limit::Window => self.window += passed,
-            Limit::Receiver => self.receiver += passed,
-            Limit::SendBuffer => self.send_buffer += passed,
+    fn set(&mut self, limit: Limit, now_us: u64) {
+        if now_us > self.since_us {
+            self.spent_us[self.limit as usize] += now_us - self.since_us;
+            self.before.rotate_right(1);
+            self.before[0] = (self.limit, self.since_us);
         }
-        self.since = now;
+        (self.limit, self.since_us) = (limit, now_us);
     }
 
-    fn times(mut self, now: u32, clock: &Clock) -> LimitedTimes {
-        self.count(now);
-        let us = |ticks: u32| clock.to_us(u64::from(ticks));
-        LimitedTimes { cwnd_us: us(self.window), rwnd_us: us(self.receiver), sndbuf_us: us(self.send_buffer) }
+    /// What each came to until `at_us`, after which there were no more than [`LATE_CHANGES`].
+    fn times(&self, at_us: u64) -> LimitedTimes {
+        let mut spent_us = self.spent_us;
+        spent_us[self.limit as usize] += at_us.saturating_sub(self.since_us);
+        let mut end_us = self.since_us;
+        for (limit, since_us) in self.before {
+            spent_us[limit as usize] -= end_us.saturating_sub(at_us.max(since_us));
+            end_us = since_us;
+        }
+        let [_, cwnd_us, rwnd_us, sndbuf_us] = spent_us;
+        LimitedTimes { cwnd_us, rwnd_us, sndbuf_us }
     }
 }
 
@@ -104,50 +111,50 @@ impl Sender {
     /// There is something to send.
     #[inline]
     pub(super) fn chrono_busy(&mut self) {
-        self.chrono.start(Limit::Window, self.view.jiffies);
+        self.chrono.start(Limit::Window, self.view.mstamp_us);
     }
 
     /// All that could be sent was: the receiver's window held the rest back, or not.
     #[inline]
     pub(super) fn chrono_sent(&mut self, receiver_limited: bool) {
         if receiver_limited {
-            self.chrono.start(Limit::Receiver, self.view.jiffies);
+            self.chrono.start(Limit::Receiver, self.view.mstamp_us);
         } else if self.chrono.is_receiver() {
-            self.chrono.stop(Limit::Receiver, self.has_nothing_out(), self.view.jiffies);
+            self.chrono.stop(Limit::Receiver, self.has_nothing_out(), self.view.mstamp_us);
         }
     }
 
     /// Something was sent, and the congestion window does not limit that.
     pub(super) fn chrono_starved(&mut self) {
         if !self.has_data() && self.buffer.waits_for_room() {
-            self.chrono.start(Limit::SendBuffer, self.view.jiffies);
+            self.chrono.start(Limit::SendBuffer, self.view.mstamp_us);
         }
     }
 
     /// The application has written as much as there was room for, and what that allowed was sent.
     pub(super) fn chrono_written(&mut self) {
         if !self.has_data() && self.buffer.waits_for_room() && self.view.in_flight() < self.window.cwnd {
-            self.chrono.start(Limit::SendBuffer, self.view.jiffies);
+            self.chrono.start(Limit::SendBuffer, self.view.mstamp_us);
         }
     }
 
     /// The application has room to write.
     pub(super) fn chrono_has_room(&mut self) {
-        self.chrono.stop(Limit::SendBuffer, self.has_nothing_out(), self.view.jiffies);
+        self.chrono.stop(Limit::SendBuffer, self.has_nothing_out(), self.view.mstamp_us);
     }
 
     /// Everything sent is acknowledged.
     pub(in crate::tcp::linux) fn chrono_acknowledged(&mut self) {
-        self.chrono.stop(Limit::Window, self.has_nothing_out(), self.view.jiffies);
+        self.chrono.stop(Limit::Window, self.has_nothing_out(), self.view.mstamp_us);
     }
 
     fn has_nothing_out(&self) -> bool {
         self.view.packets_out == 0 && !self.has_data()
     }
 
-    /// For how long what has limited sending until now, which is the time of the last event or later, ticks.
+    /// For how long what has limited sending until `at`, which is when the transfer was complete or later.
     #[must_use]
-    pub fn limited_times(&self, now: Time) -> LimitedTimes {
-        self.chrono.times(self.clock.tick(now) as u32, &self.clock)
+    pub fn limited_times(&self, at: Time) -> LimitedTimes {
+        self.chrono.times(at / US)
     }
 }

@@ -80,7 +80,7 @@ impl Sender {
         self.form.tsecr = self.form.tsecr.max(p.tsval);
         self.rec.note_progress();
         self.peer.update(p.window, p.seq);
-        let (prior_una, una, now) = (self.view.snd_una, p.seq, self.view.mstamp_us);
+        let (prior_una, una) = (self.view.snd_una, p.seq);
         let acked = una - prior_una;
         self.view.snd_una = una;
         let ece = !open && p.has(flags::ECE) && self.ecn.is_on();
@@ -92,9 +92,9 @@ impl Sender {
         self.view.packets_out -= acked;
         self.count_delivered(acked, ece);
         self.rack_advance(0, una, last.sent_us());
-        let ca_rtt_us = now - last.sent_us();
+        let ca_rtt_us = self.us_since(last.sent_us());
         let maybe_delayed = acked == 1 && self.layout.payload(una - 1) < self.layout.mss();
-        self.take_rtt((now - first.sent_us()) as u32, ca_rtt_us as u32, maybe_delayed);
+        self.take_rtt(self.us_since(first.sent_us()) as u32, ca_rtt_us as u32, maybe_delayed);
         if !self.rack.is_narrow() {
             self.rack_update_window(last.noted);
         }
@@ -170,7 +170,7 @@ impl Sender {
     #[inline(always)]
     fn send_allowed_in_one_run<const NOTED: bool>(&mut self, out: &mut impl Outbox) -> u32 {
         let from = self.view.snd_nxt;
-        let cwnd_end = self.view.snd_una + self.window.cwnd;
+        let cwnd_end = self.view.snd_una.saturating_add(self.window.cwnd);
         let allowed = cwnd_end.saturating_sub(from);
         let to = cwnd_end.min(self.peer.end()).min(self.buffer.written);
         let sent = match from < to {

@@ -113,7 +113,7 @@ impl Sender {
             self.cc.on_syn_acked(rtt_us as i32);
             rtt_us
         } else {
-            1000 * u64::from(self.ts_ms().saturating_sub(p.tsecr).max(1))
+            1000 * u64::from(self.ms_since_echo(p.tsecr).unwrap_or(1))
         };
         self.establish(p, Some(rtt_us.max(1) as u32));
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());

@@ -247,6 +247,19 @@ impl Sender {
         self.view.jiffies = if self.clock.ticks_are_ms() { self.form.tsval } else { self.clock.tick(now) as u32 };
     }
 
+    /// Time since `sent_us`, us. A segment that was sent before its departure time may be acknowledged before it: then it is 0
+    /// (`tcp_stamp_us_delta`).
+    #[inline]
+    pub(in crate::tcp::linux) fn us_since(&self, sent_us: u64) -> u64 {
+        self.view.mstamp_us.saturating_sub(sent_us)
+    }
+
+    /// Milliseconds since the timestamp that an ACK echoes, at least 1. None if it is that of a departure which is yet to come: no sample
+    /// (`tcp_rtt_tsopt_us`).
+    pub(in crate::tcp::linux) fn ms_since_echo(&self, tsecr: u32) -> Option<u32> {
+        Some(self.ts_ms().checked_sub(tsecr)?.max(1))
+    }
+
     /// Timestamp option value, ms.
     #[inline]
     pub(in crate::tcp::linux) fn ts_ms(&self) -> u32 {
@@ -326,7 +339,8 @@ impl Sender {
         }
         let ratio = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
         let window = u64::from(self.window.cwnd.max(self.view.packets_out));
-        let rate = u64::from(self.layout.mss()) * 80_000 * ratio * window / u64::from(self.view.srtt_us8);
+        // The kernel's 64 bits wrap for windows beyond 700 million segments (tcp_update_pacing_rate: `rate *= max(cwnd, packets_out)`).
+        let rate = (u64::from(self.layout.mss()) * 80_000 * ratio).wrapping_mul(window) / u64::from(self.view.srtt_us8);
         self.window.pacing_rate = rate.min(self.pacing.max_rate());
     }
 }

@@ -109,8 +109,12 @@ impl Sender {
         self.view.departure_ns = self.view.departure_ns.max(now);
     }
 
-    /// The host's own queue holds back what may not leave yet: this sender is paced, whatever its control. Said before [`Self::connect`].
+    /// The host's own queue holds back what may not leave yet: this sender is paced, whatever its control, if its kernel sets departure times.
+    /// Said before [`Self::connect`].
     pub fn pace_in_host(&mut self) {
+        if !self.stack.pacing {
+            return;
+        }
         self.pacing.in_host = true;
         (self.view.is_paced, self.notes_departures, self.sends_in_steps) = (true, true, true);
         self.sends_plainly = false;
@@ -118,7 +122,7 @@ impl Sender {
 
     /// It is too early to send.
     #[inline]
-    pub(super) fn is_early(&self, now: Time) -> bool {
+    pub(in crate::tcp::linux) fn is_early(&self, now: Time) -> bool {
         self.view.is_paced && self.view.departure_ns > now && !self.pacing.in_host
     }
 
@@ -144,7 +148,7 @@ impl Sender {
 
     /// The timer goes on until it is [not too early](Self::is_early) to send.
     #[inline(always)]
-    pub(super) fn wait_for_departure(&mut self, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn wait_for_departure(&mut self, out: &mut impl Outbox) {
         if !self.pacing.waits {
             self.pacing.waits = true;
             out.set_timer(self.pacing.source, self.view.departure_ns);
@@ -176,9 +180,7 @@ impl Sender {
         if self.phase == Phase::Established {
             self.refresh(out.now());
             let resends = self.view.lost_out > self.view.retrans_out;
-            if resends {
-                self.retransmit_lost(out);
-            }
+            self.retransmit_waiting(out);
             // After a retransmission new data usually wait.
             if !(resends && self.only_waits(out.now())) {
                 self.write_inlined(out, false);

@@ -1,13 +1,16 @@
 //! Departure times of a paced sender, at a peer that the test plays.
 
 use proptest::prelude::*;
+use serde_json::{json, Value};
 
 use super::tests::Pair;
 use crate::cc::{AnyCc, BoxedControl, CongestionControl, Needs, View, Window};
 use crate::outbox::HostQueue;
 use crate::packet::{flags, Packet};
+use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::common::test_outbox::TestOutbox;
+use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::sender::{Sender, SOURCES};
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, MS, NEVER, SEC, US};
@@ -34,8 +37,25 @@ impl BoxedControl for Fixed {}
 /// At most a segment a millisecond; the handshake is done at 20 ms.
 fn paced(cwnd: u32, tso: bool) -> Pair {
     let mut spec = bulk_flow();
-    spec.host.max_pacing_bps = Some(8 * 1448 * 1000);
     spec.host.tso = tso;
+    paced_as(spec, cwnd)
+}
+
+/// The same with options of the stack.
+fn paced_on(options: Value, cwnd: u32) -> Pair {
+    let Value::Object(options) = options else { panic!("options") };
+    let mut spec = bulk_flow();
+    spec.stack.options = options;
+    paced_as(spec, cwnd)
+}
+
+/// The same where losses are found by counting.
+fn paced_by_count(cwnd: u32) -> Pair {
+    paced_on(json!({"loss_detection": "fack", "frto": "off", "tail_loss_probe": false}), cwnd)
+}
+
+fn paced_as(mut spec: TcpSpec, cwnd: u32) -> Pair {
+    spec.host.max_pacing_bps = Some(8 * 1448 * 1000);
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let cc = AnyCc::Boxed(Box::new(Fixed(cwnd)));
     let mut pair = Pair::of(Sender::new(0, 0, &spec, stack, cc, Needs::NOTHING), TestOutbox::new(SOURCES));
@@ -84,16 +104,64 @@ fn an_ack_before_the_departure_time_lets_nothing_go() {
 
 #[test]
 fn what_is_lost_waits_as_well() {
-    let mut pair = paced(14, false);
+    for mut pair in [paced(14, false), paced_by_count(14)] {
+        data(&mut pair);
+        departures(&mut pair);
+        // Three segments are missing, and what was sent with them has come.
+        pair.ack(1, &[(4, 15)]);
+        let how = pair.s.stack.loss_detection;
+        assert_eq!((pair.s.view.lost_out, data(&mut pair)), (3, vec![1]), "{how:?}");
+        // At the rate of the window now, which is less than the most. Where losses are counted it is only set once the first one has left.
+        let takes_ns = 1448 * SEC / pair.s.window.pacing_rate;
+        let first_ns = if how == LossDetection::Rack { takes_ns } else { MS };
+        let times = [first_ns / 2, first_ns / 2 + takes_ns].map(|ns| (45 * MS + ns) / US);
+        assert_eq!(departures(&mut pair)[..2], [(times[0], 2), (times[1], 3)], "{how:?}");
+    }
+}
+
+#[test]
+fn the_rate_follows_the_window_where_losses_are_counted_too() {
+    let mut pair = paced_by_count(14);
+    pair.s.window.ssthresh = 14;
+    pair.ack(2, &[]);
+    let srtt_us8 = u64::from(pair.s.view.srtt_us8);
+    assert_eq!(pair.s.window.pacing_rate, 1448 * 80_000 * 120 * 14 / srtt_us8, "120 % of 14 segments a round trip");
+}
+
+#[test]
+fn a_segment_acknowledged_before_its_departure_took_no_time() {
+    // The persist timer waits for two minutes at most, and sends whatever the departure time is.
+    let mut pair = paced(10, false);
     data(&mut pair);
-    departures(&mut pair);
-    // Three segments are missing, and what was sent with them has come.
-    pair.ack(1, &[(4, 15)]);
-    assert_eq!((pair.s.view.lost_out, data(&mut pair)), (3, vec![1]));
-    // At the rate of the window now, which is less than the most.
-    let takes_ns = 1448 * SEC / pair.s.window.pacing_rate;
-    let times = [takes_ns / 2, takes_ns / 2 + takes_ns].map(|ns| (45 * MS + ns) / US);
-    assert_eq!(departures(&mut pair)[..2], [(times[0], 2), (times[1], 3)]);
+    pair.s.view.departure_ns = pair.out.now + 200 * SEC;
+    pair.ack(11, &[]);
+    assert!(data(&mut pair).is_empty());
+    while data(&mut pair).is_empty() {
+        pair.out.now = pair.out.timer(0);
+        pair.s.on_timer(&mut pair.out);
+    }
+    assert!(pair.out.now < pair.s.board.get(11).sent_us() * US, "it is stamped with its departure");
+    pair.ack(12, &[]);
+    assert_eq!(pair.s.rtt.last_us(), 0);
+    assert_eq!(pair.s.view.min_rtt_us, 1000, "a tick is the least");
+}
+
+#[test]
+fn the_timestamp_of_a_departure_to_come_is_no_sample() {
+    for mut pair in [paced_on(json!({"tail_loss_probe": false}), 10), paced_by_count(10)] {
+        data(&mut pair);
+        let before = pair.s.view.srtt_us8;
+        pair.s.view.departure_ns = pair.out.now + 10 * SEC;
+        while pair.s.counters.rto_timeouts == 0 {
+            pair.out.now = pair.out.timer(0);
+            pair.s.on_timer(&mut pair.out);
+        }
+        let stamp = pair.out.take_sent().last().unwrap().tsval;
+        assert!(u64::from(stamp) > pair.out.now / MS, "{stamp}");
+        let p = pair.out.ack_packet(2, &[], stamp, 0);
+        pair.s.on_ack(&p, &mut pair.out);
+        assert_eq!(pair.s.view.srtt_us8, before, "{:?}", pair.s.stack.loss_detection);
+    }
 }
 
 #[test]

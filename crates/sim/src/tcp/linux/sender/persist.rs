@@ -79,7 +79,11 @@ impl Sender {
     fn send_probe(&mut self, out: &mut impl Outbox) -> Verdict {
         let probe = self.packet(self.view.snd_una - 1, ACK_FRAME, 0, self.control_ecn());
         self.counters.sent += 1;
-        out.send(End::Sender, probe)
+        let verdict = out.send(End::Sender, probe);
+        if verdict != Verdict::Dropped {
+            self.note_probe_in_host(probe.seq);
+        }
+        verdict
     }
 
     /// After how many ticks the window is probed next.

@@ -11,7 +11,7 @@ use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
-use crate::tcp::linux::options::CwndReduction;
+use crate::tcp::linux::options::{CwndReduction, LossDetection};
 
 /// The episode that the sender is in. Told when one begins and of timeouts; asked by whatever depends on whether the
 /// episode is over.
@@ -315,6 +315,17 @@ impl Sender {
             return;
         }
         a.rexmit = Rexmit::Lost;
+    }
+
+    /// Lost segments may have waited for a departure time, or for room in the host's own queue, that has come (`tcp_tsq_write`).
+    pub(super) fn retransmit_waiting(&mut self, out: &mut impl Outbox) {
+        match self.stack.loss_detection {
+            LossDetection::Rack => self.retransmit_lost(out),
+            LossDetection::Fack | LossDetection::Sack if self.view.retrans_out < self.view.lost_out => {
+                self.retransmit_by_count(out);
+            }
+            LossDetection::Fack | LossDetection::Sack => {}
+        }
     }
 
     /// Retransmits lost segments, lowest first, as the window allows.

@@ -70,7 +70,7 @@ impl Sender {
     /// Removes what `snd_una` now covers, and takes RTT samples.
     #[inline(always)]
     pub(super) fn remove_acked(&mut self, a: &mut AckState, prior_sacked_seq: u32, ece: bool) {
-        let (una, now) = (self.view.snd_una, self.view.mstamp_us);
+        let una = self.view.snd_una;
         let prior_sacked = self.view.sacked_out;
         let acked = una - a.prior_una;
         // While a segment is missing most ACKs remove none.
@@ -82,16 +82,16 @@ impl Sender {
         let (mut seq_rtt, mut sack_rtt, mut ca_rtt) = (-1, -1, -1);
         let first_us = removed.as_ref().and_then(|removed| removed.first_us);
         if let (Some(first), Some(removed), 0) = (first_us, &removed, a.flags & flag::RETRANS_ACKED) {
-            seq_rtt = (now - first) as i64;
-            ca_rtt = (now - removed.last_us) as i64;
+            seq_rtt = self.us_since(first) as i64;
+            ca_rtt = self.us_since(removed.last_us) as i64;
             // Linux suspects a delayed ACK only of a lone short segment.
             if acked == 1 && prior_sacked == 0 && self.layout.payload(una - 1) < self.layout.mss() {
                 a.flags |= flag::MAYBE_DELAYED;
             }
         }
         if let Some(first) = a.first_sacked_us {
-            sack_rtt = (now - first) as i64;
-            ca_rtt = (now - a.last_sacked_us) as i64;
+            sack_rtt = self.us_since(first) as i64;
+            ca_rtt = self.us_since(a.last_sacked_us) as i64;
         }
         let updated = self.ack_rtt(a, seq_rtt, sack_rtt, &mut ca_rtt);
         if let Some(removed) = removed {
@@ -102,7 +102,7 @@ impl Sender {
         } else if updated
             && self.view.packets_out > 0
             && sack_rtt >= 0
-            && sack_rtt > now.wrapping_sub(self.board.get(una).sent_us()) as i64
+            && sack_rtt > self.us_since(self.board.get(una).sent_us()) as i64
         {
             // Measured on data sent before the head was last sent.
             a.flags |= flag::SET_XMIT_TIMER;
@@ -116,7 +116,7 @@ impl Sender {
     fn ack_rtt(&mut self, a: &AckState, seq_rtt: i64, sack_rtt: i64, ca_rtt: &mut i64) -> bool {
         let mut rtt = if seq_rtt < 0 { sack_rtt } else { seq_rtt };
         if rtt < 0 && a.tsecr != 0 && a.flags & flag::DATA_ACKED != 0 {
-            rtt = i64::from(self.ts_ms().saturating_sub(a.tsecr).max(1)) * 1000;
+            rtt = self.ms_since_echo(a.tsecr).map_or(-1, |ms| i64::from(ms) * 1000);
             *ca_rtt = rtt;
         }
         if rtt < 0 {

@@ -7,6 +7,8 @@
 //! A netem takes packets off the account when they come, as if they had left, so that it never holds anything back; but they keep
 //! their socket, and what still lies there is not sent again.
 //!
+//! A probe of a closed window is on the account, too (`tcp_xmit_probe_skb`): it takes what a segment without payload does.
+//!
 //! Leaves out: SYNs and pure ACKs on the account, what a SYN that the queue refuses does to the window, the attempts that the application's
 //! writes make one by one into a queue that refuses them, waking a sender that waits when its retransmission is refused, refusing to
 //! retransmit beyond 5/4 of what the send buffer holds, waking a sender that found what it would send again in a netem when it sends something else:
@@ -17,7 +19,7 @@ use std::collections::VecDeque;
 use super::Sender;
 use crate::outbox::{HostQueue, Outbox};
 use crate::packet::{flags, Packet, HEADERS};
-use crate::tcp::linux::options::{LossDetection, SmallQueues};
+use crate::tcp::linux::options::SmallQueues;
 
 /// A millisecond at the pacing rate (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
@@ -36,6 +38,8 @@ pub(in crate::tcp::linux) struct SmallQueue {
     throttled: bool,
     /// The segments that lie there, in the order sent. Those cut from a TSO segment are not noted: by then TCP's own copy is free.
     segments: VecDeque<u32>,
+    /// The numbers of the probes that lie there: pure ACKs are no longer than these.
+    probes: Vec<u32>,
 }
 
 impl SmallQueue {
@@ -66,9 +70,15 @@ impl Sender {
         if p.has(flags::SYN | flags::HANDSHAKE | flags::CLOSED) {
             return false;
         }
+        let payload = u32::from(p.len) - HEADERS;
+        let charge = self.charge_of(u64::from(payload));
         let queue = &mut self.small_queue;
+        if payload == 0 && !p.has(flags::FIN) {
+            let Some(at) = queue.probes.iter().position(|&seq| seq == p.seq) else { return false };
+            queue.probes.swap_remove(at);
+        }
         if queue.kind == HostQueue::Charges {
-            queue.allocated -= u64::from(self.stack.send_head()) + u64::from(u32::from(p.len) - HEADERS);
+            queue.allocated -= charge;
         }
         if let Some(at) = queue.segments.iter().position(|&seq| seq == p.seq) {
             queue.segments.remove(at);
@@ -80,13 +90,7 @@ impl Sender {
     pub fn on_room_in_host(&mut self, out: &mut impl Outbox) {
         self.refresh(out.now());
         if self.stack.small_queues == SmallQueues::Rate && self.is_established() {
-            match self.stack.loss_detection {
-                LossDetection::Rack => self.retransmit_lost(out),
-                LossDetection::Fack | LossDetection::Sack if self.view.retrans_out < self.view.lost_out => {
-                    self.retransmit_by_count(out);
-                }
-                LossDetection::Fack | LossDetection::Sack => {}
-            }
+            self.retransmit_waiting(out);
         }
         self.write(out, false);
         self.update_fast_path();
@@ -108,6 +112,16 @@ impl Sender {
             }
             if !self.tso.enabled {
                 self.small_queue.segments.push_back(seq);
+            }
+        }
+    }
+
+    /// The host's queue, if there is one, has taken the probe `seq`.
+    pub(super) fn note_probe_in_host(&mut self, seq: u32) {
+        if self.small_queue.is_on() {
+            self.small_queue.probes.push(seq);
+            if self.small_queue.kind == HostQueue::Charges {
+                self.small_queue.allocated += self.charge_of(0);
             }
         }
     }
@@ -168,7 +182,11 @@ impl Sender {
 
     /// Memory that a TSO segment of `n` segments from `seq` on takes, bytes.
     fn truesize(&self, seq: u32, n: u32) -> u64 {
-        let payload = (seq..seq + n).map(|seq| u64::from(self.layout.payload(seq))).sum::<u64>();
+        self.charge_of((seq..seq + n).map(|seq| u64::from(self.layout.payload(seq))).sum())
+    }
+
+    /// Memory that a packet of `payload` bytes takes, bytes.
+    fn charge_of(&self, payload: u64) -> u64 {
         u64::from(self.stack.send_head()) + payload
     }
 }

@@ -400,6 +400,39 @@ fn a_closed_window_is_probed_less_and_less_often_until_it_opens() {
 }
 
 #[test]
+fn a_probe_is_on_the_account_while_it_lies_in_the_host() {
+    for kind in [HostQueue::Charges, HostQueue::Orphans] {
+        let (mut pair, sent) = in_host_queue(kind, &[]);
+        pair.out.now += 20 * MS;
+        for p in &sent {
+            pair.s.on_left_host(p);
+        }
+        advertise(&mut pair, 0);
+        let (_, probe) = wait(&mut pair);
+        assert_eq!(pair.s.small_queue.is_empty(), kind == HostQueue::Orphans);
+        pair.s.on_left_host(&probe[0]);
+        assert!(pair.s.small_queue.is_empty());
+        assert!(!pair.s.on_left_host(&probe[0]), "what was not put on it is not taken off, as a pure ACK");
+        assert!(pair.s.small_queue.is_empty());
+    }
+}
+
+#[test]
+fn what_limited_until_a_transfer_was_complete_does_not_depend_on_what_came_later() {
+    let mut pair = Pair::reno(&[]);
+    pair.out.now += 20 * MS;
+    let complete = pair.out.now;
+    let until_then = pair.s.limited_times(complete);
+    // The last ACK comes a minute later.
+    pair.out.now += 60_000 * MS;
+    advertise(&mut pair, 0);
+    pair.out.now += 1000 * MS;
+    advertise(&mut pair, 1000 * MSS);
+    assert_eq!(pair.s.limited_times(complete), until_then);
+    assert!(pair.s.limited_times(pair.out.now).cwnd_us >= 60_000_000);
+}
+
+#[test]
 fn what_limits_is_counted_in_the_order_of_the_kernel() {
     let mut pair = Pair::reno(&[]);
     pair.out.now += 20 * MS;

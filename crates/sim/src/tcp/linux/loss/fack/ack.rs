@@ -18,6 +18,11 @@ const WINDOW_DIVISOR: u32 = 3;
 /// Segments that may be kept back in any case.
 const MAX_DEFERRED: u32 = 3;
 
+/// What is unused of a window, to compare with a third of it. The kernel's number wraps (tcp_is_cwnd_limited: `left * sysctl_tcp_tso_win_divisor`).
+fn times_divisor(left: u32) -> u32 {
+    left.wrapping_mul(WINDOW_DIVISOR)
+}
+
 impl Sender {
     /// Takes in an ACK, up to what it retransmits.
     #[inline(never)]
@@ -90,6 +95,7 @@ impl Sender {
             a.duplicate = a.flags & (flag::UNA_ADVANCED | flag::NOT_DUP) == 0;
             self.alert(&a, acked, prior_sacked, out);
         }
+        self.update_pacing_rate();
     }
 
     /// Growth, given what was in flight before the ACK.
@@ -97,12 +103,12 @@ impl Sender {
         let cwnd = self.window.cwnd;
         if self.stack.cwnd_limited == CwndLimited::AtAck {
             let left = cwnd.saturating_sub(prior_in_flight);
-            let deferred = self.tso.enabled && left * WINDOW_DIVISOR < cwnd && left < self.tso.most;
+            let deferred = self.tso.enabled && times_divisor(left) < cwnd && left < self.tso.most;
             self.view.is_cwnd_limited = deferred || left <= MAX_DEFERRED;
         }
         if self.stack.cwnd_limited == CwndLimited::FullAtAck {
             let left = cwnd.saturating_sub(prior_in_flight);
-            self.view.is_cwnd_limited = left == 0 || (self.tso.enabled && left * WINDOW_DIVISOR < cwnd);
+            self.view.is_cwnd_limited = left == 0 || (self.tso.enabled && times_divisor(left) < cwnd);
         }
         let amount = match self.stack.growth {
             Growth::Acks => 1,
@@ -165,8 +171,10 @@ impl Sender {
         let unambiguous = if a.flags & flag::RETRANS_ACKED == 0 { last_us } else { None };
         let rtt_us = unambiguous.map_or(-1, |sent_us| self.clock.to_us(self.ticks_since(sent_us)) as i64);
         if a.tsecr != 0 {
-            let ms = self.ts_ms().saturating_sub(a.tsecr);
-            self.take_rtt(ms * 1000, ms * 1000, false);
+            // Not of a departure that is yet to come.
+            if let Some(ms) = self.ts_ms().checked_sub(a.tsecr) {
+                self.take_rtt(ms * 1000, ms * 1000, false);
+            }
         } else if rtt_us >= 0 {
             self.take_rtt(rtt_us as u32, rtt_us as u32, false);
         }

@@ -3,7 +3,7 @@
 //!
 //! Leaves out: thin streams (sysctls tcp_thin_*), MTU probing, the head-of-queue rules for connections without SACK.
 
-use crate::cc::{CaState, CongestionControl};
+use crate::cc::{CaState, CongestionControl, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::options::{CwndReduction, EarlyRetransmit};
@@ -215,7 +215,8 @@ impl Sender {
             if with_ssthresh {
                 self.restore_ssthresh(prior);
             }
-        } else {
+        } else if self.window.ssthresh < INFINITE_SSTHRESH {
+            // A control that has no threshold leaves it infinite, which no control of 3.9 did: that is no window to go back to.
             self.window.cwnd = self.window.cwnd.max(self.window.ssthresh);
         }
         if self.stack.cwnd_reduction == CwndReduction::RateHalving {

@@ -151,6 +151,10 @@ impl Sender {
     }
 
     fn retransmit_counted(&mut self, seq: u32, out: &mut impl Outbox) -> bool {
+        if self.is_early(out.now()) {
+            self.wait_for_departure(out);
+            return false;
+        }
         if self.host_is_full_for(seq) || self.retransmit(out, seq, true) != Retransmission::Sent {
             return false;
         }
@@ -158,7 +162,7 @@ impl Sender {
             self.prr.count_sent(1);
         }
         if seq == self.view.snd_una {
-            self.set_timer(out, Pending::Retransmit, self.rto_ticks());
+            self.set_timer(out, Pending::Retransmit, self.rto_ticks() + self.pacing_delay(out.now()));
         }
         true
     }

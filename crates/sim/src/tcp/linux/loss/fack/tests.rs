@@ -2,7 +2,7 @@
 
 use serde_json::{json, Value};
 
-use crate::cc::{AnyCc, CaState, Needs, Reno};
+use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Needs, Reno, View, Window};
 use crate::packet::{flags, MSS};
 use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
@@ -203,6 +203,31 @@ fn old_timestamps_undo_a_reduction() {
     r.receive(1045, 11, &[], 1020, 0);
     assert_eq!((r.s.view.state, r.s.counters.undos), (CaState::Open, 1));
     assert!(r.s.window.cwnd >= 10 && r.s.window.ssthresh > 1000, "{} {}", r.s.window.cwnd, r.s.window.ssthresh);
+}
+
+/// A control without a threshold.
+#[derive(Debug)]
+struct Unbounded;
+
+impl BoxedControl for Unbounded {}
+
+impl CongestionControl for Unbounded {
+    fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
+        w.ssthresh
+    }
+    fn cong_avoid(&mut self, _: &View, _: &mut Window, _: u32) {}
+}
+
+#[test]
+fn an_undo_does_not_take_a_missing_threshold_for_a_window() {
+    // tcp_undo_cwr with prior_ssthresh 0: an ECN echo has come since.
+    let mut r = Rig::new(100, json!({}));
+    r.s.cc = AnyCc::Boxed(Box::new(Unbounded));
+    r.ack(1040, 1, &[(5, 6)]);
+    r.s.undo.forget_ssthresh();
+    r.receive(1045, 11, &[], 1020, 0);
+    assert_eq!((r.s.view.state, r.s.counters.undos), (CaState::Open, 1));
+    assert!(r.s.window.cwnd <= 20, "{}", r.s.window.cwnd);
 }
 
 #[test]
