@@ -171,7 +171,7 @@ def test_of_a_batch_on_which_workers_disagree_nothing_is_kept(tmp_path, monkeypa
 @pytest.mark.filterwarnings("ignore::dumbbell.errors.WorkerWarning")
 @pytest.mark.parametrize("since_s", [59.5, 60.5])
 def test_a_sweep_that_only_waited_to_be_confirmed_ends_once_those_who_could_have_gone(since_s, tmp_path, monkeypatch):
-    """Though a worker is there that is not used, and wherever the minute ends for which those are waited for: each look at the clock is later."""
+    """Though a worker is there that is not used, and whenever the minute is over: each look at the clock is later than the one before."""
     monkeypatch.setattr(confirmation, "CHECKED", 1)
     jobs, store = Listed(prepare(scenario(sweep=None, repeat=1).runs())), Store(tmp_path)
     store.request([])
