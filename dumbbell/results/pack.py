@@ -269,8 +269,8 @@ class Pack:
             frames = []
             for name in (RUNS, HOSTS, SAMPLES, TABLES):
                 frame = _read(self._checked(name, ""), None) if name in self._files else pl.DataFrame(schema=_SCHEMAS[name])
-                if name in _SCHEMAS and frame.schema != pl.Schema(_SCHEMAS[name]):
-                    raise ValueError("has other columns")
+                if name in _SCHEMAS:
+                    _check(frame, _SCHEMAS[name])
                 if name in rows and frame["key"].rle().struct.unnest().rows() != [(count, key) for key, count in rows[name].items()]:
                     raise ValueError("has other rows than those of its runs")
                 frames.append(frame)
@@ -425,15 +425,29 @@ def _samples(path: Path, _: _Signature, first: int, count: int) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.scan_parquet(path).slice(first, count).select(COLUMNS).collect()
+        frame = pl.scan_parquet(path).slice(first, count).select(COLUMNS).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(_first_line(error)) from None
+    _check(frame, {column: _SCHEMAS[SAMPLES][column] for column in COLUMNS})
+    return frame
 
 
 @lru_cache(maxsize=1)
 def _tables(path: Path, _: _Signature) -> dict[tuple[str, str], bytes]:
     """Key and name of the file -> its contents."""
-    return {(key, name): content for key, name, content in _read(path, list(_TABLES)).rows()}
+    frame = _read(path, list(_TABLES))
+    _check(frame, _TABLES)
+    return {(key, name): content for key, name, content in frame.rows()}
+
+
+def _check(frame: pl.DataFrame, schema: Mapping[str, Any]) -> None:
+    """Raises `ValueError` unless a frame has these columns, and a value in each row of each."""
+    import polars as pl
+
+    if frame.schema != pl.Schema(schema):
+        raise ValueError("has other columns")
+    if any(frame.null_count().row(0)):
+        raise ValueError("lacks values")
 
 
 def _read(path: Path, columns: list[str] | None) -> pl.DataFrame:
