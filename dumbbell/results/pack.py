@@ -341,7 +341,7 @@ class PackedFile(StoredFile):
     pack: Pack
     key: str
 
-    def read(self) -> bytes:
+    def _content(self) -> bytes:
         """See `StoredFile`. Of series there is no such file any more."""
         content = self.pack.table(self.key, self.path.name)
         self._compare(len(content), hashlib.sha256(content).hexdigest())
