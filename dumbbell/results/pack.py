@@ -198,6 +198,22 @@ class Pack:
         """Whether the code that computes metrics is that which computed those of the pack."""
         return self.metrics == sources()
 
+    @cached_property
+    def about_samples(self) -> int:
+        """The number of samples by the end of their file, which is not compared with its checksum; 0 if that cannot be read."""
+        import polars as pl
+
+        try:
+            return int(pl.scan_parquet(self.folder / SAMPLES).select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, OSError):
+            return 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another run like its own. Its files are not checked."""
+        count = len(self.keys)
+        return count >= MOST_RUNS or self.about_samples * (count + 1) > MOST_SAMPLES * count
+
     def files(self, key: str, stored: Mapping[str, StoredFile]) -> dict[str, StoredFile]:
         """Those of the files of a run that are in the pack, as `stored` has those in a folder; the others lie in the run's folder."""
         return {name: PackedFile(each.path, each.size, each.sha256, self, key) for name, each in stored.items() if name in PACKED}
