@@ -9,8 +9,8 @@ from __future__ import annotations
 import errno
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +58,20 @@ class StoredFile:
     size: int
     sha256: str | None
     """None in a run of a format without checksums."""
+    by_now: Callable[[], StoredFile | None] | None = field(default=None, compare=False, repr=False, kw_only=True)
+    """Looks where the file is by now; None if it is where it was."""
 
     def read(self) -> bytes:
-        """The contents. Raises `DamagedRun` unless they are those that were written."""
+        """The contents, from wherever they were moved. Raises `DamagedRun` unless they are those that were written."""
+        try:
+            return self._content()
+        except DamagedRun:
+            if self.by_now is None or (now := self.by_now()) is None:
+                raise
+            return now.read()
+
+    def _content(self) -> bytes:
+        """As `read`, from where it was."""
         try:
             content = self.path.read_bytes()
         except OSError as error:

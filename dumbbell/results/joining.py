@@ -6,6 +6,7 @@ two packs at worst, and the next one that joins them goes on from there.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -47,8 +48,9 @@ class _Spoilt(Exception):
 def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
     """Puts packs that are not full together, and leaves a run in one of them; the number of packs that went. Damaged ones stay.
 
-    Samples are read only of packs that go, or that have runs which others have, too. The caller has claimed to pack. Raises
-    `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written, `DamagedRun` if a pack does not read back.
+    Of packs that stay, and that share no run with one that may go, only the ends of files are read, which have their numbers of rows. The
+    caller has claimed to pack. Raises `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written, `DamagedRun` if a pack
+    does not read back.
     """
     before = {each.folder for each in store.packs.all()}
     spoilt: set[Path] = set()
@@ -63,21 +65,23 @@ def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
 
 def _join(there: Sequence[Pack], store: Store, stopped: Callable[[], bool]) -> None:
     """As `join`, of these packs. Raises `_Spoilt` with those that have to be left out."""
-    several = {key for key, count in Counter(key for each in there for key in each.keys).items() if count > 1}
-    if not several:
-        there = [each for each in there if len(each.keys) < limits.MOST_RUNS]
+    small = [each for each in there if not each.is_full]
+    keys = Counter(key for each in small for key in each.keys)
+    beside = [each for each in there if each.is_full and not each.key_set.isdisjoint(keys)]
+    keys.update(key for each in beside for key in each.keys)
+    several = {key for key, count in keys.items() if count > 1}
+    if not several and not _may_be_fewer(small):
+        return
     sizes: dict[Pack, dict[str, int]] = {}
-    for each in there if several or len(there) > 1 else ():
+    for each in small:
         if stopped():
             return
         if found := _sizes(each):
             sizes[each] = found
-    small = [each for each, found in sizes.items() if not _is_full(found)]
-    if not several and len(small) < 2:
-        return
+    small = list(sizes)
     covered: set[str] = set()
-    for each in sizes:
-        if each not in small and several & each.key_set and not stopped() and _is_sound(each):
+    for each in beside:
+        if not stopped() and _is_sound(each):
             covered |= each.key_set
     order = {key: i for i, key in enumerate(store.requested_keys())}
     small.sort(key=lambda each: order.get(each.keys[0], len(order)))
@@ -124,10 +128,18 @@ def _sizes(each: Pack) -> dict[str, int]:
         return {}
 
 
-def _is_full(sizes: dict[str, int]) -> bool:
-    """Whether a pack has no room for another run like its own."""
-    samples = sum(sizes.values())
-    return len(sizes) >= limits.MOST_RUNS or samples + samples / len(sizes) > limits.MOST_SAMPLES
+def _may_be_fewer(packs: Iterable[Pack]) -> bool:
+    """Whether the runs of packs fit into fewer, as far as is known without reading them."""
+    alike: dict[str, list[Pack]] = {}
+    for each in packs:
+        alike.setdefault(each.metrics, []).append(each)
+    return any(len(listed) > 1 and _least(listed) < len(listed) for listed in alike.values())
+
+
+def _least(packs: Sequence[Pack]) -> int:
+    """The number of packs that the runs of these need."""
+    runs, samples = sum(len(each.keys) for each in packs), sum(each.about_samples for each in packs)
+    return max(math.ceil(runs / limits.MOST_RUNS), math.ceil(samples / limits.MOST_SAMPLES))
 
 
 def _cuts_of(

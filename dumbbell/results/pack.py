@@ -198,6 +198,22 @@ class Pack:
         """Whether the code that computes metrics is that which computed those of the pack."""
         return self.metrics == sources()
 
+    @cached_property
+    def about_samples(self) -> int:
+        """The number of samples by the end of their file, which is not compared with its checksum; 0 if that cannot be read."""
+        import polars as pl
+
+        try:
+            return int(pl.scan_parquet(self.folder / SAMPLES).select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, OSError):
+            return 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another run like its own. Its files are not checked."""
+        count = len(self.keys)
+        return count >= MOST_RUNS or self.about_samples * (count + 1) > MOST_SAMPLES * count
+
     def files(self, key: str, stored: Mapping[str, StoredFile]) -> dict[str, StoredFile]:
         """Those of the files of a run that are in the pack, as `stored` has those in a folder; the others lie in the run's folder."""
         return {name: PackedFile(each.path, each.size, each.sha256, self, key) for name, each in stored.items() if name in PACKED}
@@ -269,8 +285,8 @@ class Pack:
             frames = []
             for name in (RUNS, HOSTS, SAMPLES, TABLES):
                 frame = _read(self._checked(name, ""), None) if name in self._files else pl.DataFrame(schema=_SCHEMAS[name])
-                if name in _SCHEMAS and frame.schema != pl.Schema(_SCHEMAS[name]):
-                    raise ValueError("has other columns")
+                if name in _SCHEMAS:
+                    _check(frame, _SCHEMAS[name])
                 if name in rows and frame["key"].rle().struct.unnest().rows() != [(count, key) for key, count in rows[name].items()]:
                     raise ValueError("has other rows than those of its runs")
                 frames.append(frame)
@@ -341,7 +357,7 @@ class PackedFile(StoredFile):
     pack: Pack
     key: str
 
-    def read(self) -> bytes:
+    def _content(self) -> bytes:
         """See `StoredFile`. Of series there is no such file any more."""
         content = self.pack.table(self.key, self.path.name)
         self._compare(len(content), hashlib.sha256(content).hexdigest())
@@ -425,15 +441,29 @@ def _samples(path: Path, _: _Signature, first: int, count: int) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.scan_parquet(path).slice(first, count).select(COLUMNS).collect()
+        frame = pl.scan_parquet(path).slice(first, count).select(COLUMNS).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(_first_line(error)) from None
+    _check(frame, {column: _SCHEMAS[SAMPLES][column] for column in COLUMNS})
+    return frame
 
 
 @lru_cache(maxsize=1)
 def _tables(path: Path, _: _Signature) -> dict[tuple[str, str], bytes]:
     """Key and name of the file -> its contents."""
-    return {(key, name): content for key, name, content in _read(path, list(_TABLES)).rows()}
+    frame = _read(path, list(_TABLES))
+    _check(frame, _TABLES)
+    return {(key, name): content for key, name, content in frame.rows()}
+
+
+def _check(frame: pl.DataFrame, schema: Mapping[str, Any]) -> None:
+    """Raises `ValueError` unless a frame has these columns, and a value in each row of each."""
+    import polars as pl
+
+    if frame.schema != pl.Schema(schema):
+        raise ValueError("has other columns")
+    if any(frame.null_count().row(0)):
+        raise ValueError("lacks values")
 
 
 def _read(path: Path, columns: list[str] | None) -> pl.DataFrame:

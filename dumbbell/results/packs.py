@@ -104,10 +104,11 @@ class Packs:
         if list(self._packs) == ids:
             return
         packs = {name: self._packs.get(name) or Pack(self.path / name) for name in ids}
-        self._packs = {name: pack for name, pack in packs.items() if pack.keys or pack.folder.is_dir()}  # one may have gone meanwhile
-        if len(self._packs) < len(packs):
+        if not all(pack.keys or os.path.lexists(pack.folder) for pack in packs.values()):
             self._seen_ns = -1
-        self._of = {}
+            self.refresh()  # one has gone since they were listed, and what took its place may not have been there
+            return
+        self._packs, self._of = packs, {}
         for pack in self._packs.values():
             if not pack.keys:
                 warnings.warn(pack.damage, DamagedRunWarning, stacklevel=3)  # nobody knows which runs it has

@@ -198,11 +198,16 @@ class Store:
                 if isinstance(name, str) and isinstance(cell, dict) and isinstance(scenario, dict):
                     yield name, cell, scenario
 
-    def _said(self, key: str) -> Iterator[bytes]:
+    def _said(self, key: str) -> list[bytes]:
         """The run.json and the host.json of a stored run, as far as they can be read."""
-        if (pack := self._pack_of(key)) is not None:
-            yield from pack.said(key)
-            return
+        pack = self._pack_of(key)
+        while True:
+            found = list(self._said_in_folder(key) if pack is None else pack.said(key))
+            if found or (now := self._pack_by_now(key)) is pack:
+                return found
+            pack = now
+
+    def _said_in_folder(self, key: str) -> Iterator[bytes]:
         for file in (RUN, HOST):
             with suppress(BadInput):
                 yield read_of_run(self.path / key / file)
@@ -307,6 +312,10 @@ class Store:
         samples = None if now is pack else self._read(key)[0].samples
         return samples if isinstance(samples, SeriesFile) else None
 
+    def _file_by_now(self, key: str, pack: Pack | None, name: str) -> StoredFile | None:
+        """The file of a run that is elsewhere by now; None if it is where it was. Raises `DamagedRun`."""
+        return None if self._pack_by_now(key) is pack else self._read(key)[1].get(name)
+
     def _pack_of(self, key: str) -> Pack | None:
         """The pack that a run is in, unless it has a folder: what has a folder beside is not packed yet, or was damaged and made again."""
         return None if os.path.lexists(f"{self.path}/{key}/{RUN}") else self.packs.find(key)
@@ -382,7 +391,8 @@ class Store:
             stored = stored_files(checked(record), folder)
             if pack is not None:
                 stored |= pack.files(key, stored)
-            flows, groups, ports, tins = tables(record, stored)
+            moving = {name: replace(file, by_now=partial(self._file_by_now, key, pack, name)) for name, file in stored.items()}
+            flows, groups, ports, tins = tables(record, moving)
         except ValueError as error:
             if sealed:
                 expected = "expected a run written by dumbbell, and by no later version than this"

@@ -38,7 +38,22 @@ _ROUNDING = 1e-9
 """How far shares may be from a sum of 1."""
 
 
-class Distribution(Model):
+class OfQuantity(Model):
+    """Base class of models with a parameter, `Exponential[Duration]` for example."""
+
+    def __reduce__(self) -> tuple[Callable[..., OfQuantity], tuple[Any, ...], dict[Any, Any]]:
+        """Pickle looks a class up by its name, and no module has one of the name `Exponential[Duration]`."""
+        made = self.__pydantic_generic_metadata__
+        return _unfilled, (made["origin"] or type(self), made["args"]), self.__getstate__()
+
+
+def _unfilled(model: Any, args: tuple[Any, ...]) -> OfQuantity:
+    """An object of a model with these parameters that has no values yet."""
+    model = model[args] if args else model
+    return cast("OfQuantity", model.__new__(model))
+
+
+class Distribution(OfQuantity):
     """Base class of all that are not a plain value."""
 
     @classmethod
@@ -123,7 +138,7 @@ class Uniform(Distribution, Generic[Q]):
         return low + share * (high - low)
 
 
-class LognormalKeys(Model, Generic[Q]):
+class LognormalKeys(OfQuantity, Generic[Q]):
     """Parameters of a lognormal distribution."""
 
     median: Q
@@ -155,7 +170,7 @@ class Lognormal(Distribution, Generic[Q]):
         return int(self.lognormal.median) * math.exp(self.lognormal.sigma * NormalDist().inv_cdf(share))
 
 
-class ParetoKeys(Model, Generic[Q]):
+class ParetoKeys(OfQuantity, Generic[Q]):
     """Parameters of a Pareto distribution."""
 
     shape: Annotated[float, Field(gt=0, le=_MOST_SHAPE, strict=False)]
@@ -385,7 +400,7 @@ def _tagged(quantity: Any, models: Sequence[Any]) -> Any:
 _SIMPLE = (Exponential, Uniform, Lognormal, Pareto, FromFile, KnownSizes)
 
 
-class Part(Model, Generic[Q]):
+class Part(OfQuantity, Generic[Q]):
     """A part of a mixture."""
 
     share: Annotated[float, Field(ge=0, le=1, strict=False)]

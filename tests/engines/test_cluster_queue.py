@@ -1,6 +1,7 @@
 """What workers are handed, and what becomes of it when they die or disagree: without any worker."""
 
-from itertools import pairwise
+from itertools import count, pairwise
+from types import SimpleNamespace
 
 import cluster_jobs
 import pytest
@@ -18,6 +19,7 @@ from dumbbell.engines.prepared import prepare
 from dumbbell.engines.sweep import Listed
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Worker
+from dumbbell.executor.cluster import dispatch as dispatching
 from dumbbell.executor.cluster.dispatch import Dispatch
 
 
@@ -166,10 +168,11 @@ def test_of_a_batch_on_which_workers_disagree_nothing_is_kept(tmp_path, monkeypa
     assert "computed different results of the same run" in str(made._error)
 
 
-def test_a_sweep_that_only_waited_to_be_confirmed_ends_once_those_who_could_have_gone(tmp_path, monkeypatch):
-    """Though a worker is there that is not used."""
+@pytest.mark.filterwarnings("ignore::dumbbell.errors.WorkerWarning")
+@pytest.mark.parametrize("since_s", [59.5, 60.5])
+def test_a_sweep_that_only_waited_to_be_confirmed_ends_once_those_who_could_have_gone(since_s, tmp_path, monkeypatch):
+    """Though a worker is there that is not used, and whenever the minute is over: each look at the clock is later than the one before."""
     monkeypatch.setattr(confirmation, "CHECKED", 1)
-    monkeypatch.setattr("dumbbell.executor.cluster.dispatch._ABSENT_S", -1.0)
     jobs, store = Listed(prepare(scenario(sweep=None, repeat=1).runs())), Store(tmp_path)
     store.request([])
     made = ClusterSweep(jobs, [0], store, Cluster("local:2"))
@@ -180,11 +183,21 @@ def test_a_sweep_that_only_waited_to_be_confirmed_ends_once_those_who_could_have
     made._take(Answer(task, workers[0], task.function(task.argument)))
     for each in workers:
         made.leaves(each)
-    assert (store.stored_keys(), made.waiting) == ([], True)
     dispatch = Dispatch(None, "tcp://s", made, lambda: False, set(), expects_more=True)
     dispatch.workers["tcp://c"] = Worker("tcp://c", 1, {}, refused="its polars is another")
-    assert dispatch._finished()
+    clock = count(dispatch._changed + since_s)
+    monkeypatch.setattr(dispatching, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    while not dispatch._finished():
+        assert (store.stored_keys(), made.waiting) == ([], True)
     assert store.stored_keys() == [jobs.key(0)]
+
+
+def test_an_error_that_is_found_when_nothing_is_under_way_is_not_said_to_be_for_want_of_workers():
+    found = []
+    source = SimpleNamespace(waiting=True, next=lambda *_: found.append("an error"), deserted=lambda: None, lack=lambda _: "")
+    dispatch = Dispatch(None, "tcp://s", source, lambda: bool(found), set(), expects_more=False)
+    dispatch.workers["tcp://a"] = dispatch._free["tcp://a"] = Worker("tcp://a", 1, {})
+    assert dispatch._finished()
 
 
 def test_what_another_could_confirm_waits_for_it(tmp_path, monkeypatch):

@@ -59,6 +59,11 @@ def test_where_runs_are_computed_changes_nothing(expected, which, tmp_path):
     assert 0 < host["wall_s"] < 10
 
 
+def test_a_scenario_that_draws_is_computed_in_other_processes():
+    drawn = scenario(sweep=None, background=[{"kind": "ping", "interval": {"exponential": "50ms"}}])
+    assert [each.digest for each in run(drawn, executor=Processes(1))] == [each.digest for each in run(drawn)]
+
+
 @pytest.mark.parametrize("workers", [0, -1, 2.5])
 def test_a_number_of_workers_that_is_none_is_refused_before_anything_runs(workers, tmp_path):
     with pytest.raises(BadInput, match=f"workers is {workers}; expected a whole number"):

@@ -172,6 +172,47 @@ def test_of_packs_that_stay_nothing_is_read(uneven, monkeypatch):
     assert full.isdisjoint(read)
 
 
+@pytest.fixture
+def two_packs(tmp_path, monkeypatch):
+    """A store with two packs of three runs that are alike, and the number of samples of a run."""
+    found = Store(tmp_path / "out")
+    found.request([("s", {"n": i}, key) for i, key in enumerate(KEYS[:6])])
+    for i, key in enumerate(KEYS[:6]):
+        found.write(make_run(key, cell={"n": i}))
+    with monkeypatch.context() as patched:
+        patched.setattr(pack, "MOST_RUNS", 3)
+        assert packing.pack(found).packs == 2
+    return Store(found.path), len(make_run().frame)
+
+
+@pytest.mark.parametrize(
+    ("most_runs", "samples_of"), [(9, 3), (9, 4), (4, 9)], ids=["full by samples", "no run less by samples", "no pack less by runs"]
+)
+def test_of_packs_that_would_not_be_fewer_nothing_is_read(two_packs, most_runs, samples_of, monkeypatch):
+    found, samples = two_packs
+    monkeypatch.setattr(pack, "MOST_RUNS", most_runs)
+    monkeypatch.setattr(pack, "MOST_SAMPLES", samples_of * samples)
+    monkeypatch.setattr(pack, "_fault", lambda file, _: pytest.fail(f"{file.path} was read"))
+    assert joining.join(found) == 0
+
+
+def test_of_a_full_pack_that_has_the_runs_of_another_full_one_nothing_is_read(two_packs, tmp_path, monkeypatch):
+    """As while a damaged one is kept. It is looked at when a run is asked for."""
+    found, _ = two_packs
+    whole, damaged = found.packs.all()
+    for i, key in enumerate(damaged.keys):
+        Store(tmp_path / "again").request([("s", {"n": i}, key)])
+        Store(tmp_path / "again").write(make_run(key, cell={"n": i}), "another command")
+    monkeypatch.setattr(pack, "MOST_RUNS", 3)
+    packing.pack(Store(tmp_path / "again"))
+    (again,) = Store(tmp_path / "again").packs.all()
+    shutil.copytree(again.folder, damaged.folder.parent / again.folder.name)
+    found = Store(found.path)
+    assert sorted(each.folder.name for each in found.packs.all()) == sorted(each.folder.name for each in (whole, damaged, again))
+    monkeypatch.setattr(pack, "_fault", lambda file, _: pytest.fail(f"{file.path} was read"))
+    assert joining.join(found) == 0
+
+
 def test_putting_packs_together_ends_at_once(uneven, monkeypatch):
     """After Ctrl-C, wherever it is."""
     monkeypatch.setattr(pack, "MOST_RUNS", 4)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from packed_store import KEYS, TAMPERED, flip, resealed, written
+from packed_store import KEYS, TAMPERED, changed, flip, resealed, written
 from support import make_run
 
 from dumbbell.comparing.summary import run_table, summary_table
@@ -245,6 +245,38 @@ def test_files_of_a_pack_that_were_tampered_with(file, columns, tampered):
         found.verify(KEYS[0])
     assert "\n" not in str(error.value)
     assert not any(map(found.is_whole, KEYS))
+
+
+@pytest.fixture
+def long_tables(tmp_path, monkeypatch):
+    """The folder of a store whose runs, in packs of three, have long tables."""
+    monkeypatch.setattr(pack, "MOST_RUNS", 3)
+    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
+    packing.pack(found := written(tmp_path / "out", flows=Table.of_rows(FLOWS, rows)))
+    return found.path
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "change"),
+    [
+        ("series.parquet", "value", lambda column: column.cast(str)),
+        ("series.parquet", "t_ns", lambda column: column.cast(float)),
+        ("series.parquet", "entity", lambda column: column.replace("flow/reno", None)),
+        ("tables.parquet", "content", lambda column: column.is_in([])),
+        ("tables.parquet", "content", lambda column: column.replace(column.first(), None)),
+    ],
+    ids=["text for numbers", "other numbers", "no entity", "no file", "a file is missing"],
+)
+def test_values_of_a_pack_that_are_not_what_they_should_be_are_damage(long_tables, file, column, change):
+    """With as many rows as before, and checksums that are right: nothing is computed of them, and other packs are read."""
+    import polars as pl
+
+    folder = next(each.folder for each in Store(long_tables).packs.all() if KEYS[0] in each.keys)
+    changed(folder, file, lambda path: pl.read_parquet(path).with_columns(change(pl.col(column))))
+    found = Store(long_tables)
+    with pytest.raises(DamagedRun, match=rf"{file}: has no .* of the run \((has other columns|lacks values)\)|{file}: has no such samples"):
+        _ = (found.get(KEYS[0]).frame, found.get(KEYS[0]).flows.rows())
+    assert [key for key in KEYS if found.is_whole(key)] == KEYS[3:]
 
 
 def test_what_is_packed_while_it_is_read_is_read_from_the_pack(folders, monkeypatch):

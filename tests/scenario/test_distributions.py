@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -58,6 +59,13 @@ def test_a_distribution_is_written_as_it_was_read(written):
     dumped = settings.model_dump(mode="json")
     assert Settings.model_validate(json.loads(json.dumps(dumped))) == settings
     assert dumped["size"] == written
+
+
+@pytest.mark.parametrize("written", WRITTEN, ids=str)
+def test_a_distribution_can_be_sent_to_another_process(written):
+    settings = Settings(size=written)
+    again = pickle.loads(pickle.dumps(settings))
+    assert (again, type(again.size)) == (settings, type(settings.size))
 
 
 @given(shape=st.floats(0.1, 5), least=st.integers(1, 10**6), factor=st.integers(1, 10**4))

@@ -89,7 +89,7 @@ class Source(Protocol[Value_co]):
         """Called on each worker once no further task is handed out: lets those that are under way end early, with what they have."""
 
     def deserted(self) -> None:
-        """Told when no worker has been there for a while, and nothing is under way."""
+        """Told when no worker that is there takes a task, nothing is under way, and nobody is waited for."""
 
     def refusal(self, worker: Worker) -> str:
         """Why a worker, whose facts are known, is not to be used; empty if it is."""
@@ -257,13 +257,12 @@ class Dispatch(Generic[Value]):
         if self._answering:
             return False
         self._hand_out(stuck=True)
-        if self._sent or not self._source.waiting:
-            return not self._sent
-        if time.monotonic() > self._changed + _ABSENT_S:
+        is_late = time.monotonic() > self._changed + (_ABSENT_S if self._expects_more else 0.0)
+        if is_late and not self._sent:
             self._source.deserted()
-            if not self._source.waiting:
-                return True
-        if self.workers and not self._asked and time.monotonic() > self._changed + (_ABSENT_S if self._expects_more else 0.0):
+        if self._sent or self._stopped() or not self._source.waiting:  # the source may have found an error in what it kept
+            return not self._sent
+        if is_late and self.workers and not self._asked:
             raise EnvironmentFault(f"{self._place}: no worker can compute what is left: {self._why_not()}")
         self._say(f"{self._place}: waiting for workers")
         return False
