@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from waiting import HANG_S, wait_until
 
 LONG = """\
 name: s
@@ -31,20 +32,13 @@ def start(tmp_path):
         (tmp_path / "s.yaml").write_text(text)
         command = [sys.executable, "-m", "dumbbell", "run", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "out"), "--workers", "2"]
         processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        until(lambda: (tmp_path / "out").is_dir() and leftovers(tmp_path / "out", ".claim-"))
+        wait_until(lambda: (tmp_path / "out").is_dir() and leftovers(tmp_path / "out", ".claim-"))
         return processes[-1]
 
     yield run
     for process in processes:
         process.kill()
         process.communicate()
-
-
-def until(holds):
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -56,7 +50,7 @@ def test_a_second_signal_ends_at_once_and_leaves_nothing(first, second, start, t
     time.sleep(0.2)
     assert process.poll() is None
     process.send_signal(second)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
     assert leftovers(tmp_path / "out") == []
 
@@ -64,7 +58,7 @@ def test_a_second_signal_ends_at_once_and_leaves_nothing(first, second, start, t
 def test_sigterm_keeps_what_is_finished(start, tmp_path):
     process = start(SHORT)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, out) == (130, "")
     assert err.startswith("interrupted; ")
     assert err.endswith(f"of 3 runs are in {tmp_path / 'out'}, the same command goes on from there\n")

@@ -9,6 +9,7 @@ import time
 from importlib.metadata import entry_points
 
 import pytest
+from waiting import HANG_S
 
 import dumbbell as package
 from dumbbell.native import native
@@ -274,7 +275,7 @@ def test_an_interrupted_run_goes_on_where_it_was(dumbbell, tmp_path, stop):
     while len(there()) < 3 and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(stop)
-    printed, said = process.communicate(timeout=60)
+    printed, said = process.communicate(timeout=HANG_S)
     assert printed == ""
     if stop is signal.SIGINT:
         assert process.returncode == 130

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from required import missing
+from waiting import HANG_S
 
 from dumbbell import completion
 from dumbbell.completion import collect
@@ -55,7 +56,7 @@ def shell(tmp_path):
     def call(name, *command):
         if shutil.which(name) is None:
             missing("shells", f"there is no {name}")
-        done = subprocess.run([name, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([name, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG_S, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from support import resolved
+from waiting import wait_until
 
 from dumbbell.engines import engine
 from dumbbell.engines.testbed import fleet, remote
@@ -148,15 +148,10 @@ def test_a_controller_that_is_killed_leaves_nothing(hosts, before, answer):
         [sys.executable, "-c", KILLED % (PATH, KILLED_FLOWS)], stdout=subprocess.PIPE, start_new_session=True
     ) as controller:
         controller.stdout.readline()
-        deadline = time.monotonic() + 20
-        while (count := answer("left1", COUNT)) != "2" and time.monotonic() < deadline:
-            time.sleep(0.2)
+        wait_until(lambda: answer("left1", COUNT) == "2")
         os.killpg(controller.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 15
-    while (found := left_over(hosts, before)) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert found == []
-    assert [count, answer("left1", COUNT), answer("right1", COUNT)] == ["2", "0", "0"]
+    wait_until(lambda: not left_over(hosts, before))
+    assert [answer("left1", COUNT), answer("right1", COUNT)] == ["0", "0"]
 
 
 TRAFFIC = [
