@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from waiting import HANG_S, wait_until
@@ -17,6 +16,20 @@ sample: 0s
 sweep: {path.rtt: [1ms, 2ms, 3ms]}
 """
 SHORT = LONG.replace("10gbit", "20mbit").replace("4h", "300s")
+# The command, which says on stdout when it has heard the first signal.
+TELLING = """
+import threading, time
+from dumbbell.__main__ import main
+from dumbbell.executor import interrupt
+
+def tell():
+    while not interrupt.is_interrupted():
+        time.sleep(0.005)
+    print("heard", flush=True)
+
+threading.Thread(target=tell, daemon=True).start()
+main()
+"""
 
 
 def leftovers(out, *prefixes):
@@ -30,7 +43,8 @@ def start(tmp_path):
 
     def run(text):
         (tmp_path / "s.yaml").write_text(text)
-        command = [sys.executable, "-m", "dumbbell", "run", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "out"), "--workers", "2"]
+        arguments = ["run", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "out"), "--workers", "2"]
+        command = [sys.executable, "-c", TELLING, *arguments]
         processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         wait_until(lambda: (tmp_path / "out").is_dir() and leftovers(tmp_path / "out", ".claim-"))
         return processes[-1]
@@ -47,7 +61,7 @@ def start(tmp_path):
 def test_a_second_signal_ends_at_once_and_leaves_nothing(first, second, start, tmp_path):
     process = start(LONG)
     process.send_signal(first)
-    time.sleep(0.2)
+    assert process.stdout.readline() == "heard\n"
     assert process.poll() is None
     process.send_signal(second)
     out, err = process.communicate(timeout=HANG_S)
@@ -58,6 +72,7 @@ def test_a_second_signal_ends_at_once_and_leaves_nothing(first, second, start, t
 def test_sigterm_keeps_what_is_finished(start, tmp_path):
     process = start(SHORT)
     process.send_signal(signal.SIGTERM)
+    assert process.stdout.readline() == "heard\n"
     out, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, out) == (130, "")
     assert err.startswith("interrupted; ")

@@ -292,16 +292,14 @@ def test_a_worker_that_goes_while_it_is_asked_is_not_waited_for(doomed, monkeypa
     send = Dispatch._send
 
     def killing(self, task, worker):
-        future = send(self, Task(time.sleep, 30) if worker.address in processes else task, worker)
+        future = send(self, Task(time.sleep, 3600) if worker.address in processes else task, worker)
         if worker.address in processes:
             os.kill(processes[worker.address], signal.SIGKILL)
         return future
 
     monkeypatch.setattr(Dispatch, "_send", killing)
-    began = time.monotonic()
     found = doomed.ask(ClusterSweep(Listed(prepare(scenario(repeat=1).runs())), [0], None, doomed))
     assert all(worker.address not in processes for worker in found)
-    assert time.monotonic() - began < 60
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path):

@@ -153,6 +153,7 @@ def test_other_command_lines_are_left_alone(arguments, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.clock
 def test_an_answer_is_quick():
     """The processor time of whole processes, the quickest of five, since others run beside: 0.2 s is what a person notices."""
     spent = []

@@ -98,25 +98,33 @@ def test_a_guest_without_a_script_has_nothing_to_finish(script, folder):
     assert "exit status 5" in guest.probe(script("exit 5"))
 
 
+def hanging(binary, folder, shown):
+    """What is said of a guest that hangs once it has shown something, which a busy machine takes longer for."""
+    limit_s = 0.5
+    while shown not in (text := fault(binary, folder, timeout_s=limit_s)):
+        limit_s *= 4
+        assert limit_s < HANG_S, text
+    assert text.startswith(f"the guest hangs: killed after {limit_s:g} s of host time; the console ends in: ")
+    return text
+
+
 def test_a_hanging_guest_is_killed_with_all_its_processes(script, folder):
-    text = fault(script("echo booting; sleep 100 & sleep 101 & exec sleep 102"), folder, timeout_s=0.5)
-    assert re.match(r"the guest hangs: killed after 0\.5 s of host time; the console ends in: booting", text)
+    hanging(script("echo booting; sleep 1000 & sleep 1001 & exec sleep 1002"), folder, "booting")
     wait_until(lambda: processes_in(folder) == [])
 
 
 def test_what_outlives_the_guest_is_killed(script, folder):
-    guest.boot(script("sleep 100 & exit 0"), folder, timeout_s=HANG_S)
+    guest.boot(script("sleep 1000 & exit 0"), folder, timeout_s=HANG_S)
     wait_until(lambda: processes_in(folder) == [])
 
 
 def test_a_guest_that_never_stops_printing(script, folder):
-    text = fault(script("exec yes and so on"), folder, timeout_s=0.5)
-    assert "and so on / and so on" in text
+    text = hanging(script("exec yes and so on"), folder, "and so on / and so on")
     assert len(text) < 300
 
 
 def test_a_guest_that_closes_its_console_and_hangs(script, folder):
-    assert "hangs" in fault(script("exec sleep 100 >/dev/null 2>&1"), folder, timeout_s=0.5)
+    assert "hangs" in fault(script("exec sleep 1000 >/dev/null 2>&1"), folder, timeout_s=0.5)
 
 
 def test_a_missing_kernel(script, folder):
@@ -137,12 +145,18 @@ def test_no_room_for_the_memory(script, folder):
 
 
 def test_an_interrupt_leaves_no_process(script, folder):
+    def interrupt():
+        wait_until((folder / "begun").exists)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
-        guest.boot(script("exec sleep 100"), folder, timeout_s=HANG_S)
+        guest.boot(script("touch begun; exec sleep 1000"), folder, timeout_s=HANG_S)
+    thread.join()
     assert processes_in(folder) == []
-    assert os.listdir(folder) == []
+    assert os.listdir(folder) == ["begun"]
 
 
 def test_guests_of_several_threads(script, tmp_path):
