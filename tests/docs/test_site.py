@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from required import missing
+from waiting import HANG_S
 
 import dumbbell
 from docs import explorer, staging
@@ -102,6 +103,7 @@ def test_it_is_searched_from_the_file_system_and_asks_nobody(site):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 420, "height": 900}, color_scheme="dark")
+        page.set_default_timeout(1000 * HANG_S)
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto((site / "howto" / "bufferbloat.html").as_uri())

@@ -137,7 +137,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
         from support import MadeJob
         from dumbbell.executor.processes import Processes
         executor = Processes(2)
-        for done in executor.run([MadeJob("a", notes=Path({str(tmp_path)!r})), MadeJob("b", takes_s=100), MadeJob("c", takes_s=100)]):
+        for done in executor.run([MadeJob("a", notes=Path({str(tmp_path)!r})), MadeJob("b", takes_s=3600), MadeJob("c", takes_s=3600)]):
             print("begun", flush=True)
     """
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True) as process:
