@@ -18,7 +18,7 @@ RECORDED = "c7c7effb1d30744e527097542923955057c0c1d44279a72f5ea316c1a0715ad1"
 def drawn(files, *options, hash_seed):
     """By test, the digest of the cases that it draws in a process of its own."""
     paths = [str(TESTS / each) for each in files]
-    command = [sys.executable, "-m", "pytest", "-p", "drawn_cases", "-p", "no:cacheprovider", *options, *paths]
+    command = [sys.executable, "-m", "pytest", "-p", "drawn_cases", "-p", "no:cacheprovider", "--examples", "20", *options, *paths]
     environment = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS.parent}", "PYTHONHASHSEED": hash_seed}
     done = subprocess.run(command, capture_output=True, text=True, cwd=TESTS.parent, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

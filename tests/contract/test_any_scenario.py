@@ -40,7 +40,7 @@ FLOWS = st.lists(
 )
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(
     rate=st.sampled_from(sorted(RATES)),
     rtt=st.sampled_from(["0s", "1us", "17ms", "300ms"]),

@@ -62,9 +62,20 @@ def tarball(tmp_path):
     return pack
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """The programs of guests, which are compiled once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        try:
+            return [programs.agent().path, programs.launcher().path]
+        except EnvironmentFault as fault:
+            missing("kernel", fault)
+
+
 @pytest.fixture
-def machine(tmp_path, own_cache, monkeypatch):
-    """A machine that has all it needs, and small patches and a small configuration; the cache's folder."""
+def machine(tmp_path, own_cache, compiled, monkeypatch):
+    """A machine that has all it needs, compiled programs, and small patches and a small configuration; the cache's folder."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in ("bc", "bison", "flex", "ip", "tc"):
@@ -78,6 +89,8 @@ def machine(tmp_path, own_cache, monkeypatch):
     monkeypatch.setattr(binary, "PATCHES", patches)
     monkeypatch.setattr(binary, "FRAGMENT", fragment)
     own_cache.mkdir(parents=True)
+    for program in compiled:
+        os.link(program, own_cache / program.name)
     try:
         requirements.check(own_cache, Path("linux.tar"))
     except EnvironmentFault as fault:
