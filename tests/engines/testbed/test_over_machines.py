@@ -120,7 +120,10 @@ def test_a_path_that_is_not_the_plan_s_is_refused(hosts, before, monkeypatch):
         return replace(found, parts={**found.parts, "router": replace(part, changes=tuple(changes))})
 
     monkeypatch.setattr(remote, "deploy", wrong)
-    line = r"a round trip to \w+ \(path\) takes (3[4-9]|[4-9]\d|\d{3,})\.\d ms without other traffic; expected 20 to 2[0-9.]+ ms: the path is not as configured"
+    line = (
+        r"a round trip to \w+ \(path\) takes (3[4-9]|[4-9]\d|\d{3,})\.\d ms without other traffic; "
+        r"expected 20 to 2[0-9.]+ ms: the path is not as configured"
+    )
     with pytest.raises(EnvironmentFault, match=rf"^left1: {line}\nright1: {line}$"):
         engine("testbed").run(resolved(**SENT))
     assert left_over(hosts, before) == []
@@ -140,7 +143,7 @@ import sys
 from dumbbell.engines import engine
 from dumbbell.scenario import Scenario
 print("begun", flush=True)
-engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows": %r, "duration": "30s"}).expand()[0])
+engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows": %r, "duration": "3600s"}).expand()[0])
 """
 
 
