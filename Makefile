@@ -48,8 +48,9 @@ $(VENV)/.zig: $(VENV)/.created
 demo: setup
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/demo
 
-# Rust's tests check overflows and debug assertions (profile `test`), and try each target of crates/fuzz for 20 s. The tests of one Python
-# file stay together, since they share what is slow to make.
+# Rust's tests check overflows and debug assertions (profile `test`). The tests of one Python file stay together, since they share what is
+# slow to make. Whatever tests draw follows from recorded seeds (.cargo/config.toml, tests/conftest.py), so that what passed once passes
+# again; `make validate` draws anew.
 test: setup
 	@cargo test -q --locked -p dumbbell-sim -p dumbbell-foreign -p dumbbell-trace -p dumbbell-fuzz
 	@$(BIN)/python -m pytest -n auto --maxprocesses=8 --dist=loadfile
@@ -99,16 +100,21 @@ lint: setup
 		cargo deny --locked check && cargo deny --locked --manifest-path fuzz/Cargo.toml check --config deny.toml; \
 	else $(BIN)/python .ci/licences.py; fi
 
-# Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed, attacks on stored runs, and
-# what tcptrace says of captures. Then, in a laboratory, kills in the middle of runs over machines, and such runs beside those of the kernel.
+# Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed, the property tests of Rust
+# (ten times) and of Python, tests by the clock, attacks on stored runs, and what tcptrace says of captures. Then, in a laboratory, kills in the middle of runs over machines, and such runs beside those of the kernel.
 # Last, what `make wheels` leaves: tags, symbols, the sources built by cargo alone, a kernel built from a package that cannot be written to.
 validate: setup
 	@$(BIN)/dumbbell reproduce oracle --out results/validate/oracle --check
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
 	@$(BIN)/dumbbell reproduce sce --part two-flow --out results/validate/sce-two-flow --check
 	@cargo test -q --locked -p dumbbell-sim --test measured -- --ignored --nocapture
-	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; \
-		$(BIN)/python -m pytest tests/attack/test_flips.py tests/attack/test_kills.py --seed $$seed --flips 3000 --kills 200
+	@seed=$$(date +%s); for i in 0 1 2 3 4 5 6 7 8 9; do echo "property tests of Rust: PROPTEST_RNG_SEED=$$((seed + i))"; \
+		PROPTEST_RNG_SEED=$$((seed + i)) cargo test -q --locked -p dumbbell-sim -p dumbbell-trace || { \
+		echo "keep the case: commit what is new in crates/*/proptest-regressions/, or write a test with the input above" >&2; exit 1; }; done
+	@seed=$$(date +%s); echo "property tests, and those by the clock: --seed $$seed"; \
+		$(BIN)/python -m pytest -m "hypothesis or clock" --seed $$seed --examples 200 --kills 200 || { \
+		echo "keep the case: as @example(...) of its test, or in a test of its own" >&2; exit 1; }
+	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; $(BIN)/python -m pytest tests/attack/test_flips.py --seed $$seed --flips 3000
 	@seed=$$(date +%s); echo "kills of workers and of what has the store: --seed $$seed"; $(BIN)/python tests/kill_cluster.py --seed $$seed
 	@if command -v tcptrace >/dev/null; then seed=$$(date +%s); echo "captures beside tcptrace: --seed $$seed"; \
 		$(BIN)/python tests/compare_tcptrace.py --seed $$seed --count 30; \

@@ -45,7 +45,7 @@ class WorkerKiller(Prepared):
     def produce(self):
         is_apart = os.getsid(0) == os.getpid()
         os.kill(os.getppid() if is_apart else os.getpid(), signal.SIGKILL)
-        time.sleep(60)  # until it is ended, too
+        time.sleep(3600)  # until it is ended, too
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
+
+from waiting import wait_until
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 _IMPORTS = {"PYTHONPATH": str(Path(__file__).parent)}
 """What tests send is of modules here."""
-_START_S = 60
 _END_S = 10
 
 
@@ -22,10 +22,7 @@ class Processes:
         self._file = folder / "scheduler.json"
         self._started = []
         self._start("dask_scheduler", "--port", "0")
-        deadline = time.monotonic() + _START_S
-        while not self._file.exists():
-            assert time.monotonic() < deadline, "no scheduler starts"
-            time.sleep(0.05)
+        wait_until(self._file.exists)
         self.address = json.loads(self._file.read_text())["address"]
 
     def worker(self, threads=1, **environment):

@@ -5,28 +5,31 @@ import subprocess
 from typing import NamedTuple
 
 import pytest
-from hypothesis import settings
+from drawn import draw_from, seeded
 from required import required
 
 from dumbbell import cli
 
 
 def pytest_addoption(parser):
-    """How long the random attacks on the store last, and what they begin from: `make validate` gives more, and a fresh seed."""
-    group = parser.getgroup("attack")
-    group.addoption("--seed", type=int, default=1, help="of the random attacks on the store")
+    """What the tests that draw begin from, and how much they draw: `make validate` gives a fresh seed and more."""
+    group = parser.getgroup("drawn")
+    group.addoption("--seed", type=int, default=1, help="of everything that tests draw")
+    group.addoption("--examples", type=int, help="cases of each property test; as many as the test says if not given")
     group.addoption("--flips", type=int, default=100, help="bits to flip in stored files")
     group.addoption("--kills", type=int, default=20, help="processes to kill while they write")
 
 
-def pytest_configure():
-    """Refuse unknown names in DUMBBELL_REQUIRE before any test runs."""
+def pytest_configure(config):
+    """Refuse unknown names in DUMBBELL_REQUIRE before any test runs, and set what property tests draw."""
     required()
+    draw_from(config.getoption("examples"))
 
 
-# No deadline: tests run in parallel, so that the time of an example means nothing.
-settings.register_profile("beside others", deadline=None)
-settings.load_profile("beside others")
+def pytest_collection_modifyitems(config, items):
+    """Have every property test draw from the seed."""
+    for item in items:
+        seeded(item, config.getoption("seed"))
 
 
 @pytest.fixture

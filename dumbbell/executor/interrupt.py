@@ -38,6 +38,10 @@ def deferred() -> Iterator[Callable[[], bool]]:
     A second one removes the temporary files of this process and ends it. Without effect outside the main thread, which alone receives
     signals, and for a signal for which the program has installed its own handler.
     """
+    # polars takes Ctrl-C for itself when it is imported, without waking a thread that waits. If that came later, Ctrl-C would be heard
+    # only at the end of a run.
+    import polars  # noqa: F401
+
     ours = _main_thread_signals(_SIGNALS, signal.default_int_handler)
     with _handled(ours, _handle):
         try:

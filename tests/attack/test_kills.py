@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from support import make_run
@@ -23,12 +24,13 @@ flows: [{cc: cubic}]
 duration: 1s
 sweep: {path.rtt: [1ms, 2ms, 3ms, 4ms, 5ms, 6ms, 7ms, 8ms]}
 """
-# Modules are imported once. Each line forks a process that runs the sweep, and damaged runs of it again; the answer is its id, or with a
-# full stop its status once it has ended.
+# Modules are imported once. Each line forks a process that runs the sweep, and damaged runs of it again, and kills itself after so many
+# calls that change files; the answer is its id, or with a full stop its status once it has ended.
 PROGRAM = """
 import os, sys
+sys.path.insert(0, sys.argv[2])
 import polars
-from pathlib import Path
+from dying import die_after
 from dumbbell import Scenario, Store
 from dumbbell.engines.execute import execute
 from dumbbell.engines.prepared import prepare
@@ -38,8 +40,10 @@ for line in sys.stdin:
     if line[0] == ".":
         print(os.waitstatus_to_exitcode(os.waitpid(int(line[1:]), 0)[1]), flush=True)
         continue
+    folder, workers, calls = line.rsplit(" ", 2)
     if not (child := os.fork()):
-        execute(runs, Store(line.strip()), Threads(2), repair=True)
+        die_after(int(calls))
+        execute(runs, Store(folder), Threads(int(workers)), repair=True)
         os._exit(0)
     print(child, flush=True)
 """
@@ -49,11 +53,12 @@ class Forks:
     """Starts processes that run the sweep."""
 
     def __init__(self, scenario):
-        command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(scenario)]
+        command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(scenario), Path(__file__).parents[1]]
+        self.took_s = 0.0
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def start(self, folder):
-        return self._ask(folder)
+    def start(self, folder, workers=2, calls=10**9):
+        return self._ask(f"{folder} {workers} {calls}")
 
     def wait(self, process):
         return self._ask(f".{process}")
@@ -87,13 +92,34 @@ def damage(store, key):
     path.write_bytes(content)
 
 
-def test_killed_at_any_time_a_process_loses_nothing(forks, tmp_path, request):
+MOST_CALLS = 40
+"""That change files while five runs are made again."""
+
+
+def by_step(forks, folder, rng):
+    """Starts a process that kills itself at a step, which is the same on every machine since one thread computes. Returns its status."""
+    return forks.wait(forks.start(folder, workers=1, calls=rng.randrange(MOST_CALLS)))
+
+
+def by_clock(forks, folder, rng):
+    """Starts a process and kills it at a time that is drawn from what one took that was not killed. Returns its status."""
+    began, process = time.monotonic(), forks.start(folder)
+    if forks.took_s:
+        time.sleep(rng.uniform(0, forks.took_s))
+        os.kill(process, signal.SIGKILL)
+    if (status := forks.wait(process)) == 0:
+        forks.took_s = time.monotonic() - began
+    return status
+
+
+@pytest.mark.parametrize("ended", [by_step, pytest.param(by_clock, marks=pytest.mark.clock)])
+def test_a_process_that_is_killed_loses_nothing(ended, forks, tmp_path, request):
     rng = random.Random(request.config.getoption("seed"))
     folder, store = tmp_path / "out", Store(tmp_path / "out")
     assert forks.wait(forks.start(folder)) == 0
     expected = {run.key: run.digest for run in store.runs()}
     assert len(expected) == 8
-    whole, killed, took_s = set(expected), 0, 0.0
+    whole, statuses = set(expected), []
     for _ in range(request.config.getoption("kills")):
         if whole == set(expected):
             for key in rng.sample(sorted(whole), 5):  # some are to be made again, some anew
@@ -102,19 +128,13 @@ def test_killed_at_any_time_a_process_loses_nothing(forks, tmp_path, request):
                 else:
                     shutil.rmtree(store.path / key)
                 whole.remove(key)
-        began, process = time.monotonic(), forks.start(folder)
-        time.sleep(rng.uniform(0, took_s))
-        if took_s:
-            os.kill(process, signal.SIGKILL)
-        if forks.wait(process) == 0:
-            took_s = time.monotonic() - began
-        else:
-            killed += 1
+        statuses.append(ended(forks, folder, rng))
         now = {key for key in store.stored_keys() if store.is_whole(key)}
         assert whole <= now
         assert now | set(store.stored_keys()) <= set(expected)
         whole = now
-    assert killed
+    assert set(statuses) <= {0, -signal.SIGKILL}
+    assert -signal.SIGKILL in statuses
     assert forks.wait(forks.start(folder)) == 0
     assert leftovers(folder) == []
     assert {run.key: run.digest for run in store.runs()} == expected

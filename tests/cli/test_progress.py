@@ -29,6 +29,14 @@ sweep: {path.rtt: [10ms, 20ms, 30ms]}
 """
 
 
+@pytest.fixture
+def now(monkeypatch):
+    """The time, which stands still."""
+    at_s = time.monotonic()
+    monkeypatch.setattr("time.monotonic", lambda: at_s)
+    return at_s
+
+
 def shown(meter, width):
     """The line, without its colours."""
     file = io.StringIO()
@@ -45,6 +53,7 @@ def runs_meter(**more):
     return meter
 
 
+@pytest.mark.usefixtures("now")
 def test_runs_done_time_left_and_packets_per_second():
     assert re.fullmatch(r"long-sweep [━╸╺ ]{40} 3 of 36 runs  33 s left  8.0 M packets/s\n", shown(runs_meter(), 120))
 
@@ -56,15 +65,16 @@ def test_the_line_fits_and_leaves_room_for_what_the_terminal_echoes(width):
     assert len(line.rstrip("\n")) <= width - len("^C")
 
 
+@pytest.mark.usefixtures("now")
 def test_what_is_said_last_goes_first():
     words = ["3 of 36 runs", "33 s left", "8.0 M packets/s", "━"]
     said = [[word for word in words if word in shown(runs_meter(), width)] for width in (26, 38, 54, 70)]
     assert said == [words[:1], words[:2], words[:3], words]
 
 
-def test_before_the_first_run_is_done_the_time_so_far_is_told():
+def test_before_the_first_run_is_done_the_time_so_far_is_told(now):
     meter = runs_meter()
-    meter.state, meter.done, meter.began = ProgressState(total=36, cost_total=36.0), 0, time.monotonic() - 100
+    meter.state, meter.done, meter.began = ProgressState(total=36, cost_total=36.0), 0, now - 100
     assert shown(meter, 90).rstrip().endswith("0 of 36 runs  1 min 40 s so far")
 
 
@@ -73,9 +83,8 @@ def test_an_interrupt_is_told(monkeypatch):
     assert "interrupted  finishing 2 runs  (Ctrl-C again leaves at once)" in shown(runs_meter(), 120)
 
 
-def test_things_that_cost_the_same_go_by_their_number():
+def test_things_that_cost_the_same_go_by_their_number(now):
     meter = progress._Counts("report", "figures")
-    now = time.monotonic()
     meter.done, meter.total, meter.began, meter.moved = 2, 8, now - 20, now
     assert shown(meter, 100).rstrip().endswith(" 2 of 8 figures  1 min 0 s left")
     meter.began, meter.moved = now - 50, now - 30
@@ -107,16 +116,16 @@ def test_on_a_terminal_the_line_is_on_stderr_alone_and_is_gone_in_the_end(tmp_pa
     code = "from dumbbell.__main__ import main; main()"
     command = [sys.executable, "-c", code, "run", file, "--out", tmp_path / "out", "--json", "--workers", "1"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "70", "NO_COLOR": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment, text=True) as process:
-        os.close(theirs)
-        out, _ = process.communicate(timeout=60)
     written = b""
-    try:
-        while piece := os.read(ours, 1 << 16):
-            written += piece
-    except OSError:  # what a terminal says when nobody writes to it any more
-        pass
+    with (tmp_path / "stdout").open("w+") as stdout, subprocess.Popen(command, stdout=stdout, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        try:
+            while piece := os.read(ours, 1 << 16):  # all the time: a terminal that nobody reads holds up who writes to it
+                written += piece
+        except OSError:  # what a terminal says when nobody writes to it any more
+            pass
     os.close(ours)
+    out = (tmp_path / "stdout").read_text()
     assert process.returncode == 0
     assert json.loads(out)["ran"] == 3
     text = written.decode()

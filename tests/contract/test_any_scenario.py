@@ -1,6 +1,7 @@
 """Any scenario: packets are conserved, throughput is within the rate of the link, and a second run is identical."""
 
 import numpy as np
+from drawn import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -39,7 +40,7 @@ FLOWS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(
     rate=st.sampled_from(sorted(RATES)),
     rtt=st.sampled_from(["0s", "1us", "17ms", "300ms"]),

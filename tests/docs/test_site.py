@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from required import missing
+from waiting import HANG_S
 
 import dumbbell
 from docs import explorer, staging
@@ -102,13 +103,14 @@ def test_it_is_searched_from_the_file_system_and_asks_nobody(site):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 420, "height": 900}, color_scheme="dark")
+        page.set_default_timeout(1000 * HANG_S)
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto((site / "howto" / "bufferbloat.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") == 420
         page.set_viewport_size({"width": 1300, "height": 900})
         page.locator("input.md-search__input").fill("starve")
-        page.wait_for_selector(".md-search-result__item", timeout=60_000)
+        page.wait_for_selector(".md-search-result__item")
         assert "howto/starvation.html" in page.locator(".md-search-result__link").first.get_attribute("href")
         browser.close()
     assert asked

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from attack.scenario_files import SCENARIOS, as_text
+from drawn import examples
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from support import PATH
 
@@ -74,8 +75,8 @@ def test_every_study(study, part):
 
 
 @settings(
-    max_examples=20,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    max_examples=examples(20),
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(SCENARIOS)

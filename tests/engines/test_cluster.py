@@ -13,6 +13,7 @@ from functools import partial
 import cluster_jobs
 import pytest
 from cluster_jobs import scenario
+from waiting import HANG_S, wait_until
 
 from dumbbell import Store, control
 from dumbbell.engines import engine, sweep
@@ -40,7 +41,7 @@ def workers():
 @pytest.fixture
 def cluster(workers):
     """Two workers, both of which are there: some tests kill one."""
-    workers.connect().wait_for_workers(2, timeout=60)
+    workers.connect().wait_for_workers(2, timeout=HANG_S)
     return workers
 
 
@@ -223,16 +224,14 @@ def test_a_sweep_waits_to_put_its_packs_together_while_another_process_packs(clu
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             ended.start()
-            deadline = time.monotonic() + 30
-            while not told and time.monotonic() < deadline:
-                time.sleep(0.02)
+            wait_until(lambda: told)
         assert [str(each.message) for each in told] == [
             f"{tmp_path}: all runs are computed; waiting until another process has packed what it found"
         ]
         assert ended.is_alive()
         assert len(Store(tmp_path).packs.all()) > 1
         execute_each(jobs, Store(tmp_path), cluster)  # one that has computed nothing has nothing to wait for
-    ended.join(30)
+    ended.join(HANG_S)
     assert len(Store(tmp_path).packs.all()) == 1
 
 
@@ -293,16 +292,14 @@ def test_a_worker_that_goes_while_it_is_asked_is_not_waited_for(doomed, monkeypa
     send = Dispatch._send
 
     def killing(self, task, worker):
-        future = send(self, Task(time.sleep, 30) if worker.address in processes else task, worker)
+        future = send(self, Task(time.sleep, 3600) if worker.address in processes else task, worker)
         if worker.address in processes:
             os.kill(processes[worker.address], signal.SIGKILL)
         return future
 
     monkeypatch.setattr(Dispatch, "_send", killing)
-    began = time.monotonic()
     found = doomed.ask(ClusterSweep(Listed(prepare(scenario(repeat=1).runs())), [0], None, doomed))
     assert all(worker.address not in processes for worker in found)
-    assert time.monotonic() - began < 60
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path):
@@ -315,11 +312,9 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path):
     # In a group of its own, all of which Ctrl-C reaches, as in a terminal.
     heard = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heard)
-    deadline = time.monotonic() + 60
-    while len(list(out.glob("*/run.json"))) < 3 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: len(list(out.glob("*/run.json"))) >= 3)
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANG_S)
     assert process.returncode == 130, said
     there = len(Store(out).stored_keys())
     assert said.splitlines()[-1] == f"interrupted; {there} of 300 runs are in {out}, the same command goes on from there"

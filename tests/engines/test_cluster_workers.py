@@ -11,6 +11,7 @@ import pytest
 from cluster_jobs import scenario
 from cluster_processes import processes
 from required import missing
+from waiting import HANG_S
 
 from docs import interface
 from dumbbell import Store, run
@@ -45,7 +46,7 @@ def head(tmp_path_factory):
 def cluster(head):
     """The two workers, both of which are there."""
     with Cluster(head.address) as made:
-        made.connect().wait_for_workers(2, timeout=60)
+        made.connect().wait_for_workers(2, timeout=HANG_S)
         yield made
 
 
@@ -112,7 +113,7 @@ def poor(tmp_path_factory):
     with processes(folder) as made:
         made.worker(XDG_CACHE_HOME=str(folder / "empty"))
         with Cluster(made.address) as cluster:
-            cluster.connect().wait_for_workers(1, timeout=60)
+            cluster.connect().wait_for_workers(1, timeout=HANG_S)
             yield cluster
 
 

@@ -5,10 +5,10 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 
 import pytest
 from required import missing
+from waiting import wait_until
 
 from dumbbell import load
 from dumbbell.exchange.exported import writer
@@ -72,16 +72,12 @@ def test_what_iperf3_measures_here_can_be_read(tmp_path):
         port = str(free.getsockname()[1])
     server = subprocess.Popen([iperf3, "-s", "-p", port], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(50):
-            client = [iperf3, "-c", "127.0.0.1", "-p", port, "-n", "200K", "-b", "8M", "-i", "0.1", "-J"]
-            done = subprocess.run(client, capture_output=True, check=False)
-            if b'"error"' not in done.stdout:  # its exit status is 0 even so
-                break
-            time.sleep(0.1)
+        client = [iperf3, "-c", "127.0.0.1", "-p", port, "-n", "200K", "-b", "8M", "-i", "0.1", "-J"]
+        # Until the server listens; its exit status is 0 even so.
+        said = wait_until(lambda: b'"error"' not in (found := subprocess.check_output(client)) and found)
     finally:
         server.kill()
         server.wait()
-    (tmp_path / "here.json").write_bytes(done.stdout)
+    (tmp_path / "here.json").write_bytes(said)
     (run,) = runs_of([tmp_path / "here.json"], None)
-    said = json.loads(done.stdout)["end"]["sum_received"]["bytes"]
-    assert run.flows.rows()[0]["rx_bytes"] == said > 0
+    assert run.flows.rows()[0]["rx_bytes"] == json.loads(said)["end"]["sum_received"]["bytes"] > 0

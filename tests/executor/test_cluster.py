@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 import dumbbell
 from dumbbell.errors import BadInput, EnvironmentFault
@@ -90,10 +91,7 @@ def test_jobs_of_slurm_are_asked_for_as_the_file_says(tmp_path, monkeypatch):
     with system.cluster() as cluster:
         script = cluster.job_script()
         system.start(cluster)
-        deadline = 100
-        while (not submitted.exists() or submitted.read_text().count("#!/") < 10) and deadline:
-            cluster.sync(_nap)
-            deadline -= 1
+        wait_until(lambda: cluster.sync(_nap) or (submitted.exists() and submitted.read_text().count("#!/") == 10))
         assert submitted.read_text().count("#SBATCH -p short") == 10
     lines = script.splitlines()
     assert lines[0].startswith("#!")

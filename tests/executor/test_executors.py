@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support import MadeJob
+from waiting import wait_until
 
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.executor import Threads, WorkerDied, check_workers
@@ -19,6 +20,8 @@ from dumbbell.executor.processes import Processes
 from dumbbell.scenario import ScenarioError
 
 TESTS = Path(__file__).parent.parent
+CLOCK_S = 0.001
+"""By which the clocks of a process and of its machine may differ."""
 
 
 @pytest.fixture(params=["threads 1", "threads 3", "processes 2", "exclusive 1"])
@@ -80,9 +83,10 @@ def test_what_a_job_raises_comes_with_the_job(executor):
 
 
 def test_what_a_job_takes_is_measured(executor):
+    began = time.monotonic()
     (finished,) = executor.run(jobs(1, takes_s=0.05))
-    assert 0.05 <= finished.wall_s < 5
-    assert 0 <= finished.cpu_s < 0.05
+    assert 0.05 <= finished.wall_s <= time.monotonic() - began
+    assert 0 <= finished.cpu_s <= finished.wall_s - 0.05 + CLOCK_S, "it sleeps"
 
 
 @pytest.mark.parametrize("how", ["exit 3", "exit 0", f"kill {signal.SIGSEGV.value}", f"kill {signal.SIGKILL.value}"])
@@ -133,7 +137,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
         from support import MadeJob
         from dumbbell.executor.processes import Processes
         executor = Processes(2)
-        for done in executor.run([MadeJob("a", notes=Path({str(tmp_path)!r})), MadeJob("b", takes_s=100), MadeJob("c", takes_s=100)]):
+        for done in executor.run([MadeJob("a", notes=Path({str(tmp_path)!r})), MadeJob("b", takes_s=3600), MadeJob("c", takes_s=3600)]):
             print("begun", flush=True)
     """
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True) as process:
@@ -141,10 +145,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert len(children) == 2
         process.kill()
-    deadline = time.monotonic() + 10
-    while not all(map(gone, children)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: all(map(gone, children)))
 
 
 def test_exclusive_runs_take_turns(tmp_path):

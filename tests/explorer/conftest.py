@@ -7,6 +7,7 @@ from threading import Thread
 import pytest
 from explorer import stores
 from required import missing
+from waiting import HANG_S
 
 from dumbbell.explorer.export import export
 from dumbbell.explorer.runs import Runs
@@ -37,6 +38,7 @@ def opened(browser):
 
     def open_(address, online=False, **options):
         context = browser.new_context(viewport={"width": 1200, "height": 950}, offline=not online, **options)
+        context.set_default_timeout(1000 * HANG_S)
         contexts.append(context)
         page = context.new_page()
         page.faults, page.requests = [], []
@@ -45,7 +47,7 @@ def opened(browser):
         page.on("dialog", lambda dialog: (page.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: page.requests.append(request.url))
         page.goto(address)
-        page.wait_for_selector("body[data-ready]", timeout=30_000)
+        page.wait_for_selector("body[data-ready]")
         return page
 
     yield open_

@@ -123,7 +123,7 @@ def test_a_sweep_that_is_running_is_followed_and_a_note_goes_with_the_address(op
         page = opened(server.address, online=True)
         page.get_by_role("button", name="Follow").click()
         stores.small(folder, sweep={"path.rtt": ["10ms", "20ms", "40ms"]})
-        page.wait_for_function("() => document.querySelector('#summary').textContent === '3 runs'", timeout=15_000)
+        page.wait_for_function("() => document.querySelector('#summary').textContent === '3 runs'")
         assert page.locator("#runs tbody tr").count() == 3
         page.get_by_text("Note", exact=True).click()
         page.get_by_label("Note, kept").fill("look at <b>this</b>")

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from waiting import HANG_S
 
 from dumbbell.errors import EnvironmentFault
 from dumbbell.explorer.runs import Runs
@@ -25,7 +26,7 @@ def ask(site, serving):
     with serving(site) as server:
 
         def get(path, token=site.token, host=None):
-            connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=HANG_S)
             address = f"{path}{'&' if '?' in path else '?'}token={token}" if token is not None else path
             connection.putrequest("GET", address, skip_host=True)
             connection.putheader("Host", host or f"127.0.0.1:{server.server_port}")
@@ -94,7 +95,7 @@ def test_a_series_comes_exactly_or_in_columns(ask, made):
 
 def test_only_reading_is_known(site, serving):
     with serving(site) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=HANG_S)
         connection.request("POST", f"/api/runs?token={site.token}")
         assert connection.getresponse().status == 501
 

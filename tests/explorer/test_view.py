@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 from explorer import stores
+from waiting import HANG_S
 
 
 def test_a_folder_is_exported(dumbbell, made, tmp_path):
@@ -62,7 +63,7 @@ def test_it_serves_until_it_is_interrupted(made):
     command = [sys.executable, "-m", "dumbbell", "view", str(folder), "--no-browser"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         address = process.stderr.readline().split(": ", 1)[1].split(" ")[0]
-        with urllib.request.urlopen(address.replace("/?", "/api/runs?"), timeout=10) as answer:
+        with urllib.request.urlopen(address.replace("/?", "/api/runs?"), timeout=HANG_S) as answer:
             assert json.load(answer)["title"] == "small"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=HANG_S) == 0

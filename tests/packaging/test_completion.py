@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from required import missing
+from waiting import HANG_S
 
 from dumbbell import completion
 from dumbbell.completion import collect
@@ -55,7 +56,7 @@ def shell(tmp_path):
     def call(name, *command):
         if shutil.which(name) is None:
             missing("shells", f"there is no {name}")
-        done = subprocess.run([name, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([name, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HANG_S, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -152,6 +153,7 @@ def test_other_command_lines_are_left_alone(arguments, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.clock
 def test_an_answer_is_quick():
     """The processor time of whole processes, the quickest of five, since others run beside: 0.2 s is what a person notices."""
     spent = []

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from support import make_run
@@ -13,29 +14,20 @@ from support import make_run
 from dumbbell.results import Store, load, packing
 
 RUNS = 4
-# Modules are imported once. Each line is a folder, and after which of the calls that change something the process that packs it, a fork,
-# kills itself: before the call, so that each step is tried as the last one. The answer is how it ended.
+# Modules are imported once. Each line is a folder, and after how many calls that change files the process that packs it, a fork, kills
+# itself, so that each step is tried as the last one. The answer is how it ended.
 PROGRAM = """
-import os, shutil, signal, sys
+import os, shutil, sys
+sys.path.insert(0, sys.argv[1])
 import polars
-from pathlib import Path
+from dying import die_after
 from dumbbell.results import Store, pack, packing
-
-def killing(function):
-    def call(*arguments, **named):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*arguments, **named)
-    return call
 
 for line in sys.stdin:
     folder, left, most = line.rsplit(" ", 2)
-    left, pack.MOST_RUNS = int(left), int(most)
+    pack.MOST_RUNS = int(most)
     if not (child := os.fork()):
-        for module, name in (*((os, each) for each in ("mkdir", "rename", "replace", "fsync", "unlink", "rmdir")), (Path, "unlink")):
-            setattr(module, name, killing(getattr(module, name)))
+        die_after(int(left))
         packing.pack(Store(folder))
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -45,7 +37,8 @@ for line in sys.stdin:
 @pytest.fixture(scope="module")
 def ended():
     """A function that packs a folder in another process and says how that ended."""
-    server = subprocess.Popen([sys.executable, "-W", "ignore", "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, Path(__file__).parents[1]]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(folder, calls, most=2):
         print(f"{folder} {calls} {most}", file=server.stdin, flush=True)
@@ -122,6 +115,7 @@ def test_a_process_that_is_killed_while_it_puts_packs_together_loses_nothing(tmp
     assert os.listdir(folder / f"{1:032x}") == ["left.pcap"]
 
 
+@pytest.mark.clock
 def test_a_command_that_is_killed_at_any_time_loses_nothing(tmp_path, request):
     """The command itself, killed by the clock."""
     chance = random.Random(request.config.getoption("seed"))

@@ -1,7 +1,7 @@
 //! What is tried with inputs that nobody thought of. A target takes any bytes and panics only where the code under it is wrong.
 //!
-//! `make test` runs each target for 20 s on the corpus (`fuzz/corpus`) and on what [`mutate`] makes of it: the binary of this crate, built
-//! with overflow checks and debug assertions. `make fuzz` runs them under libFuzzer, which is led by coverage: the workspace `fuzz`.
+//! `make test` runs each target on the corpus (`fuzz/corpus`) and on 30,000 inputs that [`mutate`] makes of it: the binary of this crate,
+//! built with overflow checks and debug assertions. `make fuzz` runs them under libFuzzer, which is led by coverage: the workspace `fuzz`.
 
 use cap::Cap;
 use std::alloc::System;

@@ -16,7 +16,7 @@ fn world(reads_bps: u64, rcvbuf: u64, bytes: Option<u64>, seconds: u64) -> Netwo
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn it_reads_its_rate_whatever_the_buffer(kbit in 20u64..8_000, rcvbuf in 9_000u64..400_000) {

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -84,13 +83,3 @@ def processes_in(folder: Path) -> list[int]:
             except OSError:  # gone, or another user's
                 continue
     return found
-
-
-def wait_until(condition, limit_s=10.0):
-    """Whether a condition comes true in time."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True

@@ -16,6 +16,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from waiting import HANG_S
+
 from dumbbell.engines.kernel import binary, guest
 from dumbbell.engines.kernel.capabilities import capabilities
 from dumbbell.engines.linux import compile_plan
@@ -110,7 +112,7 @@ def record(kernel: binary.Binary, folder: Path, case: Case | Transfer) -> list[P
     """The packets of a connection, by host and time; the folder keeps what the agent wrote."""
     for name, text in files(case.limit).items():
         (folder / name).write_text(replaced(text, case.line()) if name == "script" else text)
-    guest.boot(kernel, folder, timeout_s=60)
+    guest.boot(kernel, folder, timeout_s=HANG_S)
     return read(folder)
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 from required import missing
+from waiting import wait_until
 
 from dumbbell.engines.kernel import binary, build, requirements, source
 from dumbbell.engines.linux import programs
 from dumbbell.errors import BadInput, EnvironmentFault
 
-from .conftest import processes_in, wait_until
+from .conftest import processes_in
 
 MAKEFILE = """\
 VERSION = 6
@@ -61,9 +62,20 @@ def tarball(tmp_path):
     return pack
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """The programs of guests, which are compiled once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        try:
+            return [programs.agent().path, programs.launcher().path]
+        except EnvironmentFault as fault:
+            missing("kernel", fault)
+
+
 @pytest.fixture
-def machine(tmp_path, own_cache, monkeypatch):
-    """A machine that has all it needs, and small patches and a small configuration; the cache's folder."""
+def machine(tmp_path, own_cache, compiled, monkeypatch):
+    """A machine that has all it needs, compiled programs, and small patches and a small configuration; the cache's folder."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in ("bc", "bison", "flex", "ip", "tc"):
@@ -77,6 +89,8 @@ def machine(tmp_path, own_cache, monkeypatch):
     monkeypatch.setattr(binary, "PATCHES", patches)
     monkeypatch.setattr(binary, "FRAGMENT", fragment)
     own_cache.mkdir(parents=True)
+    for program in compiled:
+        os.link(program, own_cache / program.name)
     try:
         requirements.check(own_cache, Path("linux.tar"))
     except EnvironmentFault as fault:
@@ -218,11 +232,11 @@ def building(path):
 def test_a_killed_build_leaves_nothing_that_looks_like_a_kernel(machine, tarball):
     # A compiler prints as it goes, and has what looks like a kernel before it is done.
     process = building(tarball(before="@cp /bin/true linux; while echo '  CC more.o'; do sleep 0.05; done"))
-    assert wait_until(lambda: kernels(machine))
+    wait_until(lambda: kernels(machine))
     (tree,) = kernels(machine)
     process.kill()
     process.wait()
-    assert wait_until(lambda: processes_in(tree) == [])
+    wait_until(lambda: processes_in(tree) == [])
     assert binary.built() == []
     assert make(tarball())
     assert kernels(machine) == [binary.find().linux.parent]
@@ -232,22 +246,24 @@ def test_a_killed_build_leaves_nothing_that_looks_like_a_kernel(machine, tarball
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_ends_and_removes_what_it_started(machine, tarball, how):
     process = building(tarball(before="@cp /bin/true linux; sleep 100"))
-    assert wait_until(lambda: kernels(machine))
+    wait_until(lambda: kernels(machine))
     (tree,) = kernels(machine)
     process.send_signal(how)
     assert process.wait() == 130
     assert list(machine.glob(".building*")) == []
-    assert wait_until(lambda: processes_in(tree) == [])
+    wait_until(lambda: processes_in(tree) == [])
     assert kernels(machine) == []
 
 
 @pytest.mark.usefixtures("machine")
-def test_two_builds_at_once_are_one(tarball):
-    told, made = [], []
-    path = tarball(before="@sleep 0.5")
+def test_two_builds_at_once_are_one(tarball, tmp_path):
+    told, made, go = [], [], tmp_path / "go"
+    path = tarball(before=f"@while [ ! -e {go} ]; do sleep 0.01; done")
     threads = [threading.Thread(target=lambda: made.append(make(path, told.append))) for _ in range(2)]
     for thread in threads:
         thread.start()
+    wait_until(lambda: any("another build is under way" in line for line in told))
+    go.touch()
     for thread in threads:
         thread.join()
     assert sorted(made) == [False, True]

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from waiting import HANG_S
 
 from dumbbell.engines.kernel import guest
 from dumbbell.errors import EnvironmentFault
@@ -27,7 +28,7 @@ def boot(real, tmp_path):
         folder.mkdir()
         for name, text in files(LIMIT, sample).items():
             (folder / name).write_text(replaced(text, line, stop_ns) if name == "script" else text)
-        guest.boot(real, folder, timeout_s=60)
+        guest.boot(real, folder, timeout_s=HANG_S)
         return folder
 
     return run

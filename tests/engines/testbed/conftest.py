@@ -6,6 +6,7 @@ import subprocess
 import pytest
 from engines.testbed.recorded import HOSTS
 from required import missing
+from waiting import HANG_S
 
 from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.laboratory import booted
@@ -33,7 +34,7 @@ def answer(laboratory):
     def ask(machine, command, given=b""):
         client = ["ssh", "-F", str(laboratory.folder / "ssh_config"), machine, command]
         process = laboratory.start(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        out, err = process.communicate(given, timeout=20)
+        out, err = process.communicate(given, timeout=HANG_S)
         assert process.returncode == 0, err.decode()
         return out.decode().strip()
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from waiting import HANG_S
 
 from dumbbell.engines.testbed import journal
 from dumbbell.engines.testbed.facts import collect, differences
@@ -152,7 +153,7 @@ async def main():
     for each in opened:
         await each.make([veths([("p0", "q0")]), *sysctls({"net.ipv4.tcp_ecn": "1"}, {"net.ipv4.tcp_ecn": "2"})])
     print("changed", flush=True)
-    await asyncio.sleep(60)
+    await asyncio.sleep(3600)
 
 asyncio.run(main())
 """
@@ -167,7 +168,7 @@ def test_a_controller_that_is_killed_leaves_nothing(inside, before):
 
     async def work(hosts, machines):
         for machine in machines.values():
-            freed = await machine.run(["flock", "-w", "5", "/run/dumbbell/lock", "true"])
+            freed = await machine.run(["flock", "-w", str(HANG_S), "/run/dumbbell/lock", "true"])
             assert freed.status == 0, "the lock is still held"
         return await asyncio.gather(*(ask(hosts, machine, before[name]) for name, machine in machines.items()))
 

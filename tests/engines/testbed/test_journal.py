@@ -1,6 +1,7 @@
 """The journal, with real devices in a namespace: changes, their undo, and sessions that are killed at any moment."""
 
 import asyncio
+import os
 import random
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from required import missing
+from waiting import HANG_S, wait_until
 
 from dumbbell.engines.testbed import journal
 from dumbbell.engines.testbed.facts import Feature
@@ -176,7 +178,20 @@ def test_a_machine_belongs_to_one_session(namespace):
 
 
 def test_silence_ends_a_session(namespace, monkeypatch):
-    # Seconds: a busy machine keeps a controller that is alive waiting for tenths of one.
+    monkeypatch.setattr(journal, "DEADLINE", 2.0)
+
+    async def work(machine):
+        opened = await open_journal(machine, "a test")
+        await opened.make([journal.veths([("p0", "q0")])])
+        # A controller that has stopped: it does nothing else while it waits here.
+        wait_until(lambda: "p0" not in namespace.state())
+        assert await opened.close() == 1
+
+    namespace.run(work)
+
+
+@pytest.mark.clock
+def test_a_session_lasts_while_its_controller_says_something(namespace, monkeypatch):
     monkeypatch.setattr(journal, "DEADLINE", 2.0)
     monkeypatch.setattr(journal, "KEEPALIVE", 0.1)
 
@@ -185,8 +200,6 @@ def test_silence_ends_a_session(namespace, monkeypatch):
         await opened.make([journal.veths([("p0", "q0")])])
         await asyncio.sleep(2.5)
         assert "p0" in namespace.state()
-        time.sleep(2.5)  # a controller that has stopped
-        assert "p0" not in namespace.state()
         assert await opened.close() == 1
 
     namespace.run(work)
@@ -223,7 +236,7 @@ def test_words_arrive_as_they_are(namespace, shell, tmp_path):
     if not shutil.which(shell):
         pytest.skip(f"there is no {shell}")
     words = ("sh", "-c", f'printf "<%s>" "$@" >>{tmp_path}/words', "print", *AWKWARD)
-    process = subprocess.Popen([*namespace.prefix, shell, "-s", "--", "run", "/run/dumbbell", "5"], stdin=-1, stdout=-1)
+    process = subprocess.Popen([*namespace.prefix, shell, "-s", "--", "run", "/run/dumbbell", str(HANG_S)], stdin=-1, stdout=-1)
     process.stdin.write(journal.script())
     process.stdin.flush()
     assert process.stdout.readline() == b"ready\n"
@@ -283,42 +296,71 @@ def in_session(leader):
     return found
 
 
-def killed(namespace, request, chance):
-    """A session that is killed at a random moment; the state that it leaves to `recover`, which then has its turn."""
-    process = namespace.popen("run", "/run/dumbbell", "5")
+def requests(made):
+    lines = [change.line() for change in made]
+    return "".join("change" + "\x1e".join(lines[i : i + 4]) + "\n" for i in range(0, len(lines), 4)).encode()
+
+
+def begun(namespace, request):
+    """A session that makes the changes of a request."""
+    process = namespace.popen("run", "/run/dumbbell", str(HANG_S))
     process.stdin.write(journal.script())
     process.stdin.flush()
     assert process.stdout.readline() == b"ready\n"
     process.stdin.write(request)
     process.stdin.flush()
-    time.sleep(chance.uniform(0, 0.25))
-    kind = chance.choice(["controller", "journal", "undoing"])
-    if kind != "journal":
-        process.stdin.close()
+    return process
+
+
+def killed_at_a_step(namespace, chance, folder):
+    """Ends a session that waits within its changes, or while it undoes them: the same step on every machine. Returns its shell."""
+    kind, made, waits = chance.choice(KINDS), changes(), folder / "waits"
+    os.mkfifo(waits)
+    wait = ("cat", str(waits))
+    made.insert(chance.randint(0, len(made)), Change(("true",), wait) if kind == "undoing" else Change(wait))
+    process = begun(namespace, requests(made))
     if kind == "undoing":
+        process.stdin.close()
+    with waits.open("w"):  # comes when the session waits, which then goes on if it can
+        end(process, kind)
+    waits.unlink()
+    return process
+
+
+def killed_by_the_clock(namespace, chance, _folder):
+    """Ends a session at a random moment. Returns its shell."""
+    process = begun(namespace, requests(changes()))
+    time.sleep(chance.uniform(0, 0.25))
+    kind = chance.choice(KINDS)
+    if kind == "undoing":
+        process.stdin.close()
         time.sleep(chance.uniform(0, 0.1))
+    end(process, kind)
+    return process
+
+
+KINDS = ("controller", "journal", "undoing")
+"""What is killed: the controller; the session, while it makes changes or while it undoes them."""
+
+
+def end(process, kind):
     if kind != "controller":
         process.kill()
-    process.wait()
+        process.wait()
     process.stdout.close()
-    if kind == "journal":
-        process.stdin.close()
-    end = time.monotonic() + 5
-    while in_session(process.pid):
-        assert time.monotonic() < end, "a process is left"
-        time.sleep(0.01)
-    left = namespace.state()
-    namespace.run(recover)
-    return left
+    process.stdin.close()
 
 
-def test_after_a_kill_at_any_moment_recover_leaves_everything_as_it_was(namespace, pytestconfig):
+@pytest.mark.parametrize("kill", [killed_at_a_step, pytest.param(killed_by_the_clock, marks=pytest.mark.clock)])
+def test_after_a_kill_recover_leaves_everything_as_it_was(kill, namespace, pytestconfig, tmp_path):
     chance = random.Random(pytestconfig.getoption("--seed"))
-    lines = [change.line() for change in changes()]
-    request = "".join("change" + "\x1e".join(lines[i : i + 4]) + "\n" for i in range(0, len(lines), 4)).encode()
     before = namespace.state()
     left = set()
     for _ in range(pytestconfig.getoption("--kills") // 2):
-        left.add(killed(namespace, request, chance))
+        process = kill(namespace, chance, tmp_path)
+        process.wait()
+        wait_until(lambda leader=process.pid: not in_session(leader))
+        left.add(namespace.state())
+        namespace.run(recover)
         assert namespace.state() == before
     assert len(left) > 3, "the kills were all at the same moment"

@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from support import resolved
+from waiting import wait_until
 
 from dumbbell.engines import engine
 from dumbbell.engines.testbed import fleet, remote
@@ -61,7 +61,7 @@ def left_over(hosts, before):
     return [f"{name}: {line}" for name in before for line in differences(before[name], now[name])]
 
 
-def test_a_run_over_machines_is_that_of_the_kernel_and_leaves_nothing(hosts, before):
+def test_a_run_over_machines_counts_every_packet_and_leaves_nothing(hosts, before):
     run = engine("testbed").run(resolved(**RUN, capture=["hosts", "bottleneck"]))
     assert run.status in ("ok", "warn"), run.reasons
     assert not [reason for reason in run.reasons if "not as before" in reason]
@@ -69,14 +69,20 @@ def test_a_run_over_machines_is_that_of_the_kernel_and_leaves_nothing(hosts, bef
     assert set(run.captures) == {"left.pcap", "right.pcap", "port-bottleneck.pcap"}
     port = run.counters["port/bottleneck"]
     assert port["arrived_packets"] == port["sent_packets"] + port["dropped_overflow"]
-    reference = engine("kernel").run(resolved(**RUN, engine="kernel"))
+    assert np.all(np.diff(run.series("flow/cubic", "rx_bytes")[1]) >= 0)
+    ping = next(row for row in run.flows.rows() if row["flow"] == "ping")
+    assert 0 < ping["arrived_packets"] <= ping["sent_packets"] <= 80
+
+
+@pytest.mark.clock
+@pytest.mark.usefixtures("hosts")
+def test_a_run_over_machines_is_that_of_the_kernel():
+    run, reference = (engine(name).run(resolved(**RUN, engine=name)) for name in ("testbed", "kernel"))
     ours, theirs = (each.counters["flow/cubic"]["rx_bytes"] for each in (run, reference))
     assert ours == pytest.approx(theirs, rel=0.02)
     srtt_ms = [np.nanmean(each.series("flow/cubic", "srtt_ms")[1][20:]) for each in (run, reference)]
     assert srtt_ms[0] == pytest.approx(srtt_ms[1], rel=0.1, abs=1)
-    t_s, read = run.series("flow/cubic", "rx_bytes")
-    assert np.all(np.diff(read) >= 0)
-    assert np.max(np.diff(t_s)) < 0.3
+    assert np.max(np.diff(run.series("flow/cubic", "rx_bytes")[0])) < 0.3
     ping = next(row for row in run.flows.rows() if row["flow"] == "ping")
     assert ping["arrived_packets"] >= 75
 
@@ -100,10 +106,10 @@ def test_packets_of_a_run_are_those_of_its_captures_and_make_round_trips(dumbbel
     uncertain_ms = sum(each["clock"]["uncertainty_us"] for each in run.engine["machines"].values()) / 1000
     least = {each["source"].partition(":")[0]: each["delay_min_ms"] for each in whole["ways"]}
     assert [least["10.1.0.1"], least["10.2.0.1"]] == pytest.approx([10, 10], abs=1 + uncertain_ms)
-    assert 20 <= sum(least.values()) < 22
-    # Between the bottleneck and the receiver there is no queue.
+    # Clocks of a wrong difference would make one of them shorter than its delay.
+    assert 20 <= sum(least.values()) <= whole["rtt"][0]["p50_ms"]
     (rest,) = json.loads(dumbbell("analyze", "--pair", "--json", bottleneck, right).out)["rtt"]
-    assert 10 <= rest["p50_ms"] < 12
+    assert 10 <= rest["p50_ms"] < whole["rtt"][0]["p50_ms"], "without the bottleneck and its queue"
 
 
 def test_a_path_that_is_not_the_plan_s_is_refused(hosts, before, monkeypatch):
@@ -115,7 +121,8 @@ def test_a_path_that_is_not_the_plan_s_is_refused(hosts, before, monkeypatch):
 
     monkeypatch.setattr(remote, "deploy", wrong)
     line = (
-        r"a round trip to \w+ \(path\) takes 34\.[0-9] ms without other traffic; expected 20 to 2[0-9.]+ ms: the path is not as configured"
+        r"a round trip to \w+ \(path\) takes (3[4-9]|[4-9]\d|\d{3,})\.\d ms without other traffic; "
+        r"expected 20 to 2[0-9.]+ ms: the path is not as configured"
     )
     with pytest.raises(EnvironmentFault, match=rf"^left1: {line}\nright1: {line}$"):
         engine("testbed").run(resolved(**SENT))
@@ -136,7 +143,7 @@ import sys
 from dumbbell.engines import engine
 from dumbbell.scenario import Scenario
 print("begun", flush=True)
-engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows": %r, "duration": "30s"}).expand()[0])
+engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows": %r, "duration": "3600s"}).expand()[0])
 """
 
 
@@ -148,15 +155,10 @@ def test_a_controller_that_is_killed_leaves_nothing(hosts, before, answer):
         [sys.executable, "-c", KILLED % (PATH, KILLED_FLOWS)], stdout=subprocess.PIPE, start_new_session=True
     ) as controller:
         controller.stdout.readline()
-        deadline = time.monotonic() + 20
-        while (count := answer("left1", COUNT)) != "2" and time.monotonic() < deadline:
-            time.sleep(0.2)
+        wait_until(lambda: answer("left1", COUNT) == "2")
         os.killpg(controller.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 15
-    while (found := left_over(hosts, before)) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert found == []
-    assert [count, answer("left1", COUNT), answer("right1", COUNT)] == ["2", "0", "0"]
+    wait_until(lambda: not left_over(hosts, before))
+    assert [answer("left1", COUNT), answer("right1", COUNT)] == ["0", "0"]
 
 
 TRAFFIC = [

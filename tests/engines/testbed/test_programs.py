@@ -4,14 +4,14 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from engines.testbed.agents import in_time, started, tell
 from required import missing
 from support import planned
+from waiting import HANG_S, wait_until
 
 from dumbbell.engines.linux import applications, programs
 from dumbbell.engines.linux.hosts import Hosts
@@ -58,24 +58,18 @@ def prepared(folder, duration="1500ms", **flow):
     return plan
 
 
-def started(agent, folder):
-    process = subprocess.Popen([agent, "local", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while (line := process.stdout.readline()) not in ("armed\n", ""):
-        pass
-    if line:
-        process.stdin.write(f"epoch {time.time_ns() + 50_000_000}\n")
-        process.stdin.flush()
-    return process
-
-
 def carried_out(agent, folder):
-    with started(agent, folder) as process:
-        while process.stdout.readline() not in ("ended\n", ""):
-            pass
-        if process.poll() is None:
-            process.stdin.write("finish\n")
-            process.stdin.flush()
-        return process.wait(10)
+    """The status of an agent that has carried out what the folder says."""
+
+    def whole(lead_s):
+        with started(agent, "local", folder, lead_s) as process:
+            while (line := process.stdout.readline()) not in ("ended\n", ""):
+                pass
+            if line:
+                tell(process, "finish")
+            return process.wait(HANG_S)
+
+    return in_time(whole, folder)
 
 
 def counters(folder):
@@ -101,35 +95,46 @@ def space_of(process):
 
 @pytest.mark.parametrize("opens", ["sender", "receiver"])
 @pytest.mark.parametrize("application", ["iperf3", "ftp"])
-def test_a_program_fills_the_link_and_says_so(agent, tmp_path, application, opens):
+def test_a_program_says_what_the_link_has_carried(agent, tmp_path, application, opens):
     plan = prepared(tmp_path, application=application, opens=opens)
     assert carried_out(agent, tmp_path) == 0, (tmp_path / "error").read_text()
     said = applications.outputs(plan, tmp_path)
     (columns,) = applications.reports(plan, said).values()
     found = counters(tmp_path)
-    most = RATE_MBIT * 1e6 / 8 * 1.5
-    assert 0.5 * most < found["received"] < 1.1 * most
+    rows = np.fromfile(tmp_path / "flow-0").reshape(-1, 11)
+    # However late the end comes on a busy machine: the rate of the link is kept.
+    assert 0 < found["received"] < 1.1 * RATE_MBIT * 1e6 / 8 * (rows[-1, 0] / 1e9)
     # What the client has sent may still be in its socket: tcp_wmem has 4 MiB at most.
     assert 0.75 * found["received"] < columns["reported_bytes"] < 1.25 * found["received"] + (4 << 20)
     assert found["delivered"] <= found["arrived_packets"] + 1 <= found["sent_packets"] + 1
-    rows = np.fromfile(tmp_path / "flow-0").reshape(-1, 11)
     assert np.all(np.diff(rows[:, 0]) > 0)
     assert np.all(np.diff(rows[:, 9]) >= 0)
     assert rows[-1, 1] > 1
 
 
+@pytest.mark.clock
+@pytest.mark.parametrize("application", ["iperf3", "ftp"])
+def test_a_program_fills_the_link(agent, tmp_path, application):
+    prepared(tmp_path, application=application)
+    assert carried_out(agent, tmp_path) == 0, (tmp_path / "error").read_text()
+    assert counters(tmp_path)["received"] > 0.5 * 1.5 * RATE_MBIT * 1e6 / 8
+
+
 @pytest.mark.parametrize("application", ["iperf3", "ftp"])
 def test_a_sized_transfer_is_complete_to_the_byte(agent, tmp_path, application):
-    plan = prepared(tmp_path, application=application, opens="receiver", bytes="500kB")
-    assert carried_out(agent, tmp_path) == 0, (tmp_path / "error").read_text()
-    found = counters(tmp_path)
+    for duration_s in (1.5, 15, 150):  # as long as this machine needs
+        plan = prepared(tmp_path, duration=f"{duration_s}s", application=application, opens="receiver", bytes="500kB")
+        assert carried_out(agent, tmp_path) == 0, (tmp_path / "error").read_text()
+        found = counters(tmp_path)
+        if "completed_ns" in found:
+            break
     if application == "ftp":
         assert found["received"] == 500_000
         assert b"OK DOWNLOAD" in applications.outputs(plan, tmp_path)["application-reno-server.txt"]
     else:
         # It writes whole blocks.
         assert found["received"] == 4 * 131_072
-    assert 0.2e9 < found["completed_ns"] < 1.5e9
+    assert 0.2e9 < found["completed_ns"] < duration_s * 1e9
 
 
 def test_a_congestion_control_is_the_senders(agent, tmp_path):
@@ -158,19 +163,19 @@ def test_a_server_that_cannot_listen_is_told(agent, tmp_path):
 @pytest.mark.parametrize("application", ["iperf3", "ftp"])
 @pytest.mark.parametrize("how", ["killed", "abandoned"])
 def test_programs_go_with_the_agent(agent, tmp_path, application, how):
-    prepared(tmp_path, duration="20s", application=application)
-    with started(agent, tmp_path) as process:
-        space, deadline = space_of(process.pid), time.monotonic() + 5
-        while len(running(space)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert len(running(space)) >= 2
-        time.sleep(0.3)
-        if how == "killed":
-            process.send_signal(signal.SIGKILL)
-        else:
-            process.stdin.close()
-        process.wait(5)
-        deadline = time.monotonic() + 5
-        while running(space) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert not running(space)
+    prepared(tmp_path, duration="3600s", application=application)
+
+    def ended(lead_s):
+        with started(agent, "local", tmp_path, lead_s) as process:
+            space = space_of(process.pid)
+            wait_until(lambda: len(running(space)) >= 2 or process.poll() is not None)
+            is_running = process.poll() is None
+            if how == "killed":
+                process.send_signal(signal.SIGKILL)
+            else:
+                process.stdin.close()
+            process.wait(HANG_S)
+            wait_until(lambda: not running(space))
+        return is_running
+
+    assert in_time(ended, tmp_path)

@@ -5,7 +5,9 @@ import subprocess
 import time
 
 import pytest
+from engines.testbed.agents import in_time, started, tell
 from required import missing
+from waiting import HANG_S
 
 from dumbbell.engines.linux import programs
 from dumbbell.engines.testbed.session import Agent, Times, conduct
@@ -29,7 +31,7 @@ def conducted(*scripts, times=TIMES):
         try:
             await conduct(agents, times)
         finally:
-            said = [(await process.wait(5)).err for process in processes]
+            said = [(await process.wait(HANG_S)).err for process in processes]
         return list(map(int, said)), agents
 
     return asyncio.run(run())
@@ -39,7 +41,7 @@ def test_all_start_at_the_same_time_by_their_own_clocks():
     before_ns = time.time_ns()
     (first, second), agents = conducted(GOOD, GOOD)
     assert second - first == 10**9
-    assert 0.05e9 < first - before_ns < 5e9
+    assert before_ns < first - 0.05e9 < time.time_ns()
     assert [agent.prompt for agent in agents] == [True, True]
 
 
@@ -88,34 +90,30 @@ def test_the_agent_says_what_it_can(agent, arguments):
 
 
 def test_an_agent_whose_controller_is_gone_ends(agent, tmp_path):
-    (tmp_path / "script").write_text("sample 0\nduration 60000000000\ntraffic\n")
-    with subprocess.Popen([agent, "run", str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert [process.stdout.readline() for _ in range(2)][1] == "armed\n"
-        process.stdin.write(f"epoch {time.time_ns() + 50_000_000}\n")
-        process.stdin.flush()
-        time.sleep(0.1)
-        process.stdin.close()
-        assert process.wait(5) == 1
+    (tmp_path / "script").write_text("sample 0\nduration 3600000000000\ntraffic\n")
+
+    def abandoned(lead_s):
+        with started(agent, "run", tmp_path, lead_s) as process:
+            process.stdin.close()
+            return process.wait(HANG_S)
+
+    assert in_time(abandoned, tmp_path) == 1
     assert (tmp_path / "error").read_text() == "the controller is gone"
 
 
 def test_the_agent_looks_again_and_again_whether_its_queues_are_empty(agent, tmp_path):
     """A port without a queue is empty, but five times in a row before it is said, and once more when it is asked for."""
     (tmp_path / "script").write_text("port init lo 0\nsample 0\nduration 10000000\ntraffic\n")
-    with subprocess.Popen([agent, "run", str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
 
-        def tell(*words):
-            process.stdin.write("".join(f"{word}\n" for word in words))
-            process.stdin.flush()
+    def asked(lead_s):
+        with started(agent, "run", tmp_path, lead_s) as process:
+            heard = [process.stdout.readline() for _ in range(2)]
+            for word in ("look", "finish") if all(heard) else ():
+                tell(process, word)
+                heard.append(process.stdout.readline())
+        return heard
 
-        heard = [process.stdout.readline() for _ in range(2)]
-        tell(f"epoch {time.time_ns() + 50_000_000}")
-        heard += [process.stdout.readline() for _ in range(2)]
-        tell("look")
-        heard.append(process.stdout.readline())
-        tell("finish")
-        heard.append(process.stdout.readline())
-    assert heard[1:] == ["armed\n", "ended\n", "empty\n", "empty\n", "done\n"]
+    assert in_time(asked, tmp_path) == ["ended\n", "empty\n", "empty\n", "done\n"]
 
 
 def test_a_time_0_that_is_over_is_an_error(agent, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from engines.testbed.recorded import deployed
+from waiting import HANG_S
 
 from dumbbell.engines.linux import programs
 from dumbbell.engines.testbed import fleet
@@ -124,7 +125,7 @@ def probe():
 
 
 def said(probe, text):
-    return subprocess.run([probe], input=text, capture_output=True, text=True, check=False, timeout=30)
+    return subprocess.run([probe], input=text, capture_output=True, text=True, check=False, timeout=HANG_S)
 
 
 def test_the_program_takes_a_refusal_and_an_acceptance_for_an_answer(probe):

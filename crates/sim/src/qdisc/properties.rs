@@ -226,8 +226,6 @@ fn run(pattern: &Pattern) -> History {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
-
     #[test]
     fn packets_are_conserved_in_order_without_idling(pattern in pattern()) {
         let history = run(&pattern);

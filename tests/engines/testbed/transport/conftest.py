@@ -6,12 +6,12 @@ import os
 import shutil
 import subprocess
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from required import missing
+from waiting import wait_until
 
 from dumbbell.engines.testbed.transport.ssh import Target
 
@@ -83,13 +83,9 @@ def server(tmp_path_factory):
         (folder / f"known_{name}s".replace("-", "_")).write_text(f"[127.0.0.1]:{PORT} {kind} {key}\n")
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(["unshare", "-nm", "sh", "-c", _SERVER, folder], stderr=log)
-    end = time.monotonic() + 10
-    while b"listening" not in (said := (folder / "log").read_bytes()):
-        if process.poll() is not None or time.monotonic() > end:
-            process.kill()
-            process.wait()
-            missing("namespaces", f"sshd does not start here: {said.decode().strip()[-200:]}")
-        time.sleep(0.02)
+    wait_until(lambda: b"listening" in (folder / "log").read_bytes() or process.poll() is not None)
+    if process.poll() is not None:
+        missing("namespaces", f"sshd does not start here: {(folder / 'log').read_text().strip()[-200:]}")
     yield Server(process.pid, folder)
     process.terminate()
     process.wait()

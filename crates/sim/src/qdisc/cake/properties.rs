@@ -211,7 +211,7 @@ fn run(pattern: &Pattern, serve: fn(&mut Run, Time)) -> History {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn packets_are_conserved_in_order_without_idling(pattern in pattern()) {
