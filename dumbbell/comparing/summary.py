@@ -28,6 +28,7 @@ def group_table(runs: Sequence[Summarised], title: str) -> Table:
         [*(str(run.cell.get(key, "")) for key in keys), group, *(_number(values[name]) for name in GROUP_METRICS)]
         for run in runs
         for group, values in run.summary.groups.items()
+        if not math.isnan(values["connections"])
     ]
     return Table(title, [*keys, "group", *GROUP_METRICS], rows)
 

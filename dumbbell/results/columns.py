@@ -31,7 +31,7 @@ _UNITS = {
         ("retransmits", "drops", "lost", "ce_marks", "sce_marks", "cwnd", "ssthresh", "inflight", "delivered", "delivered_ce"), "packets"
     ),
     **dict.fromkeys(("rwnd_limited", "sndbuf_limited", "app_limited"), "share"),
-    "goodput": "Mbit/s",
+    **dict.fromkeys(("goodput", "flow_goodput"), "Mbit/s"),
 }
 """Of columns and series whose name does not end with it."""
 _LESS_IS_BETTER = ("ms", "s")
@@ -93,13 +93,19 @@ def unknown_key(word: str, keys: Iterable[str], given: str) -> BadInput:
 
 
 def find_column(word: str, columns: Iterable[str]) -> str | None:
-    """The column or series that a word stands for: itself, with or without its unit, or by a name that it had; None if there is none."""
+    """The column or series that a word stands for: itself, with or without its unit, or by a name that it had; None if there is none.
+
+    Where only flows have a goodput, `goodput` is theirs.
+    """
     columns = list(dict.fromkeys(columns))
     word = _FORMER.get(word, word)
-    if word in columns:
-        return word
-    meant = [column for column in columns if bare(column) == word]
-    return meant[0] if len(meant) == 1 else None
+    for name in (word, f"flow_{word}"):
+        if name in columns:
+            return name
+        meant = [column for column in columns if bare(column) == name]
+        if len(meant) == 1:
+            return meant[0]
+    return None
 
 
 def unknown_column(word: str, columns: Iterable[str], given: str) -> BadInput:

@@ -67,7 +67,7 @@ def test_a_transfer_is_told_with_the_time_that_it_took(dumbbell, file, tmp_path)
     assert all(0.08 < time_s < 0.5 for time_s in took)
     table = json.loads(dumbbell("table", tmp_path / "out", "--json").out)
     assert [row["completion_s"] for row in table["rows"]] == pytest.approx(took, abs=1e-3)
-    assert [row["goodput_mbit"] for row in table["rows"]] == pytest.approx([0.8 / time_s for time_s in took], rel=0.01)
+    assert [row["flow_goodput_mbit"] for row in table["rows"]] == pytest.approx([0.8 / time_s for time_s in took], rel=0.01)
     assert all(0 < row["cwnd_mean_packets"] < 100 for row in table["rows"])
 
 

@@ -27,7 +27,7 @@ def test_means_cover_only_the_time_in_which_the_flow_is_active():
     assert found["cwnd_mean_packets"] == pytest.approx(5)
     assert found["srtt_mean_ms"] == pytest.approx(50)
     assert found["srtt_p95_ms"] == pytest.approx(68)
-    assert found["goodput_mbit"] == pytest.approx(8 * FLOW["rx_bytes"] / 0.4 / 1e6)
+    assert found["flow_goodput_mbit"] == pytest.approx(8 * FLOW["rx_bytes"] / 0.4 / 1e6)
 
 
 def test_the_completion_is_counted_from_the_start():
@@ -86,7 +86,7 @@ def test_a_counter_that_is_missing_is_an_empty_metric():
     counters = {name: value for name, value in FLOW.items() if name not in ("rx_bytes", "retransmits")}
     run = replace(make_run(), **tables({"flow/reno": counters, "port/bottleneck": PORT}))
     found = run.summary
-    assert np.isnan([found.flows["reno"]["goodput_mbit"], found.flows["reno"]["retransmits"]]).all()
+    assert np.isnan([found.flows["reno"]["flow_goodput_mbit"], found.flows["reno"]["retransmits"]]).all()
     assert np.isnan([found.run["goodput_mbit"], found.run["retransmits"], found.run["jain_index"]]).all()
     assert found.flows["reno"]["srtt_mean_ms"] > 0
 

@@ -67,7 +67,7 @@ def test_metrics_of_flows_without_series_are_those_of_the_tables():
     whole, some = run().summary, run(flows=["short"]).summary
     assert some.flows["short"] == pytest.approx(whole.flows["short"], nan_ok=True)
     assert np.isnan(some.flows["cubic-1"]["srtt_mean_ms"])
-    assert some.flows["cubic-1"]["goodput_mbit"] == whole.flows["cubic-1"]["goodput_mbit"]
+    assert some.flows["cubic-1"]["flow_goodput_mbit"] == whole.flows["cubic-1"]["flow_goodput_mbit"]
     assert np.isnan(some.run["srtt_mean_ms"]), "the mean of some is not that of all"
     assert np.isnan(some.run["srtt_p95_ms"])
     assert some.run["goodput_mbit"] == whole.run["goodput_mbit"]

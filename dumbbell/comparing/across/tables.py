@@ -9,12 +9,13 @@ from typing import Any
 from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME, Source, completed, swept_keys
 from dumbbell.comparing.across.derived import ALL_COLUMNS, derived
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
-from dumbbell.comparing.across.observations import Observation, observations, varying
+from dumbbell.comparing.across.observations import GROUP_COLUMNS, Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
 from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput
 from dumbbell.results.columns import find_column, unknown_column
+from dumbbell.results.summary import FLOW_GOODPUT
 
 ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
 """What a row is of -> the coordinates that it has beside the cell."""
@@ -33,10 +34,10 @@ def repeats_table(
 ) -> Table:
     """A row for each cell and, in it, each group and direction (`per` group), flow, stream, or for the run as a whole.
 
-    Of a group goodput and segments sent again are of its flows together, the rest are means over them. Columns without a value are left
-    out. `y`: only these columns. `over`: keys whose values are taken together. `apart`: limits have columns of their own, for programs;
-    else they stand in the field, `9.41±0.02` for the mean and `9.41 [9.38, 9.43]` otherwise. `manner`: how errors call options. Raises
-    `BadInput` for a wrong name.
+    Of a group goodput and segments sent again are of its flows together, the rest are means over them (`flow_goodput`, the mean of its
+    flows' own, only if it is asked for). Columns without a value are left out. `y`: only these columns. `over`: keys whose values are taken
+    together. `apart`: limits have columns of their own, for programs; else they stand in the field, `9.41±0.02` for the mean and
+    `9.41 [9.38, 9.43]` otherwise. `manner`: how errors call options. Raises `BadInput` for a wrong name.
     """
     check_statistic(statistic, manner)
     sources = completed(sources)
@@ -66,9 +67,10 @@ def repeats_table(
 
 def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: Manner) -> list[str]:
     """The columns of a kind of row that have values, or those that are asked for."""
-    known = list(dict.fromkeys((*ALL_COLUMNS["flow"], *ALL_COLUMNS["group"]) if per == "group" else ALL_COLUMNS[per]))
+    known = GROUP_COLUMNS if per == "group" else ALL_COLUMNS[per]
     if not y:
-        return [column for column in known if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]
+        shown = [column for column in known if per != "group" or column != FLOW_GOODPUT]
+        return [column for column in shown if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]
     columns = []
     for word in y:
         column = find_column(word, known)

@@ -98,12 +98,16 @@ class Words:
             seen.setdefault(each.run, set()).add(each.at.get(label, ""))
         return all(len(values) == 1 for values in seen.values())
 
-    def per(self, keys: Iterable[str]) -> str | None:
-        """What values are of, if one of the keys says so: flows, if it is one of their labels."""
-        for key in keys:
-            if key not in self._of_runs:
-                return next(per for per, labels in LABELS.items() if key in labels)
-        return None
+    def pers(self, keys: Iterable[str]) -> tuple[str, ...]:
+        """What values may be of, if the keys say so: what has all the labels among them, or else the first of them.
+
+        A value is of a whole group only where the group is named: `cc` alone tells flows apart.
+        """
+        labels = [key for key in keys if key not in self._of_runs]
+        if not labels:
+            return ()
+        having = [per for per, known in LABELS.items() if all(label in known for label in labels) and (per != "group" or "group" in labels)]
+        return tuple(having) or (next(per for per, known in LABELS.items() if labels[0] in known),)
 
     def _known(self) -> list[str]:
         """What may be named: first what has several values."""

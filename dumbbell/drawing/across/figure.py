@@ -15,7 +15,7 @@ from dumbbell.results.columns import bare, is_delay
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MORE_IS_BETTER = ("goodput_mbit", "jain_index")
+_MORE_IS_BETTER = ("goodput_mbit", "flow_goodput_mbit", "jain_index")
 _LONGEST = 120
 """Characters of the name of a file."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from dumbbell.comparing.across.observations import is_goodput
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.errors import BadInput, printable, shortened
 from dumbbell.results.columns import bare, is_meant, near, one_of, title_of
 
 _LONGEST = 40
 """Characters of a label."""
-_WINDOWED = "goodput"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Wording:
 
     def column(self, settled: Settled, name: str) -> str:
         """What a column or a series is called, with the window that goodput is averaged over."""
-        window = f"\nover {settled.window_s:.3g} s" if name == _WINDOWED and settled.window_s else ""
+        window = f"\nover {settled.window_s:.3g} s" if is_goodput(name) and settled.window_s else ""
         return f"{self.names.get(name, title_of(name))}{window}"
 
 
