@@ -12,7 +12,7 @@ from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, roun
 from dumbbell.comparing.across.observations import GROUP_COLUMNS, Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
-from dumbbell.comparing.tables import Table
+from dumbbell.comparing.tables import Table, Value
 from dumbbell.errors import BadInput
 from dumbbell.results.columns import find_column, unknown_column
 from dumbbell.results.summary import FLOW_GOODPUT
@@ -56,13 +56,17 @@ def repeats_table(
     cells: dict[tuple[Any, ...], list[Observation]] = {}
     for each in found:
         cells.setdefault(tuple(each.at.get(key, "") for key in keys), []).append(each)
-    rows = []
+    rows: list[list[str]] = []
+    values: list[list[Value]] = []
     for place, members in cells.items():
         numbers = [estimate(by_run((each.run, each.values.get(column, math.nan)) for each in members), statistic) for column in columns]
-        fields = [part for number in numbers for part in (_fields(number) if apart else [_field(number, statistic)])]
-        rows.append([*map(str, place), str(len({each.run for each in members})), *fields])
+        of = [*place, len({each.run for each in members})]
+        values.append(
+            [*of, *(part for number in numbers for part in ((number.centre, number.low, number.high) if apart else [number.centre]))]
+        )
+        rows.append([*map(str, of), *(_field(number, statistic) for number in numbers)])
     heads = [head for column in columns for head in ((column, f"{column}_low", f"{column}_high") if apart else (column,))]
-    return Table(title, [*keys, "runs", *heads], rows)
+    return Table.of(title, [*keys, "runs", *heads], values) if apart else Table(title, [*keys, "runs", *heads], rows, values)
 
 
 def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: Manner) -> list[str]:
@@ -78,11 +82,6 @@ def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: M
             raise unknown_column(word, known, manner.given("y", word))
         columns.append(column)
     return columns
-
-
-def _fields(number: Estimate) -> list[str]:
-    """Estimate and limits, exact enough for programs."""
-    return ["" if not math.isfinite(value) else f"{value:.6g}" for value in (number.centre, number.low, number.high)]
 
 
 def _field(number: Estimate, statistic: str) -> str:
