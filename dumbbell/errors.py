@@ -36,6 +36,10 @@ class BadInput(DumbbellError):
         super().__init__("\n".join(map(printable, problems)))
 
 
+class ControlFailed(BadInput):
+    """A congestion control in Python raised an exception, which is the cause of this one, or returned nonsense."""
+
+
 class DamagedRun(BadInput):
     """A stored run is not as it was written."""
 

@@ -96,6 +96,12 @@ class Sweep(BaseModel):
             parts.append(factor[position])
         return {key: value for part in reversed(parts) for key, value in part.items()}
 
+    def values(self, key: str) -> list[Any]:
+        """The values that `key` is given one by one, as written."""
+        over = self.sample.over.get(key) if self.sample else None
+        listed = [*self.grid.get(key, ()), *(self.zip or {}).get(key, ()), *(over if isinstance(over, list) else ())]
+        return [*listed, *(cell[key] for cell in self.cells or () if key in cell)]
+
     def places(self, key: str) -> Iterator[tuple[str | int, ...]]:
         """Where in the sweep `key` is given values."""
         if key in self.grid:
