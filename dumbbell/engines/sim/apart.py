@@ -42,7 +42,8 @@ def simulate_calling(prepared: Prepared) -> Any:
         where = f"{cell}: " if cell else ""
         if raised:
             function, error = raised[0]
-            line = traceback.extract_tb(error.__traceback__)[-1]
+            frames = traceback.extract_tb(error.__traceback__)[1:] or traceback.extract_tb(error.__traceback__)
+            line = [frame for frame in frames if frame.filename == frames[0].filename][-1]  # not of what it called of others
             what = f"the control {function} raised {type(error).__name__}: {error}"
             raise ControlFailed(f"{where}{what} ({line.filename}, line {line.lineno})") from error
         if isinstance(failure, native().Misbehaved):
