@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.cli.output import JsonOption, note, print_json
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from dumbbell.comparing.format import Format, Tolerance
@@ -82,8 +82,13 @@ def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
         published = [format_ for format_ in part.formats if format_.name in part.published]
         chosen = next((format_ for format_ in published if format_.measure(opened.runs)), published[0])
         return part.reference(chosen), part.every_cell
+    if Path(name).is_dir():
+        folders = f"`dumbbell plot {opened.path} {name}` lays the runs of folders over each other"
+        raise BadInput(f"{name}: is a folder; expected a study ({', '.join(study_names())}) or a CSV file; {folders}")
     if not Path(name).exists() and "." not in name and "/" not in name:
-        raise BadInput(f"{name}: no such study or file; expected one of {', '.join(study_names())} or a CSV file")
+        raise BadInput(
+            f"{name}: no such study or file{nearest(name, study_names())}; expected one of {', '.join(study_names())} or a CSV file"
+        )
     return read_reference(Path(name), [format_ for _, _, format_ in formats().values()]), False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Mapping_
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,8 @@ class Source:
     """None for a scenario made in Python."""
     tree: Any
     """What `yaml_reader.load` gave, or plain data."""
-    changes: tuple[str, ...] = ()
-    """Dotted keys whose values were given beside it."""
+    changes: Mapping_[str, Any] = field(default_factory=dict)
+    """Values that were given beside it, by dotted key."""
 
     @property
     def context(self) -> dict[str, Any]:
@@ -72,14 +72,27 @@ class Source:
         named all the same.
         """
         found, line = self.find(location)
-        for key in self.changes:
+        for key, value in self.changes.items():
             if covers(key, location) or key == f"{dotted(location)}.kind":
-                return Problem(f"{key}.{location[-1]}" if "missing" in what else key, what, expected, CHANGES)
+                inner = _within(value, location[key.count(".") + 1 :])
+                last = location[-1:] if "missing" in what and inner[-1:] != location[-1:] else ()
+                return Problem(dotted((key, *inner, *last)), what, expected, CHANGES)
             if found != tuple(location) and covers(dotted(location), key.split(".")):  # a word on the way to it
                 return Problem(dotted(location), what, expected, CHANGES)
         last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
         named = found + last if "missing" in what else found or location
         return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
+
+
+def _within(value: Any, location: Location) -> Location:
+    """The part of a location that plain data has; what it does not know is skipped, as by `Source.find`."""
+    found: list[str | int] = []
+    for part in location:
+        inside = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
+        if part in inside:
+            value = inside[part]
+            found.append(part)
+    return tuple(found)
 
 
 def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
@@ -111,7 +124,7 @@ def changed(data: Any, origin: Source, changes: Mapping_[str, Any]) -> tuple[Any
             data = assigned_at(data, key.split("."), value)
         except (KeyError, IndexError) as error:
             raise ScenarioError([Problem(key, error.args[0], "a dotted key", CHANGES)]) from None
-    return data, replace(origin, changes=tuple(changes))
+    return data, replace(origin, changes=dict(changes))
 
 
 def parse(text: str, name: str, kind: Kind = SCENARIO) -> tuple[Any, Source]:

@@ -103,8 +103,8 @@ series:
 @pytest.mark.parametrize(
     ("series", "told"),
     [
-        ("flows: [cubci]", "a.yaml:6: series.flows.0: there are no flows 'cubci' (did you mean 'cubic'?); expected one of cubic"),
-        ("groups: [a]", "a.yaml:6: series.groups.0: there are no flows 'a'; expected one of cubic"),
+        ("flows: [cubci]", "a.yaml:6: series.flows.0: there are no flows 'cubci' (did you mean 'cubic'?); expected cubic"),
+        ("groups: [a]", "a.yaml:6: series.groups.0: there are no flows 'a'; expected cubic"),
         ("flows: some", "a.yaml:6: series.flows: 'some' chooses nothing; expected all, none or a list of names"),
         ("ports: [3]", "a.yaml:6: series.ports: this chooses nothing; expected all, none or a list of names"),
         ("ports: {}", "a.yaml:6: series.ports: this chooses nothing; expected all, none or a list of names"),

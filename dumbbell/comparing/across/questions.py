@@ -34,6 +34,8 @@ MOST_MARKERS = 12
 _ROWS = (GOODPUT, "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
 """Columns of the summary of a sweep, as far as there are values."""
 _MOST_ROWS, _MOST_NAMES = 4, 2
+_COMPLETION = "completion_median_ms"
+"""What groups have where their connections are no flows of the results."""
 _LABELS = frozenset(label for labels in LABELS.values() for label in labels)
 _ALL_VALUES = {"box": "all values", "cdf": "all values", "scatter": "means with their ellipses"}
 """Kinds of figures that show no estimates of repeats -> what they show."""
@@ -93,6 +95,8 @@ class Settled:
     """Of the scenarios, or if there are many of the folders."""
     manner: Manner = COMMAND
     """How options are called by whoever asked."""
+    asked: Asked = field(default_factory=Asked)
+    """What was asked for."""
 
     @property
     def over_time(self) -> bool:
@@ -198,7 +202,7 @@ def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = 
     names = _names(everything, NAME)
     if len(names) > _MOST_NAMES:
         names = _names(everything, FOLDER)
-    settled = Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner)
+    settled = Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner, asked)
     most = MOST_MARKERS if settled.of_points else MOST_STROKES
     if len(by) > 1 and len(keys.get(by[1], ())) > most:
         given = manner.offered("by", by[1])
@@ -330,6 +334,16 @@ def _data(
             continue
         names, given = series_names(), manner.given("y", word)
         name = find_column(word, [name for name in names if not of or set(of).intersection(series_kinds(name))]) or find_column(word, names)
+        if of and not over_time and (owners := [per for per in ALL_COLUMNS if find_column(word, ALL_COLUMNS[per])]):
+            what = f"{given} is a column of a {' or a '.join(owners)}"
+            instead = (
+                f"{manner.offered('per', owners[0])}"
+                if asked.per
+                else f"keys of the sweep alone, since another option names what a {of[0]} has"
+            )
+            raise BadInput(f"{what}, not of a {of[0]}; expected {instead}")
+        if of == ("port",) and not (over_time or kind in ("cdf", "box")):
+            raise BadInput(f"{given}: a port has series and no columns; expected {manner.offered('x', 'time')} with it")
         if name is None or not (over_time or kind in ("cdf", "box")):
             if name is not None:
                 kinds = f"{manner.offered('x', 'time')}, {manner.offered('kind', 'cdf')} or {manner.offered('kind', 'box')}"
@@ -362,6 +376,9 @@ def _data(
         data[y] = derived(found, sources, [y, asked.x or ""]) if y not in read and per == "run" else found
     if not any(any(_has(each, y) for each in found) for y, found in data.items()):
         given = " ".join(manner.offered("y", y) for y in data)
+        if "completion_s" in data and any(_has(each, _COMPLETION) for each in observations(sources, "group")):
+            what = f"{given}: transfers that come and go are no flows of the results, unless their entry of background: has `rows: true`"
+            raise BadInput(f"{what}; expected that, or {manner.offered('y', _COMPLETION)}")
         raise BadInput(f"{given}: no run has a value of it; expected a column that `dumbbell table` shows values of")
     return data, pers, window_s
 

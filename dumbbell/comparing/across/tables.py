@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME, Source, completed, swept_keys
+from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, LABELS, NAME, Source, completed, swept_keys
 from dumbbell.comparing.across.derived import ALL_COLUMNS, derived
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
 from dumbbell.comparing.across.observations import GROUP_COLUMNS, Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
 from dumbbell.comparing.tables import Table, Value
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest, one_of
 from dumbbell.results.columns import find_column, unknown_column
 from dumbbell.results.summary import FLOW_GOODPUT
 
@@ -40,6 +40,10 @@ def repeats_table(
     `9.41 [9.38, 9.43]` otherwise. `manner`: how errors call options. Raises `BadInput` for a wrong name.
     """
     check_statistic(statistic, manner)
+    if per is not None and per not in ROWS:
+        plotted = manner.together(manner.offered("x", "time"), manner.offered("per", per))
+        what = f"has series and no columns; dumbbell.plot draws them with {plotted}" if per in LABELS else f"is unknown{nearest(per, ROWS)}"
+        raise BadInput(f"{manner.given('per', per)} {what}; expected {one_of(ROWS)}")
     sources = completed(sources)
     words = Words(sources, per, manner, "per" if manner.python else "groups")
     per = per or "group"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.observations import is_goodput
 from dumbbell.comparing.across.questions import Settled
-from dumbbell.errors import BadInput, printable, shortened
-from dumbbell.results.columns import bare, is_meant, near, one_of, title_of
+from dumbbell.errors import BadInput, nearest, one_of, printable, shortened
+from dumbbell.results.columns import bare, is_meant, title_of
 
 _LONGEST = 40
 """Characters of a label."""
@@ -18,7 +18,8 @@ _LONGEST = 40
 class Wording:
     """Texts that a user sets; what is empty is made."""
 
-    title: str = ""
+    title: str | None = None
+    """None: it is made. Empty: the figure has neither a title nor the line below it that says what is drawn."""
     x_label: str = ""
     y_label: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -48,7 +49,9 @@ def applied(settled: Settled, wording: Wording) -> Wording:
     for name, text in wording.names.items():
         called = [*(each for each in known if is_meant(each, name)), *(each for each in known if _brief(settled, each, name))]
         if not called:
-            raise BadInput(f"{manner.given('label', name)} is nothing that this figure names{near(name, known)}; expected {one_of(known)}")
+            raise BadInput(
+                f"{manner.given('label', name)} is nothing that this figure names{nearest(name, known)}; expected {one_of(known)}"
+            )
         names[called[0]] = text
     return replace(wording, names=names)
 
