@@ -116,6 +116,7 @@ _THEIR_WORDS = (
 )
 """What pydantic says, by which typer checks -> what is said instead."""
 _NOT_AMONG, _QUOTED = re.compile(r"'([^']*)' is not one of (.+)"), re.compile("'([^']*)'")
+_NO_OPTION = re.compile(r"No such option: --(\w+)")
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """The base class of all errors in the command line, which typer does not export."""
 
@@ -177,8 +178,15 @@ def _usage(error: Any) -> str:
     text: str = error.format_message()
     for theirs, ours in _THEIR_WORDS:
         text = theirs.sub(ours, text)
+    options = {option for each in error.ctx.command.params for option in each.opts} if error.ctx else set()
     if found := _NOT_AMONG.search(text):
-        text = text.rstrip(".") + nearest(found[1], _QUOTED.findall(found[2]))
+        hint = f" (did you mean --{found[1]}?)" if f"--{found[1]}" in options else nearest(found[1], _QUOTED.findall(found[2]))
+        text = text.rstrip(".") + hint
+    if (found := _NO_OPTION.match(text)) and "--set" in options:
+        from dumbbell.scenario import Scenario
+
+        if found[1] in Scenario.model_fields:
+            text = f"{found[0]} (did you mean --set {found[1]}=VALUE?)"
     if "\n" in text:
         return f"{text}\n"
     return f"{text.rstrip('.')} (see `{error.ctx.command_path if error.ctx else _NAME} --help`)\n"

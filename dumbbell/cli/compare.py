@@ -44,7 +44,10 @@ def _compare(
     measured = format_.measure(opened.runs)
     if not measured:
         keys = ", ".join(format_.keys)
-        raise BadInput(f"{opened.path}: none of its {len(opened.runs)} runs is named by {keys}; expected runs of a cell of {reference}")
+        made = "" if Path(reference).is_file() else f", as `dumbbell reproduce {reference}` makes them"
+        raise BadInput(
+            f"{opened.path}: none of its {len(opened.runs)} runs is named by {keys}; expected runs of a cell of {reference}{made}"
+        )
     missing = without_run(found_reference, measured)
     if len(missing) == len(found_reference.values):
         raise BadInput(why_missing(found_reference, missing[0], measured))

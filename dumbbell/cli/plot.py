@@ -169,6 +169,8 @@ def _folders(what: list[str]) -> tuple[list[Path], bool]:
         return [_folder(what[0], Path(what[1]) if len(what) > 1 else None)], True
     for each in what if len(what) > 1 else ():
         if not Path(each).is_dir():
+            if each in study_names():
+                raise BadInput(f"{each}: is a study; expected it first: `dumbbell plot {each} {what[0]}`")
             raise BadInput(f"{each}: no such folder, and no study; expected folders of results, or a study and its folder")
     return [Path(each) for each in what], len(what) == 1 and bool(read_request(find_folder(Path(what[0]))))
 

@@ -112,6 +112,8 @@ def find_column(word: str, columns: Iterable[str]) -> str | None:
 def unknown_column(word: str, columns: Iterable[str], given: str) -> BadInput:
     """The error for a column that is not there: those that begin with it, or the nearest. `given`: the option with the word."""
     columns = list(dict.fromkeys(columns))
+    if "," in word:
+        return BadInput(f"{given} has a comma; expected one column, and the option again for each other")
     longer = [column for column in columns if column.startswith(f"{word}_")]
     if longer:
         return BadInput(f"{given} is no column; expected {' or '.join(longer)}")

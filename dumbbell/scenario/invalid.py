@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin
@@ -14,6 +15,17 @@ from dumbbell.scenario.problems import Location, Unfit, nearest, one_of
 _MODEL = ("model_type", "model_attributes_type")
 _MOST_PLACES = 2
 """Where a key belongs that stands elsewhere."""
+_OF_ONE, _NOT_A = ("string_type", "int_type", "bool_type", "finite_number"), r" is not a \w+$"
+"""Errors of keys that take one value, by pydantic's names and in words."""
+_ELSEWHERE = {
+    **dict.fromkeys(("bandwidth", "bw", "capacity"), "rate"),
+    **dict.fromkeys(("stop", "end"), "duration"),
+    **dict.fromkeys(("buffer", "queue", "aqm"), "qdisc"),
+    **dict.fromkeys(("congestion_control", "congestion", "tcp"), "cc"),
+    "latency": "rtt",
+    "repeats": "repeat",
+}
+"""What other tools call a key -> the key."""
 _NOUNS = {
     "bool_type": "true or false",
     "int_type": "a whole number",
@@ -27,7 +39,9 @@ _NOUNS = {
 def explain(error: ValidationError, top: type[BaseModel]) -> Iterator[tuple[Location, str, str]]:
     """For each error its location, what is wrong, and what was expected; `top` is the model that was validated."""
     for detail in error.errors(include_url=False):
-        yield detail["loc"], *_words(detail, top)
+        what, expected = _words(detail, top)
+        is_list = isinstance(detail["input"], list) and (detail["type"] in _OF_ONE or re.search(_NOT_A, what))
+        yield detail["loc"], what, f"{expected}; lists of values go into `sweep`" if is_list else expected
 
 
 def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
@@ -69,7 +83,9 @@ def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
 
 def _meant(top: type[BaseModel], location: Location, known: Sequence[str]) -> str:
     """A hint at what an unknown key was meant to be: one of another kind, one that stands elsewhere, or one of a similar name."""
-    name = str(location[-1])
+    name = _ELSEWHERE.get(str(location[-1]), str(location[-1]))
+    if name in known:
+        return f" (did you mean {name!r}?)"
     others = _models_at(top, location[:-2]) if len(location) > 1 else []
     having = [str(_kind(model)) for model in others if _kind(model) and name in _names_in(model)]
     if having:

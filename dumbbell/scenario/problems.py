@@ -53,6 +53,7 @@ class ScenarioError(BadInput):
     """A scenario that cannot be run."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
+        problems = list(dict.fromkeys(problems))
         more = len(problems) - _MOST_LINES
         lines = [line for problem in problems[:_MOST_LINES] for line in (str(problem), *problem.excerpt)]
         super().__init__(*lines, *([f"and {more} more problem{'s' if more > 1 else ''}"] if more > 0 else []))

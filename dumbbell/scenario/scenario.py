@@ -113,7 +113,7 @@ class Scenario(Settings):
             raise ScenarioError([origin.problem(*found) for found in explain(error, cls)]) from None
         scenario._source = origin
         swept = scenario.sweep.keys if scenario.sweep else []
-        for location in (tuple(key.split(".")) for key in origin.changes):
+        for location in (tuple(key.split(".")) for key in origin.changes if not key.startswith("sweep.")):
             for key in (key for key in swept if covers(key, location)):
                 raise ScenarioError([origin.problem(location, f"{key} is swept, which replaces it", "a key that is not, or sweep itself")])
         scenario.sample_runs(most_runs)

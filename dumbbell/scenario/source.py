@@ -10,13 +10,14 @@ from typing import Any
 from dumbbell.files import read_regular
 from dumbbell.scenario.csv_files import FOLDER
 from dumbbell.scenario.keys import assigned_at, covers
-from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
+from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted, nearest
 from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
 MOST_BYTES = 16 << 20
 """Size of a scenario file."""
 CHANGES = "--set"
 """What stands for a file's name in problems of values that were given beside it."""
+_SWEEP, _OF_SWEEP = "sweep", ("grid", "zip", "cells", "sample")
 _AROUND = 60
 """Characters that are shown on either side of an error of syntax."""
 
@@ -84,6 +85,12 @@ class Source:
         return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
 
 
+def _words(key: str) -> list[str]:
+    """The words of a dotted key; what is below `sweep` is a dotted key itself, but for its own words."""
+    first, dot, rest = key.partition(".")
+    return [first, rest] if dot and first == _SWEEP and rest.partition(".")[0] not in _OF_SWEEP else key.split(".")
+
+
 def _within(value: Any, location: Location) -> Location:
     """The part of a location that plain data has; what it does not know is skipped, as by `Source.find`."""
     found: list[str | int] = []
@@ -105,7 +112,8 @@ def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
         content = read_regular(Path(path), MOST_BYTES)
         text = content.decode("utf-8")
     except FileNotFoundError:
-        raise _unreadable(name, "no such file", kind) from None
+        there = (each.name for each in Path(path).parent.glob(f"*{Path(path).suffix[:2]}*"))
+        raise _unreadable(name, f"no such file{nearest(Path(path).name, there)}", kind) from None
     except IsADirectoryError:
         raise _unreadable(name, "is a folder", kind) from None
     except UnicodeDecodeError:
@@ -121,9 +129,9 @@ def changed(data: Any, origin: Source, changes: Mapping_[str, Any]) -> tuple[Any
     """What was read, with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
     for key, value in changes.items():
         try:
-            data = assigned_at(data, key.split("."), value)
+            data = assigned_at(data, _words(key), value)
         except (KeyError, IndexError) as error:
-            raise ScenarioError([Problem(key, error.args[0], "a dotted key", CHANGES)]) from None
+            raise ScenarioError([Problem(key, error.args[0], "a dotted key such as path.rtt or flows.*.cc", CHANGES)]) from None
     return data, replace(origin, changes=dict(changes))
 
 

@@ -248,7 +248,8 @@ class Limit:
         elif unit in Size.UNITS:
             limit = cls(number * Size.UNITS[unit], "B")
         else:
-            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}{_meant(unit, Packets, Size)}", cls.EXPECTED)
+            meant = " (did you mean bdp?)" if unit.lower() == "bdp" else _meant(unit, Packets, Size)
+            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}{meant}", cls.EXPECTED)
         if limit.value <= 0:
             raise Unfit(f"{_quoted(written)} leaves no room for a packet", f"{cls.EXPECTED} above 0")
         if limit.unit != "bdp" and limit.value.denominator != 1:

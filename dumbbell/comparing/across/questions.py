@@ -21,14 +21,12 @@ from dumbbell.comparing.across.observations import (
     varying,
 )
 from dumbbell.comparing.across.places import MOST_STROKES, axis_of, left_over, placed
-from dumbbell.comparing.across.words import COMMAND, Condition, Manner, Words, conditions, narrowed, selected
+from dumbbell.comparing.across.words import COMMAND, TIME, Condition, Manner, Words, conditions, narrowed, selected
 from dumbbell.errors import BadInput
 from dumbbell.results.columns import COLUMNS, as_numbers, bare, find_column, is_delay, short, title_of, unknown_column
 from dumbbell.results.summary import GOODPUT
 
 KINDS = ("lines", "box", "cdf", "scatter", "heat")
-TIME = ("time", "t")
-"""What `--x` calls the time of a run."""
 MOST_MARKERS = 12
 """Values of a second key where there are points and no lines."""
 _ROWS = (GOODPUT, "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
@@ -178,6 +176,8 @@ def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = 
         x = TIME[0]
     elif kind == "scatter":
         x = _delay(asked.x, data, manner)
+        if x in data:
+            raise BadInput(f"{manner.offered('x', x)} is drawn along the y axis, too; expected another {manner.name('y')}, or a key")
     named = [*([x] if x in all_keys else []), *by, *([panels] if panels else []), *over]
     left = left_over(everything, keys, named, x)
     if kind in ("lines", "box", "heat") and not x and left:

@@ -13,6 +13,8 @@ from dumbbell.results.columns import SEED, find_key, is_meant, meant_keys, unkno
 
 _PYTHON = {"window": "window_s", "from": "start_s", "to": "stop_s", "label": "labels", "x-label": "x_label", "y-label": "y_label"}
 """Options that functions call otherwise."""
+TIME = ("time", "t")
+"""What `--x` calls the time of a run."""
 _MOST_VALUES = 16
 """That an error lists."""
 
@@ -84,7 +86,8 @@ class Words:
             raise BadInput(f"{given}: a {self._per} has no {word}; expected {self._manner.offered(*self._of_flows(owners[0]))}")
         if meant:
             return find_key(word, meant, given)
-        raise unknown_key(word, self._known(), given)
+        known = self._known()
+        raise unknown_key(word, [*known, *(TIME[:1] if known and option == "x" else ())], given)
 
     def _of_flows(self, owner: str) -> tuple[str, str | None]:
         return (self._rows, owner) if self._rows == "per" else (self._rows, None)
