@@ -58,6 +58,7 @@ EXAMPLES = {
     ("Uniform_Duration_", "uniform"): "[10ms, 30ms]",
     ("Mixture_Size_", "mixture"): "[{share: 0.9, of: 15kB}, {share: 0.1, of: {exponential: 1MB}}]",
     ("Mixture_Duration_", "mixture"): "[{share: 0.9, of: 20ms}, {share: 0.1, of: {exponential: 100ms}}]",
+    ("Sweep", "grid"): "{path.rtt: [10ms, 40ms], flows.0.cc: [cubic, reno]}",
     ("Sweep", "zip"): "{path.rtt: [10ms, 40ms], path.bottleneck.rate: [4mbit, 1mbit]}",
     ("Sweep", "cells"): "[{path.rtt: 10ms}, {path.bottleneck.rate: 1mbit}]",
     (
@@ -190,7 +191,7 @@ def _value(models: Mapping[str, Node], node: Node) -> str:
     if ways := (*node.get("anyOf", ()), *node.get("oneOf", ())):
         return " or ".join(_ways(models, ways))
     if "const" in node or "enum" in node:
-        return ", ".join(f"`{each}`" for each in node.get("enum", (node.get("const"),)))
+        return ", ".join(dict.fromkeys(f"`{each}`" for each in node.get("enum", (node.get("const"),))))  # 2013 is text or a number
     if "pattern" in node:
         return next((word for text, word in _UNITS.items() if _pattern(text) == node["pattern"]), "name")
     if "prefixItems" in node:

@@ -70,7 +70,7 @@ def plot(
     statistic: str | None = None,
     samples: bool = False,
     window_s: float | None = None,
-    title: str = "",
+    title: str | None = None,
     x_label: str = "",
     y_label: str = "",
     labels: Mapping[str, str] | None = None,
@@ -93,7 +93,7 @@ def plot(
         statistic: `mean` or `median`, each with its 95 % interval, or `spread`.
         samples: For boxes and distributions: samples of the series instead of a number a run or flow.
         window_s: Goodput over time is averaged over so many seconds.
-        title: In place of the one that is made.
+        title: In place of the one that is made; empty: none, nor the line below it that says what is drawn.
         x_label: Likewise.
         y_label: Likewise.
         labels: What values and keys are called in the figure.

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
 _LONGEST = 200
+_MOST_NAMES = 200
+"""Names among which a similar one is looked for, and which are listed."""
+_SIMILAR = 0.6
+"""Least likeness of a name that is suggested: twice the characters in common over all characters."""
+_FEWEST_CHARACTERS = 3
+"""Of a name that is looked for within others."""
 
 
 def printable(text: str) -> str:
@@ -20,6 +29,24 @@ def shortened(text: str, most: int = _LONGEST) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def nearest(name: object, known: Iterable[str]) -> str:
+    """A hint ` (did you mean 'cubic'?)` if one of the first `_MOST_NAMES` known names is close to `name`, or has it in it, else nothing."""
+    import difflib
+
+    text, names = shortened(str(name)), list(dict.fromkeys(islice(known, _MOST_NAMES)))
+    close = difflib.get_close_matches(text, names, n=1, cutoff=_SIMILAR)
+    if not close and len(text) >= _FEWEST_CHARACTERS:
+        close = [each for each in names if text.lower() in each.lower()]
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def one_of(known: Iterable[str], most: int = _MOST_NAMES) -> str:
+    """`one of a, b, c`, or `a` alone; of more names than `most` the first of them."""
+    names = list(known)
+    more = len(names) - most
+    return ("one of " if len(names) > 1 else "") + ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 class DumbbellError(Exception):
     """An error that is reported without a traceback."""
 
@@ -34,6 +61,10 @@ class BadInput(DumbbellError):
     def __init__(self, *problems: str) -> None:
         """A line for each problem."""
         super().__init__("\n".join(map(printable, problems)))
+
+
+class ControlFailed(BadInput):
+    """A congestion control in Python raised an exception, which is the cause of this one, or returned nonsense."""
 
 
 class DamagedRun(BadInput):

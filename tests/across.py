@@ -21,12 +21,14 @@ def outline(cell, flows, name="made", engine="sim", groups=(), streams=(), **run
         "datagrams": {stream: Traits(stream, "", "forward") for stream, _ in streams},
     }
     rates = [rate for *_, rate in flows]
+    bulk = {group: sum(rate for _, of, _, _, rate in flows if of == group) for _, group, *_ in flows}
     together = {"flows": len(flows), "goodput_mbit": sum(rates), "srtt_mean_ms": 10 * sum(rates), **run}
     summary = Summary(
         "ok",
-        {flow: filled(FLOW_METRICS, goodput_mbit=rate, srtt_mean_ms=10 * rate, retransmits=2) for flow, *_, rate in flows},
+        {flow: filled(FLOW_METRICS, flow_goodput_mbit=rate, srtt_mean_ms=10 * rate, retransmits=2) for flow, *_, rate in flows},
         filled(RUN_METRICS, **together),
-        {group: filled(GROUP_METRICS, latency_median_ms=latency) for group, latency in groups},
+        {group: filled(GROUP_METRICS, goodput_mbit=rate) for group, rate in bulk.items()}
+        | {group: filled(GROUP_METRICS, connections=1, latency_median_ms=latency) for group, latency in groups},
         {stream: filled(DATAGRAM_METRICS, rtt_median_ms=rtt) for stream, rtt in streams},
         traits,
         engine,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 import warnings
 from functools import partial
@@ -45,6 +46,7 @@ from dumbbell.errors import (
     EnvironmentFault,
     Interrupted,
     WorkerWarning,
+    nearest,
     printable,
     printable_lines,
 )
@@ -105,6 +107,16 @@ for command in (
     command.register(app)
 
 
+_THEIR_WORDS = (
+    (re.compile("Value error, "), ""),
+    (re.compile(r"Input should be greater than or equal to (\S+)"), r"expected at least \1"),
+    (re.compile(r"Input should be less than or equal to (\S+)"), r"expected at most \1"),
+    (re.compile("Input should be a valid integer.*"), "expected a whole number"),
+    (re.compile("Input should be a valid number.*"), "expected a number"),
+)
+"""What pydantic says, by which typer checks -> what is said instead."""
+_NOT_AMONG, _QUOTED = re.compile(r"'([^']*)' is not one of (.+)"), re.compile("'([^']*)'")
+_NO_OPTION = re.compile(r"No such option: --(\w+)")
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """The base class of all errors in the command line, which typer does not export."""
 
@@ -163,7 +175,18 @@ def _run() -> int:
 
 def _usage(error: Any) -> str:
     """The error in one line; the help text itself if no subcommand was given."""
-    text: str = error.format_message().replace("Value error, ", "")  # as pydantic has it, by which typer checks
+    text: str = error.format_message()
+    for theirs, ours in _THEIR_WORDS:
+        text = theirs.sub(ours, text)
+    options = {option for each in error.ctx.command.params for option in each.opts} if error.ctx else set()
+    if found := _NOT_AMONG.search(text):
+        hint = f" (did you mean --{found[1]}?)" if f"--{found[1]}" in options else nearest(found[1], _QUOTED.findall(found[2]))
+        text = text.rstrip(".") + hint
+    if (found := _NO_OPTION.match(text)) and "--set" in options:
+        from dumbbell.scenario import Scenario
+
+        if found[1] in Scenario.model_fields:
+            text = f"{found[0]} (did you mean --set {found[1]}=VALUE?)"
     if "\n" in text:
         return f"{text}\n"
     return f"{text.rstrip('.')} (see `{error.ctx.command_path if error.ctx else _NAME} --help`)\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.cli.output import JsonOption, note, print_json
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from dumbbell.comparing.format import Format, Tolerance
@@ -44,7 +44,10 @@ def _compare(
     measured = format_.measure(opened.runs)
     if not measured:
         keys = ", ".join(format_.keys)
-        raise BadInput(f"{opened.path}: none of its {len(opened.runs)} runs is named by {keys}; expected runs of a cell of {reference}")
+        made = "" if Path(reference).is_file() else f", as `dumbbell reproduce {reference}` makes them"
+        raise BadInput(
+            f"{opened.path}: none of its {len(opened.runs)} runs is named by {keys}; expected runs of a cell of {reference}{made}"
+        )
     missing = without_run(found_reference, measured)
     if len(missing) == len(found_reference.values):
         raise BadInput(why_missing(found_reference, missing[0], measured))
@@ -82,8 +85,13 @@ def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
         published = [format_ for format_ in part.formats if format_.name in part.published]
         chosen = next((format_ for format_ in published if format_.measure(opened.runs)), published[0])
         return part.reference(chosen), part.every_cell
+    if Path(name).is_dir():
+        folders = f"`dumbbell plot {opened.path} {name}` lays the runs of folders over each other"
+        raise BadInput(f"{name}: is a folder; expected a study ({', '.join(study_names())}) or a CSV file; {folders}")
     if not Path(name).exists() and "." not in name and "/" not in name:
-        raise BadInput(f"{name}: no such study or file; expected one of {', '.join(study_names())} or a CSV file")
+        raise BadInput(
+            f"{name}: no such study or file{nearest(name, study_names())}; expected one of {', '.join(study_names())} or a CSV file"
+        )
     return read_reference(Path(name), [format_ for _, _, format_ in formats().values()]), False
 
 

@@ -67,6 +67,12 @@ def view_of(size: str, from_s: float, to_s: float | None) -> View:
     return View(size, from_s, stop_s)  # type: ignore[arg-type]
 
 
+def view_named(name: str, view: View) -> str:
+    """The name of a figure with what of its size and its range of times is not as usual."""
+    times = (f"-from-{view.start_s:g}s" if view.start_s else "") + ("" if math.isinf(view.stop_s) else f"-to-{view.stop_s:g}s")
+    return f"{name}{times}{'' if view.size == 'screen' else f'-{view.size}'}"
+
+
 def formats_of(asked: Sequence[str] | None) -> list[Format]:
     """The formats of files, `png,pdf` or one by one. Raises `BadInput` for one that is unknown."""
     from dumbbell.drawing.style import FORMATS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.figure_options import FormatsOption, FromOption, SizeOption, ToOption, folder_of_figures, formats_of, view_of
+from dumbbell.cli.figure_options import FormatsOption, FromOption, SizeOption, ToOption, folder_of_figures, formats_of, view_named, view_of
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.plot_across import (
     ByOption,
@@ -72,7 +72,7 @@ def _plot(
     statistic: StatisticOption = None,
     samples: SamplesOption = False,
     window: WindowOption = None,
-    title: TitleOption = "",
+    title: TitleOption = None,
     x_label: XLabelOption = "",
     y_label: YLabelOption = "",
     label: LabelOption = None,
@@ -119,7 +119,7 @@ def _plot(
     across = asked != Asked() or len(folders) > 1 or not (figure or listed or is_study)
     written = draw_across(folders, None if asked == Asked() else asked, wording, output) if across else None
     if written is None:
-        texts = {"--title": title, "--x-label": x_label, "--y-label": y_label, "--label": label}
+        texts = {"--title": title is not None, "--x-label": x_label, "--y-label": y_label, "--label": label}
         if given := next((option for option, text in texts.items() if text), None):
             raise BadInput(f"{given} was given for a figure whose texts are its own; expected it with --x, --y, --by or --kind")
         written = _named_figures(folders[0], figure, listed, json, output)
@@ -150,9 +150,10 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
     with progress_bar("drawing", "figures") as progress:
         progress(0, len(names))
         for done, name in enumerate(names, 1):
-            written += style.save(known[name](output.view), target, name, output.formats)
+            written += style.save(known[name](output.view), target, view_named(name, output.view), output.formats)
             progress(done, len(names))
-    note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {new}{target}: {', '.join(names)}")
+    shown = ", ".join(view_named(name, output.view) for name in names)
+    note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {new}{target}: {shown}")
     return written
 
 
@@ -168,6 +169,8 @@ def _folders(what: list[str]) -> tuple[list[Path], bool]:
         return [_folder(what[0], Path(what[1]) if len(what) > 1 else None)], True
     for each in what if len(what) > 1 else ():
         if not Path(each).is_dir():
+            if each in study_names():
+                raise BadInput(f"{each}: is a study; expected it first: `dumbbell plot {each} {what[0]}`")
             raise BadInput(f"{each}: no such folder, and no study; expected folders of results, or a study and its folder")
     return [Path(each) for each in what], len(what) == 1 and bool(read_request(find_folder(Path(what[0]))))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.figure_options import no_redirect
+from dumbbell.cli.figure_options import no_redirect, view_named
 from dumbbell.cli.output import note
 from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
@@ -54,7 +54,9 @@ SamplesOption = Annotated[
     typer.Option("--samples", help="Of cdf and box: samples of the series rather than a number a run or flow."),
 ]
 WindowOption = Annotated[float | None, typer.Option("--window", help="Of goodput over time: averaged over so many s.")]
-TitleOption = Annotated[str, typer.Option("--title", help="In place of the one that is made.")]
+TitleOption = Annotated[
+    str | None, typer.Option("--title", help="In place of the one that is made; empty (--title ''): none, nor the line below it.")
+]
 XLabelOption = Annotated[str, typer.Option("--x-label", help="In place of the name of the key.")]
 YLabelOption = Annotated[str, typer.Option("--y-label", help="In place of the name of the column.")]
 LabelOption = Annotated[
@@ -72,7 +74,7 @@ class Output:
     out: Path | None
 
 
-def wording_of(title: str, x_label: str, y_label: str, labels: Sequence[str]) -> Wording:
+def wording_of(title: str | None, x_label: str, y_label: str, labels: Sequence[str]) -> Wording:
     """The texts that were set. Raises `BadInput` for a label that is not NAME=TEXT."""
     from dumbbell.drawing.across.wording import Wording
 
@@ -110,7 +112,7 @@ def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, 
 def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, paths: Sequence[Path]) -> list[Path]:
     from dumbbell.comparing.across.words import COMMAND
     from dumbbell.drawing import style
-    from dumbbell.drawing.across.figure import across_figure, describe, file_name
+    from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name
 
     view = output.view
     runs = f"{settled.runs} {'run' if settled.runs == 1 else 'runs'}"
@@ -123,7 +125,8 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
     figure = across_figure(settled, wording, view.size, view.start_s, view.stop_s)
     target = output.out or paths[0] / "figures"
     new = "" if target.is_dir() else "the new folder "
-    name = "summary" if is_summary else file_name(settled)
+    others = "".join(f"-with-{path.resolve().name}" for path in paths[1:])
+    name = as_file_name(view_named(f"{'summary' if is_summary else file_name(settled)}{others}", view))
     written = style.save(figure, target, name, output.formats)
     note(f"1 figure in {new}{target}: {name}{', '.join(path.suffix for path in written)}")
     return written

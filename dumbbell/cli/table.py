@@ -140,12 +140,15 @@ def _summaries(folder: Path, wanted: str | None) -> list[Table]:
             note(f"{count} of {len(runs)} runs {'has' if count == 1 else 'have'} the status {status}; the reasons are in their run.json")
     tables = {"--runs": run_table, "--groups": group_table, "--datagrams": datagram_table}
     if wanted is not None:
-        return [tables[wanted](runs, str(path))]
-    made = [make(runs, str(path)) for make in (summary_table, group_table, datagram_table)]
-    there = [table for table in made if table.rows]
+        made = tables[wanted](runs, str(path))
+        if not made.rows:
+            note(f"{path}: the runs have nothing for {wanted}; `dumbbell table {path}` shows what they have")
+        return [made]
+    all_made = [make(runs, str(path)) for make in (summary_table, group_table, datagram_table)]
+    there = [table for table in all_made if table.rows]
     if runs and not there:
         note(f"{path}: the runs have no flows; `dumbbell plot` and `dumbbell view` draw the series of their queues")
-    return there or made[:1]
+    return there or all_made[:1]
 
 
 def _over_repeats(
@@ -168,6 +171,8 @@ def _over_repeats(
 def _tins(opened: Folder) -> Table:
     from dumbbell.comparing.summary import tin_table
 
+    if not any(len(run.tins) for run in opened.runs):
+        note(f"{opened.path}: no queue of these runs is a cake with tins; `dumbbell table {opened.path}` shows what they have")
     return tin_table(list(opened.runs), str(opened.path))
 
 

@@ -6,57 +6,44 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 
-from dumbbell.comparing.tables import Table
+from dumbbell.comparing.tables import Table, Value, as_text
 from dumbbell.results import Run, schema
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, REPORTED_METRICS, RUN_METRICS, Summarised
 
 
 def summary_table(runs: Sequence[Summarised], title: str) -> Table:
     """One row per flow."""
-    keys = _keys(runs)
-    flows = _flows(runs, keys)
-    there = [name for name in FLOW_METRICS if name not in REPORTED_METRICS or not all(math.isnan(values[name]) for _, _, values in flows)]
-    rows = [[*cell, flow, *(_number(values[name]) for name in there)] for cell, flow, values in flows]
-    return Table(title, [*keys, "flow", *there], rows)
+    flows = _flows(runs)
+    there = [name for name in FLOW_METRICS if name not in REPORTED_METRICS or not all(math.isnan(values[name]) for *_, values in flows)]
+    return _table(title, runs, "flow", there, flows)
 
 
 def group_table(runs: Sequence[Summarised], title: str) -> Table:
     """One row per group of connections that come and go, or carry requests and responses."""
-    keys = _keys(runs)
-    rows = [
-        [*(str(run.cell.get(key, "")) for key in keys), group, *(_number(values[name]) for name in GROUP_METRICS)]
-        for run in runs
-        for group, values in run.summary.groups.items()
-    ]
-    return Table(title, [*keys, "group", *GROUP_METRICS], rows)
+    groups = [(run, group, values) for run in runs for group, values in run.summary.groups.items() if not math.isnan(values["connections"])]
+    return _table(title, runs, "group", GROUP_METRICS, groups)
 
 
 def datagram_table(runs: Sequence[Summarised], title: str) -> Table:
     """One row per stream of datagrams that measures, without metrics that none has."""
-    keys = _keys(runs)
-    streams = [
-        ([str(run.cell.get(key, "")) for key in keys], name, values) for run in runs for name, values in run.summary.datagrams.items()
-    ]
-    there = [metric for metric in DATAGRAM_METRICS if not all(math.isnan(values[metric]) for _, _, values in streams)]
-    rows = [[*cell, name, *(_number(values[metric]) for metric in there)] for cell, name, values in streams]
-    return Table(title, [*keys, "stream", *there], rows)
+    streams = [(run, name, values) for run in runs for name, values in run.summary.datagrams.items()]
+    there = [metric for metric in DATAGRAM_METRICS if not all(math.isnan(values[metric]) for *_, values in streams)]
+    return _table(title, runs, "stream", there, streams)
 
 
 def tin_table(runs: Sequence[Run], title: str) -> Table:
     """One row per tin of a cake that has several, or keywords that few use, without columns that none has."""
-    keys = _keys(runs)
-    tins = [([str(run.cell.get(key, "")) for key in keys], row) for run in runs for row in run.tins.rows()]
-    there = [name for name, quantity in schema().tins.items() if quantity.is_number and any(name in row for _, row in tins)]
-    rows = [[*cell, row["tin"], *(_number(row.get(name, math.nan)) for name in there)] for cell, row in tins]
-    return Table(title, [*keys, "tin", *there], rows)
+    tins = [(run, str(row["tin"]), row) for run in runs for row in run.tins.rows()]
+    there = [name for name, quantity in schema().tins.items() if quantity.is_number and any(name in row for *_, row in tins)]
+    return _table(title, runs, "tin", there, tins)
 
 
 def run_table(runs: Sequence[Summarised], title: str) -> Table:
     """One row per run."""
     keys = _keys(runs)
-    rows = [[*(str(run.cell.get(key, "")) for key in keys), *map(_number, run.summary.run.values())] for run in runs]
-    return Table(title, [*keys, *RUN_METRICS], rows)
+    return Table.of(title, [*keys, *RUN_METRICS], [[*_cell(run, keys), *_values(RUN_METRICS, run.summary.run)] for run in runs])
 
 
 def summary_tidy(runs: Sequence[Summarised]) -> str:
@@ -65,19 +52,44 @@ def summary_tidy(runs: Sequence[Summarised]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*keys, "flow", "metric", "value"])
-    for cell, flow, values in _flows(runs, keys):
+    for run, flow, values in _flows(runs):
         there = ((name, value) for name, value in values.items() if name not in REPORTED_METRICS or not math.isnan(value))
-        writer.writerows([*cell, flow, name, _number(value)] for name, value in there)
+        writer.writerows([*map(as_text, _cell(run, keys)), flow, name, as_text(value)] for name, value in there)
     return out.getvalue()
+
+
+def _table(
+    title: str,
+    runs: Sequence[Summarised],
+    what: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Summarised, str, Mapping[str, float]]],
+) -> Table:
+    """A row for each flow, group, stream or tin, with the coordinates of its run."""
+    keys = _keys(runs)
+    return Table.of(title, [*keys, what, *columns], [[*_cell(run, keys), name, *_values(columns, values)] for run, name, values in rows])
+
+
+def _values(columns: Sequence[str], values: Mapping[str, float]) -> list[Value]:
+    """The values of a row: counts as whole numbers, NaN for what there is not."""
+    found = [values.get(column, math.nan) for column in columns]
+    return [int(value) if column in _counts() and not math.isnan(value) else value for column, value in zip(columns, found, strict=True)]
+
+
+@cache
+def _counts() -> frozenset[str]:
+    """The columns of whole numbers."""
+    tables = (schema().flows, schema().groups, schema().ports, schema().tins)
+    return frozenset({"flows", "drops"}.union(*([name for name, each in table.items() if each.is_whole] for table in tables)))
+
+
+def _cell(run: Summarised, keys: Sequence[str]) -> list[Value]:
+    return [run.cell.get(key, "") for key in keys]
 
 
 def _keys(runs: Sequence[Summarised]) -> list[str]:
     return list(dict.fromkeys(key for run in runs for key in run.cell))
 
 
-def _flows(runs: Sequence[Summarised], keys: Sequence[str]) -> list[tuple[list[str], str, Mapping[str, float]]]:
-    return [([str(run.cell.get(key, "")) for key in keys], flow, values) for run in runs for flow, values in run.summary.flows.items()]
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.6g}"
+def _flows(runs: Sequence[Summarised]) -> list[tuple[Summarised, str, Mapping[str, float]]]:
+    return [(run, flow, values) for run in runs for flow, values in run.summary.flows.items()]

@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from operator import itemgetter
+from typing import TypeAlias
 
 from dumbbell.errors import printable
 
+WIDTH = 116
+"""Characters of a line, where nobody says how many there are."""
 _GAP = "  "
 """Separates columns on a terminal."""
 _NUMBER = re.compile(r"[-+]?(\d|$)")
 """How fields of a column of numbers begin."""
+Value: TypeAlias = str | int | float | None
 _Laid = tuple[list[int], list[str]]
 """The widths of the columns, and the rows as text."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """A title, a header, and rows of formatted text. Columns of numbers are right-aligned."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    values: Sequence[Sequence[Value]] | None = None
+    """The same rows before they were formatted; None if the rows are all there is."""
+
+    @classmethod
+    def of(cls, title: str, columns: Sequence[str], values: Sequence[Sequence[Value]]) -> Table:
+        """A table of values: numbers with six digits in text, and NaN as an empty field."""
+        return cls(title, columns, [list(map(as_text, row)) for row in values], values)
 
     def csv(self) -> str:
         """Header and rows; the title is left out."""
@@ -37,9 +49,10 @@ class Table:
         writer.writerows(self.rows)
         return out.getvalue()
 
-    def records(self) -> list[dict[str, str | float | None]]:
-        """The rows, each column -> value: numbers as floats, None for an empty field."""
-        return [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows]
+    def records(self) -> list[dict[str, Value]]:
+        """The rows, each column -> value, numbers with all their digits; None for an empty field, and for what is no finite number."""
+        values = [[_parsed(field) for field in row] for row in self.rows] if self.values is None else self.values
+        return [dict(zip(self.columns, map(_finite, row), strict=True)) for row in values]
 
     def markdown(self) -> str:
         """The title as a bold line, then a pipe table with numbers right-aligned."""
@@ -70,7 +83,7 @@ class Table:
         return f"<table>{caption}\n<thead>{row(self.columns, 'th')}</thead>\n<tbody>\n{body}\n</tbody></table>\n"
 
     def __repr__(self) -> str:
-        return f"Table({self.title!r}, {len(self.rows)} rows of {', '.join(self.columns)})"
+        return self.text(WIDTH).rstrip("\n")
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -89,7 +102,20 @@ class Table:
         return [all(map(_NUMBER.match, map(itemgetter(index), self.rows))) for index in range(len(self.columns))]
 
 
-def _plain(field: str) -> str | float | None:
+def as_text(value: Value) -> str:
+    """A value as a field: floats with six digits, NaN and None as an empty field."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return "" if value is None else str(value)
+
+
+def _finite(value: Value) -> Value:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _parsed(field: str) -> Value:
+    if re.fullmatch(r"-?\d+", field):
+        return int(field)
     return float(field) if re.fullmatch(r"-?\d+(\.\d+)?(e[-+]\d+)?", field) else field or None
 
 

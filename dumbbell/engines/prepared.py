@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.collector import collector_paused as collector_paused
 from dumbbell.engines import ENGINES, default, engine, unknown
+from dumbbell.engines.doubts import doubts
 from dumbbell.errors import BadInput
 from dumbbell.native import native
 from dumbbell.plan import Kept, Plan, Planned, make
@@ -70,7 +71,8 @@ class Prepared:
 
     def produce(self) -> Run:
         """Computes the run; a crash gives one of status `invalid` without counters."""
-        return engine(self.engine).produce(self)
+        run, odd = engine(self.engine).produce(self), tuple(doubts(self.planned, self.scenario))
+        return replace(run, status="warn" if run.status == "ok" else run.status, reasons=(*run.reasons, *odd)) if odd else run
 
     def crashed(self, reason: str) -> Run:
         """The run that there is none of."""

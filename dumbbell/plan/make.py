@@ -15,6 +15,8 @@ from dumbbell.plan.schedule import changes
 from dumbbell.plan.series import series
 from dumbbell.plan.workloads import Table, Workloads, redrawn
 from dumbbell.scenario import Problem, ResolvedScenario
+from dumbbell.scenario.keys import values_at
+from dumbbell.scenario.problems import dotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,11 @@ class Planned:
     provenance: Provenance
 
     def problem(self, resolved: ResolvedScenario, refusal: Refusal) -> Problem:
-        """A refusal in words, at the line of the scenario that it is about."""
-        return resolved.problem(self.provenance.location(refusal), refusal.what, refusal.expected)
+        """A refusal in words, at the line of the scenario that it is about; a key that is not written there is named."""
+        location = self.provenance.location(refusal)
+        is_default = refusal.what[:1].isdigit() and len(location) > 1 and not values_at(resolved.dump(), dotted(location))
+        what = f"{location[-1]} is {refusal.what} by default" if is_default else refusal.what
+        return resolved.problem(location, what, refusal.expected)
 
     def repeated(self, resolved: ResolvedScenario) -> Planned:
         """As `make`, of a run that differs from the one that this is the plan of in nothing but the seed."""

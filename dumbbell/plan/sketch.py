@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
-from dumbbell.plan.model import Direction, Path, Plan, Port, Queue
+from dumbbell.plan.changes import RateChange
+from dumbbell.plan.model import Direction, Path, Plan, Queue
 from dumbbell.scenario.units import Duration, Rate
 
 _WIDEST = 110
@@ -43,13 +45,13 @@ def _drawn(plan: Plan, direction: Direction) -> list[str] | None:
     if order is None or len(paths) > _MOST_LINES:
         return None
     forward = direction == "forward"
-    columns = [(port, _facts(plan.ports[port])) for port in (order if forward else reversed(order))]
+    columns = [(port, _facts(plan, port)) for port in (order if forward else reversed(order))]
     widths = [max(map(len, facts)) + 2 for _, facts in columns]
     names = _names(plan)
     margin = max(len(name) for name in names.values())
     heads = [
         "".join(facts[row].center(width) for (_, facts), width in zip(columns, widths, strict=True))
-        for row in range(len(_facts(plan.ports[order[0]])))
+        for row in range(len(_facts(plan, order[0])))
     ]
     indent = " " * (margin + (2 if margin else 0) + len("left  -"))
     lines = [f"{indent}{head}".rstrip() for head in heads if head.strip()]
@@ -66,7 +68,7 @@ def _listed(plan: Plan, direction: Direction) -> list[str]:
     first, last = ("left", "right") if direction == "forward" else ("right", "left")
     lines = []
     for path, ports in paths[:_MOST_LINES]:
-        stages = (" ".join(fact for fact in _facts(plan.ports[port]) if fact) for port in ports)
+        stages = (" ".join(fact for fact in _facts(plan, port) if fact) for port in ports)
         lines.append(f"{names[path.id]}  {' > '.join((first, *stages, last))}  {_traffic(plan, path, direction)}".strip())
     return lines if len(paths) <= _MOST_LINES else [*lines, f"... and {len(paths) - _MOST_LINES} more paths"]
 
@@ -88,14 +90,33 @@ def _order(ways: Sequence[Sequence[int]]) -> list[int] | None:
         return None
 
 
-def _facts(port: Port) -> tuple[str, str, str, str]:
-    """Its name, rate, queue discipline and delay, as far as it has them."""
+def _facts(plan: Plan, number: int) -> tuple[str, str, str, str]:
+    """Name, rate, queue discipline and delay of a port, as far as it has them."""
+    port = plan.ports[number]
     delay = f"{Duration(port.delay_ns)}" if port.delay_ns else ""
     if isinstance(port, Queue):
-        rate_bps = port.shaper.get("rate_bps") or port.qdisc.get("rate_bps")
-        rate = "trace" if port.shaper["kind"] == "trace" else f"{Rate(rate_bps)}" if rate_bps else ""
-        return port.name, rate, str(port.qdisc["kind"]), delay
+        return port.name, _rate(plan, number, port), str(port.qdisc["kind"]), delay
     return port.name, "" if port.rate_bps is None else f"{Rate(port.rate_bps)}", "", f"+{delay or '0s'}" if port.own_rtt else delay
+
+
+def _rate(plan: Plan, number: int, port: Queue) -> str:
+    """The rate of a queue; of one that changes its mean over the run, and the least and the greatest."""
+    first = port.shaper.get("rate_bps") or port.qdisc.get("rate_bps")
+    if not first:
+        return ""
+    if port.shaper["kind"] == "trace":
+        return f"trace, mean {first / 1e6:.3g} Mbit/s"
+    changes = sorted(
+        (each.at_ns, each.rate_bps)
+        for each in plan.schedule
+        if isinstance(each, RateChange) and each.port == number and each.at_ns < plan.duration_ns
+    )
+    if not changes:
+        return f"{Rate(first)}"
+    steps = [(0, first), *changes, (plan.duration_ns, 0)]
+    mean = sum(rate * (until - at) for (at, rate), (until, _) in pairwise(steps)) / plan.duration_ns
+    rates = [rate for _, rate in steps[:-1]]
+    return f"mean {mean / 1e6:.3g} Mbit/s, {min(rates) / 1e6:.3g} to {max(rates) / 1e6:.3g}"
 
 
 def _names(plan: Plan) -> Mapping[str, str]:

@@ -5,12 +5,11 @@ Pure: nothing here reads a run.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from dumbbell.errors import BadInput, shortened
+from dumbbell.errors import BadInput, nearest, one_of
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, RUN_METRICS
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -31,7 +30,7 @@ _UNITS = {
         ("retransmits", "drops", "lost", "ce_marks", "sce_marks", "cwnd", "ssthresh", "inflight", "delivered", "delivered_ce"), "packets"
     ),
     **dict.fromkeys(("rwnd_limited", "sndbuf_limited", "app_limited"), "share"),
-    "goodput": "Mbit/s",
+    **dict.fromkeys(("goodput", "flow_goodput"), "Mbit/s"),
 }
 """Of columns and series whose name does not end with it."""
 _LESS_IS_BETTER = ("ms", "s")
@@ -89,26 +88,36 @@ def unknown_key(word: str, keys: Iterable[str], given: str) -> BadInput:
     """The error for a key that is not there: the nearest, and those that are."""
     keys = list(dict.fromkeys(keys))
     shorts = [key.rpartition(".")[2] for key in keys]
-    return BadInput(f"{given} is unknown{near(word, [*keys, *shorts])}; expected {one_of(keys)}")
+    if not keys:
+        return BadInput(f"{given} is unknown: the runs differ in no key; expected runs of a sweep, or no such option")
+    return BadInput(f"{given} is unknown{nearest(word, [*keys, *shorts])}; expected {one_of(keys, _MOST_NAMES)}")
 
 
 def find_column(word: str, columns: Iterable[str]) -> str | None:
-    """The column or series that a word stands for: itself, with or without its unit, or by a name that it had; None if there is none."""
+    """The column or series that a word stands for: itself, with or without its unit, or by a name that it had; None if there is none.
+
+    Where only flows have a goodput, `goodput` is theirs.
+    """
     columns = list(dict.fromkeys(columns))
     word = _FORMER.get(word, word)
-    if word in columns:
-        return word
-    meant = [column for column in columns if bare(column) == word]
-    return meant[0] if len(meant) == 1 else None
+    for name in (word, f"flow_{word}"):
+        if name in columns:
+            return name
+        meant = [column for column in columns if bare(column) == name]
+        if len(meant) == 1:
+            return meant[0]
+    return None
 
 
 def unknown_column(word: str, columns: Iterable[str], given: str) -> BadInput:
     """The error for a column that is not there: those that begin with it, or the nearest. `given`: the option with the word."""
     columns = list(dict.fromkeys(columns))
+    if "," in word:
+        return BadInput(f"{given} has a comma; expected one column, and the option again for each other")
     longer = [column for column in columns if column.startswith(f"{word}_")]
     if longer:
         return BadInput(f"{given} is no column; expected {' or '.join(longer)}")
-    return BadInput(f"{given} is unknown{near(word, [*columns, *map(bare, columns)])}; expected {one_of(columns)}")
+    return BadInput(f"{given} is unknown{nearest(word, [*columns, *map(bare, columns)])}; expected {one_of(columns, _MOST_NAMES)}")
 
 
 def bare(column: str) -> str:
@@ -204,17 +213,3 @@ def _split(value: object) -> tuple[float, str] | None:
 
 def _suffix(column: str) -> str | None:
     return next((suffix for suffix in _SUFFIXES if column.endswith(suffix)), None) if column not in _UNITS else None
-
-
-def near(word: str, known: Iterable[str]) -> str:
-    """` (did you mean 'rtt'?)`, or nothing if none of what is known is like the word."""
-    close = difflib.get_close_matches(shortened(word), list(dict.fromkeys(known)), n=1, cutoff=0.6)
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
-def one_of(names: Sequence[str]) -> str:
-    """What an error offers: `one of a, b`."""
-    more = len(names) - _MOST_NAMES
-    if not names:
-        return "none, there is only one value of everything"
-    return ("one of " if len(names) > 1 else "") + ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

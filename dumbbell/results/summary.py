@@ -6,9 +6,9 @@ The store computes them once and caches them in its index. For any other window,
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -16,14 +16,17 @@ from dumbbell import metrics
 from dumbbell.results.conservation import Status
 from dumbbell.results.imported import is_imported
 from dumbbell.results.limits import limited_shares
+from dumbbell.results.tables import NOT_TCP
 
 if TYPE_CHECKING:
     from dumbbell.results.run import Run
 
 REPORTED_METRICS = ("reported_mbit", "reported_retransmits")
 """Of a flow that a program made, by the program's own account; no other flow has them."""
+GOODPUT, FLOW_GOODPUT = "goodput_mbit", "flow_goodput_mbit"
+"""Payload of a run or a group over the window of the run; payload of one flow over the flow's own time. Only the first adds up."""
 FLOW_METRICS = (
-    "goodput_mbit",
+    FLOW_GOODPUT,
     "srtt_mean_ms",
     "srtt_p95_ms",
     "cwnd_mean_packets",
@@ -34,16 +37,18 @@ FLOW_METRICS = (
     "app_limited",
     *REPORTED_METRICS,
 )
-"""Metrics of a flow, from its start until it stops or its transfer is complete: payload over elapsed time; mean and 95th percentile of the
-samples of smoothed RTT; mean of the samples of cwnd; retransmitted segments; duration of a sized transfer, including the handshake; shares
-of the time in which the receive window, the send buffer and the application limited it (the congestion window did in the rest)."""
+"""Metrics of a flow over its own time, from its start until it stops or its transfer is complete: payload over elapsed time; mean and 95th
+percentile of the samples of smoothed RTT; mean of the samples of cwnd; retransmitted segments; duration of a sized transfer, including the
+handshake; shares of the time in which the receive window, the send buffer and the application limited it (the congestion window did in the
+rest)."""
 
-RUN_METRICS = ("flows", "goodput_mbit", "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
-"""Metrics of all flows of a run together: their number; payload over the time from the first start to the last stop; Jain's index of the
-goodputs of bulk flows, each over the flow's own lifetime; mean and 95th percentile of all samples of smoothed RTT, if every bulk flow
-has series; retransmitted segments; packets dropped and CE marks set, summed over all ports."""
+RUN_METRICS = ("flows", GOODPUT, "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
+"""Metrics of all TCP connections of a run together, those that come and go included: their number; their payload over the window of the
+run; Jain's index of the goodputs of bulk flows, each over the flow's own lifetime; mean and 95th percentile of all samples of smoothed RTT,
+if every bulk flow has series; retransmitted segments; packets dropped and CE marks set, summed over all ports."""
 
 GROUP_METRICS = (
+    GOODPUT,
     "connections",
     "completed",
     "completion_mean_ms",
@@ -64,7 +69,8 @@ GROUP_METRICS = (
     "stalled_ms",
     "retransmits",
 )
-"""Metrics of a group, as the table of groups has them."""
+"""Metrics of a group: the payload of its connections over the window of the run, and what the table of groups has. A group of bulk flows
+is not in that table and has its goodput alone."""
 
 DATAGRAM_METRICS = (
     "sent_packets",
@@ -184,7 +190,7 @@ def summarise(run: Run) -> Summary:
     nothing = np.empty(0)
     found = {
         entity.removeprefix("flow/"): {
-            "goodput_mbit": _goodput_mbit(counters.get("rx_bytes", math.nan), counters["active_ns"]),
+            FLOW_GOODPUT: _goodput_mbit(counters.get("rx_bytes", math.nan), counters["active_ns"]),
             "srtt_mean_ms": _mean(samples.get((entity, _SRTT), nothing)),
             "srtt_p95_ms": _p95(samples.get((entity, _SRTT), nothing)),
             "cwnd_mean_packets": _mean(samples.get((entity, _CWND), nothing)),
@@ -195,29 +201,35 @@ def summarise(run: Run) -> Summary:
         }
         for entity, counters in flows.items()
     }
-    starts, ends = ([life[i] for life in lives_ns.values()] for i in (0, 1))
-    elapsed_ns = max(ends) - min(starts) if flows else 0
-    received = sum(counters.get("rx_bytes", math.nan) for counters in flows.values())
     bulk = _bulk(run)
-    rates = [values["goodput_mbit"] for name, values in found.items() if name in bulk]
+    rates = [values[FLOW_GOODPUT] for name, values in found.items() if name in bulk]
+    connections = [row for row in rows.values() if row.get("transport") not in NOT_TCP]
+    volumes, (start_ns, end_ns) = _volumes(run, connections), _window_ns(run, connections)
     pooled = [samples[entity, _SRTT] for entity in flows if (entity, _SRTT) in samples and _has_every_flow(run)]
     srtt = np.concatenate([nothing, *pooled])
     ports = [counters for entity, counters in run.counters.items() if entity.startswith("port/")]
     together = {
-        "flows": float(len(flows)),
-        "goodput_mbit": _goodput_mbit(received, elapsed_ns),
+        "flows": math.fsum(each.connections for each in volumes.values()),
+        GOODPUT: _goodput_mbit(math.fsum(each.rx_bytes for each in volumes.values()), end_ns - start_ns),
         "jain_index": metrics.jain(rates) if rates and not any(map(math.isnan, rates)) else math.nan,
         "srtt_mean_ms": _mean(srtt),
         "srtt_p95_ms": _p95(srtt),
-        "retransmits": float(sum(counters.get("retransmits", math.nan) for counters in flows.values())),
+        "retransmits": math.fsum(each.retransmits for each in volumes.values()),
         "drops": float(sum(value for counters in ports for name, value in counters.items() if name.startswith("dropped_"))),
         "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
     }
     if is_imported(run):  # few files of other tools tell of queues, and some not of flows
         dropped = any(name.startswith("dropped_") for counters in ports for name in counters)
-        unknown = (*(() if dropped else ("drops",)), "ce_marks", *(() if flows else ("goodput_mbit", "retransmits")))
+        unknown = (*(() if dropped else ("drops",)), "ce_marks", *(() if flows else (GOODPUT, "retransmits")))
         together |= dict.fromkeys(unknown, math.nan)
-    groups = {str(row["group"]): {name: float(row.get(name, math.nan)) for name in GROUP_METRICS} for row in run.groups.rows()}
+    listed = {str(row["group"]): row for row in run.groups.rows()}
+    groups = {
+        name: {
+            **{metric: float(listed.get(name, {}).get(metric, math.nan)) for metric in GROUP_METRICS},
+            GOODPUT: _goodput_mbit(listed[name]["rx_bytes"] if name in listed else volumes[name].rx_bytes, end_ns - start_ns),
+        }
+        for name in dict.fromkeys((*volumes, *listed))
+    }
     columns = zip(*map(run.flows.column, _MEASURED), strict=True)
     measured = [run.flows.row(i) for i, values in enumerate(columns) if any(value is not None for value in values)]
     datagrams = {str(row["flow"]): {name: float(row.get(name, math.nan)) for name in DATAGRAM_METRICS} for row in measured}
@@ -264,6 +276,40 @@ def _has_every_flow(run: Run) -> bool:
 def completion_s(counters: Mapping[str, int]) -> float:
     """Time from the start of a flow until the receiver has read the last byte of its transfer, s; NaN if it never did."""
     return counters["active_ns"] / metrics.NS_PER_S if "completed_ns" in counters else math.nan
+
+
+class _Volume(NamedTuple):
+    """What the TCP connections of a group amount to; NaN where that is not known."""
+
+    connections: float
+    rx_bytes: float
+    retransmits: float
+
+
+def _volumes(run: Run, connections: Iterable[Mapping[str, Any]]) -> dict[str, _Volume]:
+    """Group -> its volume. The table of groups has connections without a row of their own; its rows for some sizes only are left out."""
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for row in connections:
+        rows.setdefault(str(row.get("group", row["flow"])), []).append(row)
+    found = {
+        group: _Volume(len(members), *(math.fsum(row.get(name, math.nan) for row in members) for name in ("rx_bytes", "retransmits")))
+        for group, members in rows.items()
+    }
+    whole = {str(row["group"]): row for row in run.groups.rows() if "sizes" not in row}
+    return found | {group: _Volume(*(float(row.get(name, math.nan)) for name in _Volume._fields)) for group, row in whole.items()}
+
+
+def _window_ns(run: Run, connections: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """The window of a run's goodput: from the first start of a TCP connection until the last of them is complete or, if one never is or
+    that is not known, until the run ends. What is still on its way when a flow is stopped arrives within it."""
+    plan = run.plan or {}
+    come_and_go = [workload["start_ns"] for workload in plan.get("workloads", ()) if "tcp" in workload and "start_ns" in workload]
+    if not connections and not come_and_go:
+        return 0, 0
+    ends = [row["end_ns"] for row in connections]
+    if come_and_go or any("completed_ns" not in row for row in connections):
+        ends.append(plan.get("duration_ns", 0))
+    return min([row["start_ns"] for row in connections] + come_and_go), max(ends)
 
 
 def _life_ns(counters: Mapping[str, int]) -> tuple[int, int]:

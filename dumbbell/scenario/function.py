@@ -56,6 +56,12 @@ class Function:
     """It may return a pacing rate."""
     number: int
     """Which of this process it is."""
+    place: str
+    """File and line of its definition; empty if it has none."""
+
+    def __str__(self) -> str:
+        """What sweeps call it."""
+        return self.name
 
     def __call__(self, told: Round) -> Answer:
         """What a connection that has just begun would do."""
@@ -84,7 +90,8 @@ def control(function: Callable[..., Any] | None = None, /, *, paced: bool = Fals
 
     It is called after each round trip with a `Round`, and returns the window in segments (a fraction is cut off), or None to leave it; with
     `paced`, also a pair of window and pacing rate (bit/s). The window holds until the next call, losses or not; only after a
-    retransmission timeout does the sender set it itself. An exception, or an answer of nonsense, ends the run with a line that says so.
+    retransmission timeout does the sender set it itself. What it raises, and an answer of nonsense, ends `dumbbell.run` with a
+    `ControlFailed`; the exception itself is its cause, so that the traceback shows your line.
 
     Runs with it are computed in this process by threads, and are not stored. Raises `TypeError` if it cannot be called.
     """
@@ -98,9 +105,18 @@ def _register(function: Callable[..., Any], paced: bool, name: str | None) -> Fu
         raise TypeError(f"{function!r} cannot be called; expected a function or a class whose objects can be")
     called = name or getattr(function, "__name__", type(function).__name__).strip("<>_") or "control"
     make: Callable[[], Any] = function if inspect.isclass(function) else lambda: function
-    made = Function(f"{called}.py", make, paced, len(_made))
+    made = Function(f"{called}.py", make, paced, len(_made), _place(function))
     _made.append(made)
     return made
+
+
+def _place(function: Callable[..., Any]) -> str:
+    """Where it, or the class of it, is defined; empty of what is not written in Python."""
+    try:
+        known = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
+        return f"{inspect.getsourcefile(known)}:{inspect.getsourcelines(known)[1]}"
+    except (OSError, TypeError):
+        return ""
 
 
 def numbered(number: int) -> Function:

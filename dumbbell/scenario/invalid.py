@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin
@@ -14,6 +15,17 @@ from dumbbell.scenario.problems import Location, Unfit, nearest, one_of
 _MODEL = ("model_type", "model_attributes_type")
 _MOST_PLACES = 2
 """Where a key belongs that stands elsewhere."""
+_OF_ONE, _NOT_A = ("string_type", "int_type", "bool_type", "finite_number"), r" is not a \w+$"
+"""Errors of keys that take one value, by pydantic's names and in words."""
+_ELSEWHERE = {
+    **dict.fromkeys(("bandwidth", "bw", "capacity"), "rate"),
+    **dict.fromkeys(("stop", "end"), "duration"),
+    **dict.fromkeys(("buffer", "queue", "aqm"), "qdisc"),
+    **dict.fromkeys(("congestion_control", "congestion", "tcp"), "cc"),
+    "latency": "rtt",
+    "repeats": "repeat",
+}
+"""What other tools call a key -> the key."""
 _NOUNS = {
     "bool_type": "true or false",
     "int_type": "a whole number",
@@ -27,17 +39,16 @@ _NOUNS = {
 def explain(error: ValidationError, top: type[BaseModel]) -> Iterator[tuple[Location, str, str]]:
     """For each error its location, what is wrong, and what was expected; `top` is the model that was validated."""
     for detail in error.errors(include_url=False):
-        yield detail["loc"], *_words(detail, top)
+        what, expected = _words(detail, top)
+        is_list = isinstance(detail["input"], list) and (detail["type"] in _OF_ONE or re.search(_NOT_A, what))
+        yield detail["loc"], what, f"{expected}; lists of values go into `sweep`" if is_list else expected
 
 
 def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
     kind, context, given = detail["type"], detail.get("ctx", {}), detail["input"]
     if kind == "extra_forbidden":
-        known = sorted({field.alias or name for model in _models_at(top, detail["loc"][:-1]) for name, field in model.model_fields.items()})
-        name = str(detail["loc"][-1])
-        places = _places(top).get(name, ())[:_MOST_PLACES]
-        meant = f" (did you mean {' or '.join(places)}?)" if places else nearest(name, known)
-        return f"unknown key{meant}", one_of(known)
+        known = sorted({name for model in _models_at(top, detail["loc"][:-1]) for name in _names_in(model)})
+        return f"unknown key{_meant(top, detail['loc'], known)}", one_of(known)
     if kind == "missing":
         models = _models_at(top, detail["loc"][:-1])
         return "is missing", _summary(models, str(detail["loc"][-1]))
@@ -70,6 +81,20 @@ def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
     return f"{_shown(given)}: {detail['msg']}", "another value"
 
 
+def _meant(top: type[BaseModel], location: Location, known: Sequence[str]) -> str:
+    """A hint at what an unknown key was meant to be: one of another kind, one that stands elsewhere, or one of a similar name."""
+    name = _ELSEWHERE.get(str(location[-1]), str(location[-1]))
+    if name in known:
+        return f" (did you mean {name!r}?)"
+    others = _models_at(top, location[:-2]) if len(location) > 1 else []
+    having = [str(_kind(model)) for model in others if _kind(model) and name in _names_in(model)]
+    if having:
+        those = " and ".join(filter(None, (", ".join(having[:-1]), having[-1])))
+        return f": {location[-2]} has none of that name, but {those} {'have' if len(having) > 1 else 'has'}"
+    places = _places(top).get(name, ())[:_MOST_PLACES]
+    return f" (did you mean {' or '.join(places)}?)" if places else nearest(name, known)
+
+
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
@@ -87,7 +112,12 @@ def _keys(models: list[type[BaseModel]], given: object) -> str:
     """What a user may write there: a kind as such, or the names of the keys."""
     if isinstance(given, str) and any("kind" in model.model_fields for model in models):
         return f" such as {{kind: {given}}}"
-    return f", {one_of(sorted({field.alias or name for model in models for name, field in model.model_fields.items()}))}"
+    return f", {one_of(sorted({name for model in models for name in _names_in(model)}))}"
+
+
+def _names_in(model: type[BaseModel]) -> Iterator[str]:
+    """The keys that a model has."""
+    yield from (field.alias or name for name, field in model.model_fields.items())
 
 
 def _models_at(top: type[BaseModel], location: Location) -> list[type[BaseModel]]:

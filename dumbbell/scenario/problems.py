@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from dumbbell.errors import BadInput, shortened
+from dumbbell.errors import nearest as nearest
+from dumbbell.errors import one_of as one_of
 
 Location = tuple[str | int, ...]
 """Keys and list indices from the top of a scenario."""
@@ -15,8 +15,6 @@ _MOST_LINES = 100
 """Problems that are printed one by one."""
 _MOST_CHARACTERS = 2000
 """Of what is wrong, and of what was expected."""
-_MOST_NAMES = 200
-"""Names among which a similar one is looked for, and which are listed."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,7 @@ class ScenarioError(BadInput):
     """A scenario that cannot be run."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
+        problems = list(dict.fromkeys(problems))
         more = len(problems) - _MOST_LINES
         lines = [line for problem in problems[:_MOST_LINES] for line in (str(problem), *problem.excerpt)]
         super().__init__(*lines, *([f"and {more} more problem{'s' if more > 1 else ''}"] if more > 0 else []))
@@ -68,16 +67,3 @@ class ScenarioError(BadInput):
 def dotted(location: Iterable[str | int]) -> str:
     """`("flows", 0, "cc")` as `flows.0.cc`."""
     return ".".join(str(part) for part in location)
-
-
-def nearest(name: object, known: Iterable[str]) -> str:
-    """A hint ` (did you mean 'cubic'?)` if one of the first `_MOST_NAMES` known names is close to `name`, else nothing."""
-    close = difflib.get_close_matches(shortened(str(name)), list(islice(known, _MOST_NAMES)), n=1, cutoff=0.5)
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
-def one_of(known: Iterable[str]) -> str:
-    """`one of a, b, c`; of many names the first `_MOST_NAMES`."""
-    names = list(known)
-    more = len(names) - _MOST_NAMES
-    return "one of " + ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

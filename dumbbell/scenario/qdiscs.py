@@ -311,7 +311,7 @@ class Red(Discipline):
     avpkt: Size = Size.parse("1000B")
     """Average packet, for the time constant and for idle times."""
     burst: Packets | None = None
-    """Packets let through as a burst; by default (2 min + max) / (3 avpkt), tc's recommendation."""
+    """Packets let through as a burst; by default (2 min + max) / (3 avpkt), tc's recommendation, but enough to reach `min`."""
     ecn: bool = False
     harddrop: bool = False
     """Drops instead of marking above `max`."""
@@ -340,7 +340,8 @@ class Red(Discipline):
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
         limit, low, high = (port.bytes(value) for value in (self.limit, self.min, self.max))
-        burst = (2 * low + high) // (3 * int(self.avpkt)) if self.burst is None else int(self.burst)
+        reaching = -(-low // int(self.avpkt))  # what tc asks for at least
+        burst = max(reaching, (2 * low + high) // (3 * int(self.avpkt))) if self.burst is None else int(self.burst)
         control = {
             "min_bytes": low,
             "max_bytes": high,

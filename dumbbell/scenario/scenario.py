@@ -14,6 +14,7 @@ from dumbbell.scenario import source
 from dumbbell.scenario.base import LONG
 from dumbbell.scenario.check import Check
 from dumbbell.scenario.content import Content
+from dumbbell.scenario.function import Function
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.keys import Coordinate, assigned_at, covers, label
 from dumbbell.scenario.model import Settings
@@ -112,7 +113,7 @@ class Scenario(Settings):
             raise ScenarioError([origin.problem(*found) for found in explain(error, cls)]) from None
         scenario._source = origin
         swept = scenario.sweep.keys if scenario.sweep else []
-        for location in (tuple(key.split(".")) for key in origin.changes):
+        for location in (tuple(key.split(".")) for key in origin.changes if not key.startswith("sweep.")):
             for key in (key for key in swept if covers(key, location)):
                 raise ScenarioError([origin.problem(location, f"{key} is swept, which replaces it", "a key that is not, or sweep itself")])
         scenario.sample_runs(most_runs)
@@ -233,7 +234,14 @@ class Scenario(Settings):
             coordinates = self.sweep.cell(index) if self.sweep else {}
         except Unfit as error:
             raise ScenarioError([self.locate(("sweep", "sample"), error.what, error.expected)]) from None
-        return coordinates, {key: label(value) for key, value in coordinates.items()}
+        return coordinates, {key: self._label(key, value) for key, value in coordinates.items()}
+
+    def _label(self, key: str, value: Any) -> Coordinate:
+        """A swept value as a coordinate; functions of one name are numbered."""
+        if not isinstance(value, Function) or self.sweep is None:
+            return label(value)
+        alike = [each for each in self.sweep.values(key) if isinstance(each, Function) and each.name == value.name]
+        return f"{value} {alike.index(value) + 1}" if len(set(alike)) > 1 else str(value)
 
     def _assigned(self, shared: dict[str, Any], before: Settings, coordinates: dict[str, Any], changed: set[str]) -> dict[str, Any]:
         """The settings of a cell, to be validated. It has all keys but those that are `changed` in common with the cell before."""

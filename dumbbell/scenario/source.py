@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Mapping_
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dumbbell.files import read_regular
 from dumbbell.scenario.csv_files import FOLDER
 from dumbbell.scenario.keys import assigned_at, covers
-from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
+from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted, nearest
 from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
 MOST_BYTES = 16 << 20
 """Size of a scenario file."""
 CHANGES = "--set"
 """What stands for a file's name in problems of values that were given beside it."""
+_SWEEP, _OF_SWEEP = "sweep", ("grid", "zip", "cells", "sample")
 _AROUND = 60
 """Characters that are shown on either side of an error of syntax."""
 
@@ -41,8 +42,8 @@ class Source:
     """None for a scenario made in Python."""
     tree: Any
     """What `yaml_reader.load` gave, or plain data."""
-    changes: tuple[str, ...] = ()
-    """Dotted keys whose values were given beside it."""
+    changes: Mapping_[str, Any] = field(default_factory=dict)
+    """Values that were given beside it, by dotted key."""
 
     @property
     def context(self) -> dict[str, Any]:
@@ -72,14 +73,33 @@ class Source:
         named all the same.
         """
         found, line = self.find(location)
-        for key in self.changes:
+        for key, value in self.changes.items():
             if covers(key, location) or key == f"{dotted(location)}.kind":
-                return Problem(f"{key}.{location[-1]}" if "missing" in what else key, what, expected, CHANGES)
+                inner = _within(value, location[key.count(".") + 1 :])
+                last = location[-1:] if "missing" in what and inner[-1:] != location[-1:] else ()
+                return Problem(dotted((key, *inner, *last)), what, expected, CHANGES)
             if found != tuple(location) and covers(dotted(location), key.split(".")):  # a word on the way to it
                 return Problem(dotted(location), what, expected, CHANGES)
         last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
         named = found + last if "missing" in what else found or location
         return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
+
+
+def _words(key: str) -> list[str]:
+    """The words of a dotted key; what is below `sweep` is a dotted key itself, but for its own words."""
+    first, dot, rest = key.partition(".")
+    return [first, rest] if dot and first == _SWEEP and rest.partition(".")[0] not in _OF_SWEEP else key.split(".")
+
+
+def _within(value: Any, location: Location) -> Location:
+    """The part of a location that plain data has; what it does not know is skipped, as by `Source.find`."""
+    found: list[str | int] = []
+    for part in location:
+        inside = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
+        if part in inside:
+            value = inside[part]
+            found.append(part)
+    return tuple(found)
 
 
 def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
@@ -92,7 +112,8 @@ def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
         content = read_regular(Path(path), MOST_BYTES)
         text = content.decode("utf-8")
     except FileNotFoundError:
-        raise _unreadable(name, "no such file", kind) from None
+        there = (each.name for each in Path(path).parent.glob(f"*{Path(path).suffix[:2]}*"))
+        raise _unreadable(name, f"no such file{nearest(Path(path).name, there)}", kind) from None
     except IsADirectoryError:
         raise _unreadable(name, "is a folder", kind) from None
     except UnicodeDecodeError:
@@ -108,10 +129,10 @@ def changed(data: Any, origin: Source, changes: Mapping_[str, Any]) -> tuple[Any
     """What was read, with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
     for key, value in changes.items():
         try:
-            data = assigned_at(data, key.split("."), value)
+            data = assigned_at(data, _words(key), value)
         except (KeyError, IndexError) as error:
-            raise ScenarioError([Problem(key, error.args[0], "a dotted key", CHANGES)]) from None
-    return data, replace(origin, changes=tuple(changes))
+            raise ScenarioError([Problem(key, error.args[0], "a dotted key such as path.rtt or flows.*.cc", CHANGES)]) from None
+    return data, replace(origin, changes=dict(changes))
 
 
 def parse(text: str, name: str, kind: Kind = SCENARIO) -> tuple[Any, Source]:

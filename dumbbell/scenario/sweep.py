@@ -27,9 +27,13 @@ class Sweep(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     grid: dict[str, Values] = {}
+    """Every combination of the values of these keys; the same as these keys at the top."""
     zip: Table | None = None
+    """The first values of all these keys together, then the second, and so on."""
     cells: Annotated[list[Annotated[dict[str, Any], Field(min_length=1)]], Field(min_length=1)] | None = None
+    """Each entry is a cell with its settings."""
     sample: Sample | None = None
+    """Cells spread over lists and ranges."""
 
     @model_validator(mode="before")
     @classmethod
@@ -47,7 +51,7 @@ class Sweep(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         mapping = handler(schema)
-        return {**mapping, "additionalProperties": mapping["properties"].pop("grid")["additionalProperties"]}
+        return {**mapping, "additionalProperties": mapping["properties"]["grid"]["additionalProperties"]}
 
     @model_validator(mode="after")
     def _sound(self) -> Sweep:
@@ -95,6 +99,12 @@ class Sweep(BaseModel):
             index, position = divmod(index, len(factor))
             parts.append(factor[position])
         return {key: value for part in reversed(parts) for key, value in part.items()}
+
+    def values(self, key: str) -> list[Any]:
+        """The values that `key` is given one by one, as written."""
+        over = self.sample.over.get(key) if self.sample else None
+        listed = [*self.grid.get(key, ()), *(self.zip or {}).get(key, ()), *(over if isinstance(over, list) else ())]
+        return [*listed, *(cell[key] for cell in self.cells or () if key in cell)]
 
     def places(self, key: str) -> Iterator[tuple[str | int, ...]]:
         """Where in the sweep `key` is given values."""

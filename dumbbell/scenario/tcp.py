@@ -92,8 +92,8 @@ class Stack(Model):
     @model_validator(mode="before")
     @classmethod
     def _split(cls, written: Any) -> Any:
-        if isinstance(written, str):
-            return {"base": written}
+        if isinstance(written, str | int | float):  # 6.12 is a number
+            return {"base": str(written)}
         return _split(written, "base", "options")
 
     @classmethod
@@ -166,7 +166,7 @@ class Start(Model):
     @classmethod
     def _first(cls, written: Any) -> Any:
         """A time alone is that of the first flow."""
-        return {"first": written} if isinstance(written, str) else written
+        return {"first": written} if isinstance(written, str | int | float) else written
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:

@@ -35,7 +35,7 @@ _MOST_PLACES = 30
 """Of a share, zeros behind the point."""
 CERTAIN = (1 << 32) - 1
 """A probability of 1 in netem."""
-_WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*)\s*", re.ASCII)
+_WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*(?:/[A-Za-z]+)?)\s*", re.ASCII)
 
 
 ANY_EXPECTED = "a number, with a unit if the key has one, such as 10ms, 10mbit, 64kB, 100p, 0.5bdp or 1%"
@@ -151,7 +151,7 @@ class Rate(Quantity):
     FOLD = True
     # tc's mbps are megabytes per second.
     MEANT: ClassVar = {
-        **{f"{prefix}{unit}": f"{prefix}bit" for prefix in ("", "k", "m", "g") for unit in ("bps", "bits")},
+        **{f"{prefix}{unit}": f"{prefix}bit" for prefix in ("", "k", "m", "g") for unit in ("bps", "bits", "bit/s", "bits/s", "b/s")},
         "b": "bit",
         "kb": "kbit",
         "mb": "mbit",
@@ -248,7 +248,8 @@ class Limit:
         elif unit in Size.UNITS:
             limit = cls(number * Size.UNITS[unit], "B")
         else:
-            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}{_meant(unit, Packets, Size)}", cls.EXPECTED)
+            meant = " (did you mean bdp?)" if unit.lower() == "bdp" else _meant(unit, Packets, Size)
+            raise Unfit(f"{_quoted(written)} has an unknown unit {unit!r}{meant}", cls.EXPECTED)
         if limit.value <= 0:
             raise Unfit(f"{_quoted(written)} leaves no room for a packet", f"{cls.EXPECTED} above 0")
         if limit.unit != "bdp" and limit.value.denominator != 1:

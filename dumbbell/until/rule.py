@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dumbbell.comparing.across.coordinates import Source
 from dumbbell.comparing.across.derived import ALL_COLUMNS, JAIN_BY_STEP, jain_by_step
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
-from dumbbell.comparing.across.observations import observations
+from dumbbell.comparing.across.observations import GROUP_COLUMNS, observations
 from dumbbell.comparing.across.tables import ROWS
 from dumbbell.results.columns import bare, find_column, unit_of
 from dumbbell.results.summary import Outline, Summarised
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 State = Literal["narrow", "wide", "equal", "none"]
-_PER: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": tuple(dict.fromkeys((*ALL_COLUMNS["flow"], *ALL_COLUMNS["group"])))}
+_PER: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": GROUP_COLUMNS}
 """What a row is of -> its columns, as `dumbbell table --statistic` has them."""
 _BY_DEFAULT = ("run", "group", "stream")
 _UNITS: Mapping[str, tuple[str, float, str]] = {

@@ -68,7 +68,7 @@ def test_a_transfer_is_told_with_the_time_that_it_took(dumbbell, file, tmp_path)
     assert all(0.08 < time_s < 0.5 for time_s in took)
     table = json.loads(dumbbell("table", tmp_path / "out", "--json").out)
     assert [row["completion_s"] for row in table["rows"]] == pytest.approx(took, abs=1e-3)
-    assert [row["goodput_mbit"] for row in table["rows"]] == pytest.approx([0.8 / time_s for time_s in took], rel=0.01)
+    assert [row["flow_goodput_mbit"] for row in table["rows"]] == pytest.approx([0.8 / time_s for time_s in took], rel=0.01)
     assert all(0 < row["cwnd_mean_packets"] < 100 for row in table["rows"])
 
 
@@ -201,6 +201,121 @@ def test_a_wrong_command_line(dumbbell, arguments):
     assert answer.status == 2
     assert answer.out == ""
     assert answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("run", "x.yaml", "--workers", "0"), "Invalid value for '--workers': expected at least 1 (see `dumbbell run --help`)"),
+        (("run", "x.yaml", "--workers", "1001"), "Invalid value for '--workers': expected at most 1000 (see `dumbbell run --help`)"),
+        (("run", "x.yaml", "--workers", "two"), "Invalid value for '--workers': expected a whole number (see `dumbbell run --help`)"),
+        (("plot", "out", "--window", "100ms"), "Invalid value for '--window': expected a number (see `dumbbell plot --help`)"),
+        (
+            ("list", "ccs"),
+            "'ccs' is not one of 'cc', 'qdisc', 'stack', 'study', 'engine' (did you mean 'cc'?) (see `dumbbell list --help`)",
+        ),
+        (("table", "out", "--format", "json"), "(did you mean --json?) (see `dumbbell table --help`)"),
+        (("run", "x.yaml", "--seed", "3"), "No such option: --seed (did you mean --set seed=VALUE?) (see `dumbbell run --help`)"),
+    ],
+)
+def test_what_the_command_line_takes_is_said_in_its_own_words(dumbbell, arguments, line):
+    answer = dumbbell(*arguments)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.rstrip("\n").endswith(line)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """A scenario file of two runs, and their results."""
+    folder = tmp_path_factory.mktemp("pair")
+    text = "path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: {kind: pfifo, limit: 1bdp}}}\nflows: [{cc: cubic}]\nduration: 1s\n"
+    file = folder / "pair.yaml"
+    file.write_text(f"name: pair\n{text}sweep: {{path.rtt: [10ms, 20ms]}}\n")
+    package.run(package.Scenario.from_file(file), folder / "out", workers=1)
+    return file, folder / "out"
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            "path.bottleneck.rate=20 Mbit/s",
+            "path.bottleneck.rate: '20 Mbit/s' has an unknown unit 'Mbit/s' (did you mean mbit?); expected a rate",
+        ),
+        ("path.bottleneck.qdisc={kind: codel, target: 5}", "path.bottleneck.qdisc.target: 5 has no unit; expected a time"),
+        ("path.bottleneck.qdisc={kind: codel, targt: 5ms}", "path.bottleneck.qdisc.targt: unknown key (did you mean 'target'?)"),
+        (
+            "path.bottleneck.qdisc={kind: pfifo, limit: 1BDP}",
+            "path.bottleneck.qdisc.limit: '1BDP' has an unknown unit 'BDP' (did you mean bdp?)",
+        ),
+        ("flows=[{cc: cubic, start: 5}]", "flows.0.start: 5 has no unit; expected a time such as 20ms"),
+        ("flows.*.cc=[reno, cubic]", "flows.*.cc: a list is not a name; expected a name; lists of values go into `sweep`"),
+        ("flows.0.stop=1s", "flows.0.stop: unknown key (did you mean 'duration'?)"),
+        ("path.bandwidth=1mbit", "path.bandwidth: unknown key (did you mean path.access.rate or path.bottleneck.rate?)"),
+        ("flows.cc=reno", "flows.cc: 'cc' is not an entry of a list of 1 (from 0, or * for all); expected a dotted key such as path.rtt"),
+        ("sweep.flows.0.cc=reno", "'reno' is not a list; expected a list"),
+        (
+            "path.bottleneck.qdisc={kind: red, limit: 1MB, min: 97500B, max: 97501B, avpkt: 100B, burst: 1p, ecn: true}",
+            "path.bottleneck.qdisc.burst: 1p of 100B do not reach min; expected at least 975p",
+        ),
+        (
+            "path.bottleneck.qdisc={kind: red, limit: 2bdp, min: 1bdp, max: 1.5bdp, burst: 1p}",
+            "path.bottleneck.qdisc.burst: 1 packets; expected at least",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_key_and_what_to_type(dumbbell, pair, change, line):
+    answer = dumbbell("plan", pair[0], "--set", change)
+    assert (answer.status, answer.out) == (2, "")
+    said = answer.err.splitlines()[0]  # a line for each cell
+    assert line in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "sweep.flows.0.cc=[reno, cubic]",
+        "sweep.zip={flows.0.cc: [reno, cubic]}",
+        "path.bottleneck.qdisc={kind: red, limit: 1MB, min: 97500B, max: 97501B, avpkt: 1500B, ecn: true}",
+    ],
+)
+def test_values_that_are_right_are_taken(dumbbell, pair, change):
+    assert dumbbell("plan", pair[0], "--set", change).status == 0
+
+
+def test_a_file_of_a_similar_name_is_named(dumbbell, pair):
+    for name in ("pair.yml", "piar.yaml"):
+        answer = dumbbell("plan", pair[0].with_name(name))
+        assert answer.err == f"{pair[0].with_name(name)}: no such file (did you mean 'pair.yaml'?); expected a scenario file\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ("compare", "OUT", "OUT"),
+            "OUT: is a folder; expected a study (sce, oracle, teacup, ordering, fairness) or a CSV file; `dumbbell plot OUT OUT` lays",
+        ),
+        (("compare", "OUT", "scee"), "scee: no such study or file (did you mean 'sce'?); expected"),
+        (("compare", "OUT", "sce"), "expected runs of a cell of sce, as `dumbbell reproduce sce` makes them"),
+        (("plot", "OUT", "sce"), "sce: is a study; expected it first: `dumbbell plot sce OUT`"),
+        (("plot", "OUT", "--x", "Time"), "--x 'Time' is unknown (did you mean 'time'?); expected one of path.rtt, time"),
+        (("plot", "OUT", "--x", "throughput"), "--x goodput_mbit is drawn along the y axis, too; expected another --y, or a key"),
+        (("plot", "OUT", "--x", "rtt", "--y", "goodput,srtt"), "--y 'goodput,srtt' has a comma; expected one column, and the option again"),
+    ],
+)
+def test_folders_and_figures_that_cannot_be(dumbbell, pair, arguments, line):
+    answer = dumbbell(*(str(pair[1]) if each == "OUT" else each for each in arguments))
+    assert answer.status == 2
+    assert line.replace("OUT", str(pair[1])) in answer.err
+    assert len(answer.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--groups", "--datagrams", "--tins"])
+def test_an_empty_table_says_so(dumbbell, pair, option):
+    answer = dumbbell("table", pair[1], option)
+    assert answer.status == 0
+    assert answer.err.endswith(f"`dumbbell table {pair[1]}` shows what they have\n")
 
 
 def test_doctor(dumbbell):

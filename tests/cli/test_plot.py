@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import dumbbell as package
+from dumbbell.errors import BadInput
 
 SCENARIO = """\
 name: sweep
@@ -51,10 +52,16 @@ def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
     ("options", "name"),
     [
         (("--x", "path.rtt", "--y", "goodput", "--by", "flows.0.cc"), "goodput-over-rtt-by-flows.0.cc"),
-        (("--x", "rtt", "--y", "throughput_mbit", "--by", "group", "--where", "flows.0.cc=bbr"), "goodput-over-rtt-by-group"),
+        (
+            ("--x", "rtt", "--y", "throughput_mbit", "--by", "group", "--where", "flows.0.cc=bbr"),
+            "goodput-over-rtt-by-group-where-flows.0.cc-bbr",
+        ),
         (("--kind", "heat", "--title", "t"), "heat-goodput-over-rtt-by-flows.0.cc"),
         (("--kind", "scatter", "--panels", "rtt"), "goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"),
-        (("--kind", "cdf", "--y", "srtt", "--by", "group", "--over", "rtt", "--over", "flows.0.cc"), "cdf-srtt-by-group"),
+        (
+            ("--kind", "cdf", "--y", "srtt", "--by", "group", "--over", "rtt", "--over", "flows.0.cc"),
+            "cdf-srtt-by-group-pooled-rtt-flows.0.cc",
+        ),
         (("--kind", "box", "--x", "rtt", "--y", "retransmits", "--per", "flow", "--by", "direction"), None),
         (
             (
@@ -75,7 +82,7 @@ def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
         ),
         (
             ("--y", "drops", "--statistic", "median", "--label", "bbr=BBR", "--x-label", "RTT", "--y-label", "lost"),
-            "drops-over-rtt-by-flows.0.cc",
+            "drops-over-rtt-by-flows.0.cc-median",
         ),
     ],
 )
@@ -83,7 +90,7 @@ def test_what_is_asked_for_is_drawn(dumbbell, sweep, tmp_path, options, name):
     answer = dumbbell("plot", sweep, *options, "--size", "one-column", "--format", "png", "--out", tmp_path, "--json")
     assert answer.status == 0, answer.err
     (path,) = json.loads(answer.out)
-    assert name is None or path == str(tmp_path / f"{name}.png")
+    assert name is None or path == str(tmp_path / f"{name}-one-column.png")
     assert (tmp_path / path).stat().st_size > 5_000
 
 
@@ -99,7 +106,7 @@ def test_two_folders_are_laid_over_each_other(dumbbell, sweep, tmp_path):
     [
         (("--x", "rrt"), "--x 'rrt' is unknown (did you mean 'rtt'?); expected one of path.rtt, flows.0.cc"),
         (("--y", "srtt"), "--y 'srtt' is a series; expected --x time, --kind cdf or --kind box with it, or srtt_mean_ms or srtt_p95_ms"),
-        (("--x", "time", "--y", "cwn"), "--y 'cwn' is unknown (did you mean 'cwnd'?); expected one of goodput, cwnd"),
+        (("--x", "time", "--y", "cwn"), "--y 'cwn' is unknown (did you mean 'cwnd'?); expected one of goodput, flow_goodput, cwnd"),
         (("--kind", "pie"), "--kind 'pie' is unknown; expected one of lines, box, cdf, scatter, heat"),
         (("--format", "gif"), "--format 'gif' is unknown; expected png, svg or pdf"),
         (("--label", "cubic"), "--label 'cubic': expected NAME=TEXT"),
@@ -108,6 +115,12 @@ def test_two_folders_are_laid_over_each_other(dumbbell, sweep, tmp_path):
         (("--x", "time", "--y", "cwnd", "--from", "9"), "no samples from 9 s to 2 s; expected a time up to 2 s"),
         (("--x", "time", "--window", "nan"), "--window nan is no time; expected a number of s above 0"),
         (("--x", "rtt", "--list"), "--list was given with options of figures of many runs; expected one of the two"),
+        (("--per", "port", "--x", "rtt", "--y", "sojourn"), "--y 'sojourn': a port has series and no columns; expected --x time with it"),
+        (
+            ("--x", "rtt", "--y", "drops", "--by", "group"),
+            "--y 'drops' is a column of a run, not of a group; expected keys of the sweep alone, since another option names what a group",
+        ),
+        (("--x", "rtt", "--y", "drops", "--per", "flow"), "--y 'drops' is a column of a run, not of a flow; expected --per run"),
         (("--x", "time", "--y", "owd_ms"), "--y owd_ms: no run has samples of it for a stream; expected a series that was sampled"),
     ],
 )
@@ -116,6 +129,63 @@ def test_wrong_names_are_told_what_to_type(dumbbell, sweep, options, line):
     assert answer.status == 2
     assert answer.err.splitlines()[-1].startswith(line)
     assert answer.out == ""
+
+
+def test_runs_that_differ_in_nothing_have_no_axis(dumbbell, tmp_path):
+    text = SCENARIO.partition("sweep:")[0] + "repeat: 2\n"
+    package.run(package.Scenario.from_text(text), tmp_path / "out", workers=1)
+    answer = dumbbell("plot", tmp_path / "out", "--per", "port", "--x", "qdisc", "--y", "dropped")
+    line = "--x 'qdisc' is unknown: the runs differ in no key; expected runs of a sweep, or no such option"
+    assert (answer.status, answer.err) == (2, f"{line}\n")
+
+
+def test_the_times_of_transfers_without_rows_are_those_of_their_group(dumbbell, tmp_path):
+    web = "background: [{kind: transfers, cc: reno, size: 50kB, arrivals: {kind: poisson, every: 100ms}, rows: ROWS}]\n"
+    path = "name: web\npath: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: fq_codel}}\nduration: 2s\n"
+    for rows in ("false", "true"):
+        package.run(package.Scenario.from_text(path + web.replace("ROWS", rows)), tmp_path / rows, workers=1)
+    answer = dumbbell("plot", tmp_path / "false", "--kind", "cdf", "--y", "completion_s")
+    assert (answer.status, answer.err) == (
+        2,
+        "--y completion_s: transfers that come and go are no flows of the results, unless their entry of background: has `rows: true`; "
+        "expected that, or --y completion_median_ms\n",
+    )
+    assert dumbbell("plot", tmp_path / "true", "--kind", "cdf", "--y", "completion_s", "--format", "png").status == 0
+
+
+@pytest.mark.parametrize(
+    ("per", "line"),
+    [
+        ("port", "per='port' has series and no columns; dumbbell.plot draws them with x='time', per='port'; expected one of run, flow"),
+        ("grup", "per='grup' is unknown (did you mean 'group'?); expected one of run, flow, group, stream"),
+    ],
+)
+def test_rows_of_what_has_none_are_refused(sweep, per, line):
+    with pytest.raises(BadInput) as error:
+        package.table(package.load(sweep), per=per)
+    assert str(error.value).startswith(line)
+
+
+@pytest.mark.parametrize("more", [("--from", "1"), ("--to", "1"), ("--size", "one-column"), ("--from", "0.5", "--to", "1")])
+def test_another_range_or_size_is_another_file(dumbbell, sweep, tmp_path, more):
+    name = dumbbell("plot", sweep, "--list").out.split()[0]
+    for figure in (("--figure", name), ("--x", "time", "--y", "cwnd", "--where", "rtt=10ms", "--where", "flows.0.cc=reno")):
+        for options in ((), more):
+            assert dumbbell("plot", sweep, *figure, *options, "--format", "png", "--out", tmp_path).status == 0
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_an_empty_title_is_none_and_takes_the_line_below_it_along(sweep):
+    results = package.load(sweep)
+    made, empty, own = (package.plot(results, x="rtt", y="goodput", by="flows.0.cc", title=title) for title in (None, "", "mine"))
+    texts = [[text.get_text() for text in (*figure.texts, *filter(None, [figure._suptitle]))] for figure in (made, empty, own)]
+    assert any(text.startswith("sweep: goodput") for text in texts[0])
+    assert not any(text.strip() for text in texts[1])
+    assert any(text.startswith("mine") for text in texts[2])
+    heat = package.plot(results, kind="heat", title="")
+    assert not any(text.get_text().strip() for text in (*heat.texts, *filter(None, [heat._suptitle])))
+    (legend,) = package.plot(results, x="rtt", y="goodput", by="flows.0.cc", labels={"flows.0.cc": ""}).legends
+    assert not legend.get_title().get_text()
 
 
 def test_a_word_of_two_keys_names_both(dumbbell, tmp_path):

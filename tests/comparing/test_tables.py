@@ -1,3 +1,5 @@
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,7 +87,18 @@ def test_html_has_no_markup_of_others():
     assert "<b>" not in html
     assert "<td" in html
     assert "&lt;script&gt;" in html
-    assert repr(Table("t", ["a", "b"], [])) == "Table('t', 0 rows of a, b)"
+    assert str(TABLE) == repr(TABLE) == "Title\n\nname     value (ms)\n───────────────────\na|b             1.5\n[bold]c        +2 %"
+    assert repr(Table("", ["a"], [["1"]])) == "a\n─\n1"
+
+
+def test_records_have_values_as_they_are_and_text_has_six_digits():
+    table = Table.of("t", ["rtt", "count", "x", "y"], [["20ms", 1234567, 1 / 3, math.nan], ["", 0, 1e-9, math.inf]])
+    assert table.records() == [
+        {"rtt": "20ms", "count": 1234567, "x": 1 / 3, "y": None},
+        {"rtt": "", "count": 0, "x": 1e-9, "y": None},
+    ]
+    assert table.rows == [["20ms", "1234567", "0.333333", ""], ["", "0", "1e-09", "inf"]]
+    assert type(Table("t", ["n"], [["12"]]).records()[0]["n"]) is int
 
 
 FIELDS = st.text(st.sampled_from("ab1-. %\n\x1b中é"), max_size=8)

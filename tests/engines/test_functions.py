@@ -1,10 +1,12 @@
 """Congestion controls written in Python, called once a round trip."""
 
+import traceback
+
 import pytest
 
 import dumbbell
 from dumbbell import Scenario
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, ControlFailed
 from dumbbell.executor.processes import Processes
 from dumbbell.scenario import ScenarioError
 from dumbbell.scenario.function import control
@@ -77,9 +79,11 @@ def test_a_rate_paces_and_needs_to_be_announced():
 
     (row,) = only(paced).flows.rows()
     assert row["rx_bytes"] * 8 / 5 == pytest.approx(8e6 * 1448 / 1514, rel=0.05)
-    (reason,) = only(control(name="silent")(lambda _: (10, 8e6))).reasons
+    with pytest.raises(ControlFailed) as error:
+        only(control(name="silent")(lambda _: (10, 8e6)))
+    reason = str(error.value)
     assert reason.startswith("the control silent.py returned a rate of 8000000 bit/s at 0.")
-    assert reason.endswith("expected none, or dumbbell.control(paced=True)")
+    assert "expected none, or dumbbell.control(paced=True)" in reason
 
 
 @pytest.mark.parametrize(
@@ -89,18 +93,47 @@ def test_a_rate_paces_and_needs_to_be_announced():
         (lambda _: -3.5, "returned a window of -3.5 segments"),
         (lambda _: float("nan"), "returned a window of NaN segments"),
         (lambda _: 1e9, "returned a window of 1000000000 segments"),
-        (lambda r: r.cwnd / 0, "raised ZeroDivisionError in line "),
         (lambda _: "wide", "raised TypeError"),
         (lambda _: (1, 2, 3), "raised ValueError"),
     ],
 )
-def test_nonsense_and_exceptions_are_one_clear_error(answer, what):
-    run = only(control(answer))
-    assert run.status == "invalid"
-    (reason,) = run.reasons
+def test_nonsense_is_one_clear_error_that_says_where_the_function_is(answer, what):
+    with pytest.raises(ControlFailed) as error:
+        only(control(answer))
+    reason = str(error.value)
     assert reason.startswith(f"the control lambda.py {what}"), reason
     assert " s (connection 0); expected " in reason
+    assert reason.endswith(f"(defined at {__file__}:{answer.__code__.co_firstlineno})")
     assert "\n" not in reason
+
+
+def test_what_a_function_raises_is_raised_with_its_own_traceback():
+    @control
+    def divides(r):
+        return r.cwnd / (r.lost - r.lost)
+
+    with pytest.raises(ControlFailed) as error:
+        only(divides)
+    line = divides.make().__code__.co_firstlineno + 2
+    assert str(error.value) == f"the control divides.py raised ZeroDivisionError: division by zero ({__file__}, line {line})"
+    last = traceback.extract_tb(error.value.__cause__.__traceback__)[-1]
+    assert (last.filename, last.lineno, last.name) == (__file__, line, "divides")
+
+
+def test_what_making_an_object_raises_is_raised_too_and_the_cell_is_named():
+    @control
+    class Broken:
+        def __init__(self):
+            raise RuntimeError("no such table")
+
+        def __call__(self, r):
+            return r.cwnd
+
+    with pytest.raises(
+        ControlFailed, match=r"^flows.0.cc: Broken.py: the control Broken.py raised RuntimeError: no such table \("
+    ) as error:
+        dumbbell.run(scenario("cubic", sweep={"flows.0.cc": ["cubic", Broken]}))
+    assert isinstance(error.value.__cause__, RuntimeError)
 
 
 def test_none_leaves_the_window():
@@ -120,6 +153,9 @@ def test_runs_are_not_stored_and_two_of_a_name_are_two(tmp_path):
     assert len({run.key for run in runs}) == 3
     windows = [run.series("flow/f", "cwnd")[1][-1] for run in runs]
     assert windows[:2] == [10, 20]
+    assert [run.cell["flows.0.cc"] for run in runs] == ["lambda.py 1", "lambda.py 2", "cubic"]
+    named = scenario(first, sweep={"flows.0.cc": [control(name="ten")(lambda _: 10), "cubic"]})
+    assert [run.cell["flows.0.cc"] for run in dumbbell.run(named)] == ["ten.py", "cubic"]
 
 
 def test_what_cannot_call_it_says_so():

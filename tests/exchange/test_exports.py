@@ -56,7 +56,7 @@ def test_iperf3_documents_have_what_scripts_read(probed, tmp_path):
     assert "not measured by iperf3" in document["extra_data"]
     (back,) = read_back(tmp_path, files)
     for ours, theirs in zip(run.summary.flows.values(), back.summary.flows.values(), strict=True):
-        assert theirs["goodput_mbit"] == pytest.approx(ours["goodput_mbit"], rel=1e-5)
+        assert theirs["flow_goodput_mbit"] == pytest.approx(ours["flow_goodput_mbit"], rel=1e-5)
         assert theirs["retransmits"] == ours["retransmits"]
 
 
@@ -81,7 +81,7 @@ def test_long_csv_and_parquet_are_the_series_with_units(probed, tmp_path):
     for series, (t_s, values) in run.all_series("cwnd", "srtt_ms", "rx_bytes", "backlog_bytes", "owd_ms").items():
         assert np.array_equal(back.series(*series)[0], t_s)
         assert np.array_equal(back.series(*series)[1], values)
-    assert back.summary.flows["bbr"]["goodput_mbit"] == pytest.approx(run.summary.flows["bbr"]["goodput_mbit"])
+    assert back.summary.flows["bbr"]["flow_goodput_mbit"] == pytest.approx(run.summary.flows["bbr"]["flow_goodput_mbit"])
     content = written(run, "parquet")[".parquet"]
     frame = pl.read_parquet(content)
     assert frame.columns == ["key", "t_ns", "entity", "series", "value"]

@@ -34,7 +34,7 @@ def exported(probed, tmp_path_factory):
     (file,) = write_all(folder, [writer("flent")(run, file_name(run))])
     means = {"throughput": run.summary.run["goodput_mbit"], "rtt": run.summary.datagrams["pinger"]["rtt_mean_ms"]}
     for name, values in run.summary.flows.items():
-        means |= {name: values["goodput_mbit"], f"{name} cwnd": values["cwnd_mean_packets"], f"{name} srtt": values["srtt_mean_ms"]}
+        means |= {name: values["flow_goodput_mbit"], f"{name} cwnd": values["cwnd_mean_packets"], f"{name} srtt": values["srtt_mean_ms"]}
         t_s, delivered = run.series(f"flow/{name}", "delivered")
         means[f"{name} delivered"] = delivered[-1] * 1448 * 8 / t_s[-1] / 1e6
     return SimpleNamespace(file=file, run=run, means=means, folder=folder)
@@ -44,7 +44,7 @@ def test_flents_statistics_are_those_of_the_table(exported):
     found, summary = flent_program.statistics(exported.file), exported.run.summary
     for i, flow in enumerate(("cubic", "bbr"), 1):
         series = f"TCP upload::{i}"
-        assert found[series]["mean"] == pytest.approx(summary.flows[flow]["goodput_mbit"], rel=1e-9)
+        assert found[series]["mean"] == pytest.approx(summary.flows[flow]["flow_goodput_mbit"], rel=1e-9)
         assert found[f"{series}::tcp_rtt"]["mean"] == pytest.approx(summary.flows[flow]["srtt_mean_ms"], rel=1e-9)
         assert found[f"{series}::tcp_cwnd"]["mean"] == pytest.approx(summary.flows[flow]["cwnd_mean_packets"], rel=1e-9)
     assert found["TCP upload sum"]["mean"] == pytest.approx(summary.run["goodput_mbit"], rel=1e-9)
@@ -124,7 +124,7 @@ def test_flows_both_ways_are_of_the_test_that_has_both(dumbbell, tmp_path):
     (file,) = (tmp_path / "out").iterdir()
     found = flent_program.statistics(file)
     (run,) = load(tmp_path / "runs")
-    rates = {name: values["goodput_mbit"] for name, values in run.summary.flows.items()}
+    rates = {name: values["flow_goodput_mbit"] for name, values in run.summary.flows.items()}
     assert found["TCP upload BE::1"]["mean"] == pytest.approx(rates["cubic-1"])
     assert found["TCP upload BE::2"]["mean"] == pytest.approx(rates["cubic-2"])
     assert found["TCP download BE::1"]["mean"] == pytest.approx(rates["reno"])

@@ -55,7 +55,7 @@ def test_streams_of_flent_files_received_what_their_records_say(file):
         row = next(row for row in run.flows.rows() if row["flow"] == name)
         assert row["rx_bytes"] == pytest.approx(sum(record["val"] * record["dur"] for record in records) * 1e6 / 8, abs=1)
         life_s = records[-1]["t"] - records[0]["t"] + records[0]["dur"]
-        assert run.summary.flows[name]["goodput_mbit"] == pytest.approx(row["rx_bytes"] * 8 / life_s / 1e6, rel=1e-6)
+        assert run.summary.flows[name]["flow_goodput_mbit"] == pytest.approx(row["rx_bytes"] * 8 / life_s / 1e6, rel=1e-6)
         windows = [record["tcp_cwnd"] for record in raw[name] if "tcp_cwnd" in record]
         assert list(run.series(f"flow/{name}", "cwnd")[1]) == windows
 
@@ -92,7 +92,7 @@ def test_a_run_that_flent_has_seen_comes_back_with_the_same_metrics(dumbbell, pr
     assert dumbbell("import", file, "--out", tmp_path / "back").status == 0
     before, after = load(probed)[0].summary, load(tmp_path / "back")[0].summary
     for ours, theirs in zip(before.flows.values(), after.flows.values(), strict=True):
-        for name in ("goodput_mbit", "srtt_mean_ms", "srtt_p95_ms", "cwnd_mean_packets", "retransmits"):
+        for name in ("flow_goodput_mbit", "srtt_mean_ms", "srtt_p95_ms", "cwnd_mean_packets", "retransmits"):
             assert theirs[name] == pytest.approx(ours[name], rel=1e-6)
     pings = (before.datagrams["pinger"], after.datagrams["Ping (ms) ICMP"])
     for name in ("rtt_mean_ms", "rtt_p99_ms"):
@@ -159,7 +159,7 @@ def test_polls_of_ss_are_samples(file):
         assert list(found[f"flow/{flow}", "cwnd"][1]) == [float(each) for each in windows]
     busiest = max(run.flows.rows(), key=lambda row: row["rx_bytes"])
     assert busiest["cc"] == "bbr"
-    assert 5 < run.summary.flows[busiest["flow"]]["goodput_mbit"] < 21
+    assert 5 < run.summary.flows[busiest["flow"]]["flow_goodput_mbit"] < 21
     acked = [int(word.removeprefix("bytes_acked:")) for word in text.split() if word.startswith("bytes_acked:")]
     assert found[f"flow/{busiest['flow']}", "rx_bytes"][1].max() == max(acked)
 
@@ -181,7 +181,7 @@ def test_a_connection_whose_ends_are_both_polled_is_one_flow():
         back, mapped = (end.replace(":", ".:") for end in (sender, receiver))
         received = re.findall(rf"f:{mapped}\s+\S+f:{back}\s.*?bytes_received:(\d+)", text, re.DOTALL)
         assert list(run.series(f"flow/{flow}", "rx_bytes")[1]) == [float(each) for each in received]
-        assert 15 < run.summary.flows[flow]["goodput_mbit"] < 25
+        assert 15 < run.summary.flows[flow]["flow_goodput_mbit"] < 25
     assert {flow["direction"] for flow in run.scenario["flows"]} == {"forward"}
     assert run.summary.run["jain_index"] > 0.99
 
@@ -307,7 +307,7 @@ def test_an_import_can_be_exported_again(dumbbell, tmp_path):
     assert dumbbell("export", tmp_path / "runs", "--format", "flent", "--out", tmp_path / "flent").status == 0
     (file,) = (tmp_path / "flent").iterdir()
     found, run = flent_program.statistics(file), load(tmp_path / "runs")[0]
-    assert found["TCP upload::1"]["mean"] == pytest.approx(run.summary.flows["tcp-1"]["goodput_mbit"])
+    assert found["TCP upload::1"]["mean"] == pytest.approx(run.summary.flows["tcp-1"]["flow_goodput_mbit"])
 
 
 def test_imports_lie_beside_runs_from_here(dumbbell, tmp_path):
@@ -337,7 +337,7 @@ def test_a_measurement_of_a_published_cell_is_compared_with_it(dumbbell, tmp_pat
     assert run.cell == {"file": "iperf3-3.21-stream.json", "cc": "reno", "bandwidth_mbit": 50, "delay_ms": 80}
     found = json.loads(dumbbell("compare", tmp_path / "runs", "sce", "--json").out)
     assert found["format"] == "sce_one_flow"
-    assert str(run.summary.flows["tcp-1"]["goodput_mbit"]) in json.dumps(found)
+    assert str(run.summary.flows["tcp-1"]["flow_goodput_mbit"]) in json.dumps(found)
 
 
 @pytest.mark.parametrize("cell", ["cc", "=1", "file=x", "c c=1", "cc="])

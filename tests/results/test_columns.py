@@ -23,7 +23,7 @@ def test_a_word_of_two_keys_is_refused_in_a_line_that_names_both():
 def test_an_unknown_key_comes_with_the_nearest():
     with pytest.raises(BadInput, match=r"--x 'rrt' is unknown \(did you mean 'rtt'\?\); expected one of path.rtt, flows.0.cc"):
         find_key("rrt", KEYS, "--x 'rrt'")
-    with pytest.raises(BadInput, match="expected none, there is only one value of everything"):
+    with pytest.raises(BadInput, match="the runs differ in no key; expected runs of a sweep"):
         find_key("rtt", [], "--x 'rtt'")
 
 

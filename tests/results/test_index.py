@@ -78,7 +78,7 @@ def test_the_numbers_of_a_study_that_are_the_usual_ones_come_from_the_index(tmp_
         monkeypatch.setattr(SeriesFile, method, lambda *_: pytest.fail("the series were read"))
     flow = make_run(KEYS[0]).summary.flows["reno"]
     key = ("reno", 1.0, 20.0)
-    assert one_flow(load(own.path)) == {(key, "throughput_mbit"): [flow["goodput_mbit"]], (key, "rtt_ms"): [flow["srtt_mean_ms"]]}
+    assert one_flow(load(own.path)) == {(key, "throughput_mbit"): [flow["flow_goodput_mbit"]], (key, "rtt_ms"): [flow["srtt_mean_ms"]]}
 
 
 def test_without_its_index_a_store_has_lost_nothing(kept, computed):

@@ -11,6 +11,7 @@ from dumbbell.cli.schema import names
 from dumbbell.scenario import Bottleneck, Scenario, ScenarioError
 from dumbbell.scenario.schema import meanings, schema
 from dumbbell.scenario.source import parse, read
+from dumbbell.scenario.sweep import Sweep
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = schema(names())
@@ -71,6 +72,7 @@ def test_what_a_key_alone_can_be_wrong_in_is_found(before, after, where):
     [
         GOOD.replace("10mbit", "10MBIT"),
         GOOD.replace("10mbit", "' .5 gbit '"),
+        GOOD + "sweep: {grid: {path.rtt: [5ms], seed: [1, 2]}}\n",
         GOOD + "sweep: {path.rtt: [5ms], zip: {seed: [1], duration: [3s]}, cells: [{path.delay.extra: 1ms}]}\n",
         GOOD + "hosts: {left: {egress: {rate: 1gbit, qdisc: {kind: cake, sce: 7}}}}\n",
         GOOD.replace("qdisc: fq_codel", "qdisc: {kind: pie, variant: 2013}"),
@@ -109,3 +111,13 @@ def checked(node, text, key):
     """What the schema of a key finds wrong in an example of it."""
     data = parse(f"{key}: {text}", "example")[0][key]
     return Draft202012Validator({**node, "$defs": SCHEMA["$defs"]}).iter_errors(data)
+
+
+def test_the_page_lists_each_value_once_and_each_key_that_a_model_takes(keys):
+    rows = [line.split(" | ") for line in keys.keys().splitlines() if line.startswith("| `")]
+    for key, value, *_ in rows:
+        for way in value.split(" or "):
+            several = way.split(", ")
+            assert len(set(several)) == len(several), key
+    swept = keys.keys().partition("### `sweep`\n")[2].partition("\n### ")[0]
+    assert [line.split("`")[1] for line in swept.splitlines() if line.startswith("| `")] == list(Sweep.model_fields)

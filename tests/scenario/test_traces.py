@@ -44,7 +44,7 @@ def test_opportunities_are_a_shaper_and_their_mean_is_the_rate(file):
     assert queue.qdisc["limit_packets"] == 6
     assert plan.paths[0].rate_bps == 300 * FULL_BITS
     assert plan.schedule == ()
-    assert any("trace" in line.split() for line in sketch(plan))
+    assert "trace, mean 3.63 Mbit/s" in [line.strip() for line in sketch(plan)]
 
 
 def test_a_plan_has_no_opportunities_after_the_end(file):
@@ -69,6 +69,7 @@ def test_rates_hold_or_begin_anew(file, loop, steps):
     trace = {"file": file("s,mbit\n0,1\n1,2\n3,4\n", "x.csv"), "loop": loop}
     plan = planned(path=bottleneck(trace), duration="8s").plan
     (queue,) = (port for port in plan.ports if port.id == "bottleneck")
+    assert f"mean {'1.62' if loop else '3.12'} Mbit/s, 1 to {2 if loop else 4}" in [line.strip() for line in sketch(plan)]
     assert queue.shaper == {"kind": "link", "rate_bps": 10**6}
     assert plan.paths[0].rate_bps == 5 * 10**6 // 3
     found = [(c.at_ns // 10**9, c.rate_bps // 10**6) for c in plan.schedule if c.port == plan.ports.index(queue)]

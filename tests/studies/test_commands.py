@@ -212,19 +212,19 @@ def test_a_plain_table_has_one_row_per_flow(dumbbell, keep_plain, make_run):
     status, out, _ = dumbbell("table", folder, "--format", "csv")
     assert status == 0
     assert out.splitlines() == [
-        "cc,path.rtt,flow,goodput_mbit,srtt_mean_ms,srtt_p95_ms,cwnd_mean_packets,retransmits,completion_s,rwnd_limited,sndbuf_limited,app_limited",
+        "cc,path.rtt,flow,flow_goodput_mbit,srtt_mean_ms,srtt_p95_ms,cwnd_mean_packets,retransmits,completion_s,rwnd_limited,sndbuf_limited,app_limited",
         "reno,80ms,1,32,83,83,20,0,,,,",
     ]
-    assert dumbbell("table", folder, "--tidy")[1].splitlines()[1] == "reno,80ms,1,goodput_mbit,32"
+    assert dumbbell("table", folder, "--tidy")[1].splitlines()[1] == "reno,80ms,1,flow_goodput_mbit,32"
 
 
 def test_a_table_as_json(dumbbell, keep, published_runs):
     folder = keep(published_runs)
     summary = json.loads(dumbbell("table", folder, "--json")[1])["rows"]
     assert len(summary) == len(published_runs)
-    assert {"cc", "bandwidth_mbit", "goodput_mbit", "completion_s"} <= set(summary[0])
+    assert {"cc", "bandwidth_mbit", "flow_goodput_mbit", "completion_s"} <= set(summary[0])
     assert summary[0]["cc"] == "cubic"
-    assert isinstance(summary[0]["goodput_mbit"], float)
+    assert isinstance(summary[0]["flow_goodput_mbit"], float)
     assert summary[0]["completion_s"] is None
     numbered = json.loads(dumbbell("table", folder, "--number", "12", "--json")[1])
     assert numbered["title"].startswith("Table 12")

@@ -29,11 +29,22 @@ def runs(*values, column="goodput_mbit", status="ok"):
 
 
 def flows(*pairs):
-    """Runs of two flows with these goodputs."""
+    """Runs of two flows, each a group, with these goodputs."""
     nothing = dict.fromkeys(FLOW_METRICS, math.nan)
     traits = {"flows": {name: Traits(name, "cubic", "forward") for name in "ab"}}
-    found = [{name: {**nothing, "goodput_mbit": value} for name, value in zip("ab", pair, strict=True)} for pair in pairs]
-    return [Outline({"seed": i}, Summary("ok", each, {}, traits=traits)) for i, each in enumerate(found)]
+    return [
+        Outline(
+            {"seed": i},
+            Summary(
+                "ok",
+                {name: {**nothing, "flow_goodput_mbit": value} for name, value in zip("ab", pair, strict=True)},
+                {},
+                {name: {"goodput_mbit": value} for name, value in zip("ab", pair, strict=True)},
+                traits=traits,
+            ),
+        )
+        for i, pair in enumerate(pairs)
+    ]
 
 
 FIVE = (9.9, 10.0, 10.1, 10.0, 10.0)

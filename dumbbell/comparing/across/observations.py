@@ -13,18 +13,20 @@ from dumbbell import metrics
 from dumbbell.comparing.across.coordinates import LABELS, Coordinate, Source, everywhere
 from dumbbell.errors import DamagedRun
 from dumbbell.results import leave_out, schema
-from dumbbell.results.columns import SEED
-from dumbbell.results.summary import FLOW_METRICS, Summarised, Traits
+from dumbbell.results.columns import COLUMNS, SEED
+from dumbbell.results.received import end_to_end, rates_mbit
+from dumbbell.results.summary import FLOW_METRICS, GOODPUT, Summarised, Traits
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
-GOODPUT = "goodput"
-"""The series that is not stored: the rate of `rx_bytes`."""
-_SUMMED = ("goodput_mbit", "retransmits")
-"""Columns of flows that are added up over a group; of the others it has the mean."""
-_STORED = {GOODPUT: "rx_bytes"}
-"""Series that are made of another."""
+GROUP_COLUMNS = tuple(dict.fromkeys((GOODPUT, *COLUMNS["flow"], *COLUMNS["group"])))
+"""A group also has the columns of its flows."""
+_GOODPUTS = {"goodput": "group", "flow_goodput": "flow"}
+"""Series that are not stored, rates of `rx_bytes` -> what they are of: all flows of a group together, or each flow."""
+_RECEIVED = "rx_bytes"
+_SUMMED = "retransmits"
+"""The column of flows that is added up over a group; of the others it has the mean."""
 _STREAMS = ("ping", "udp", "voip")
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how many of how many runs have been read."""
@@ -87,8 +89,8 @@ def _groups(run: Summarised) -> Iterator[tuple[dict[str, Coordinate], Mapping[st
         members.setdefault(_traits(run, "flows", name), []).append(values)
     for traits, listed in members.items():
         together = {column: _together(column, [values[column] for values in listed]) for column in FLOW_METRICS}
-        own = run.summary.groups.get(traits.group, {})
-        yield dict(traits._asdict()), {**together, **own}
+        own = {column: value for column, value in run.summary.groups.get(traits.group, {}).items() if not math.isnan(value)}
+        yield dict(traits._asdict()), {**dict.fromkeys(GROUP_COLUMNS, math.nan), **together, **own}
     for name, values in run.summary.groups.items():
         if not any(traits.group == name for traits in members):
             yield {**_traits(run, "groups", name)._asdict(), "group": name}, values
@@ -98,7 +100,7 @@ def _together(column: str, values: Sequence[float]) -> float:
     there = [value for value in values if not math.isnan(value)]
     if not there:
         return math.nan
-    return math.fsum(there) / (1 if column in _SUMMED else len(there))
+    return math.fsum(there) / (1 if column == _SUMMED else len(there))
 
 
 def _streams(run: Summarised) -> Iterator[tuple[dict[str, Coordinate], Mapping[str, float]]]:
@@ -106,9 +108,14 @@ def _streams(run: Summarised) -> Iterator[tuple[dict[str, Coordinate], Mapping[s
         yield {"stream": name, "direction": _traits(run, "datagrams", name).direction}, values
 
 
+def is_goodput(name: str) -> bool:
+    """Whether a series is one that is averaged over windows."""
+    return name in _GOODPUTS
+
+
 def series_names() -> dict[str, str]:
-    """Series by name -> what they are of: `flow`, `stream` or `port`; of several the first."""
-    found = {GOODPUT: "flow"}
+    """Series by name -> what they are of: `flow`, `group`, `stream` or `port`; of several the first."""
+    found = dict(_GOODPUTS)
     for kind, names in schema().series.items():
         per = "stream" if kind.partition("/")[0] in _STREAMS else kind
         if per in LABELS:
@@ -118,9 +125,11 @@ def series_names() -> dict[str, str]:
 
 
 def series_kinds(name: str) -> list[str]:
-    """What has a series: `flow`, `stream`, `port`."""
+    """What has a series: `flow`, `group`, `stream`, `port`."""
+    if is_goodput(name):
+        return [_GOODPUTS[name]]
     kinds = {"stream" if kind in _STREAMS else kind: names for kind, names in schema().series.items() if name in names}
-    return ["flow"] if name == GOODPUT else [kind for kind in LABELS if kind in kinds]
+    return [kind for kind in LABELS if kind in kinds]
 
 
 def sampled(
@@ -138,36 +147,80 @@ def sampled(
             progress(number, total)
         try:
             run = source.opened(outline)
-            stored = run.all_series(*(_STORED.get(name, name) for name in wanted))
+            stored = run.all_series(*(_stored(name) for name in wanted))
         except DamagedRun as damage:
             leave_out(damage)
             continue
+        received = next((values for (_, series), values in stored.items() if series == _RECEIVED and len(values[0]) > 1), None)
+        if received is not None and any(map(is_goodput, wanted)):
+            window_s = _window(received) if window_s is None else max(window_s, _sample(received))
         for name, per in wanted.items():
-            for labels, series in _series(outline, stored, name, per):
-                if name == GOODPUT:
-                    window_s = _window(series) if window_s is None else max(window_s, _sample(series))
-                    series = _rates(_from_the_start(series, run, labels), window_s)
-                if len(series[0]):
-                    found[name].append(Observation(number, {**labels, **where}, series=series))
+            if not is_goodput(name):
+                of_name = _series(outline, stored, name, per)
+            elif window_s is not None:
+                of_name = ((labels, _rates(series, window_s)) for labels, series in _received(outline, run, stored, per))
+            else:
+                continue
+            found[name] += [Observation(number, {**labels, **where}, series=series) for labels, series in of_name if len(series[0])]
     if progress is not None:
         progress(total, total)
     return found, window_s
 
 
 def _series(
-    run: Summarised, stored: Mapping[tuple[str, str], metrics.Series], name: str, per: str
+    run: Summarised, stored: Mapping[tuple[str, str], metrics.Series], name: str, per: str, fewest: int = 2
 ) -> Iterator[tuple[dict[str, Coordinate], metrics.Series]]:
     kinds = _STREAMS if per == "stream" else (per,)
     for (entity, series), values in stored.items():
         kind, _, own = entity.partition("/")
-        if series != _STORED.get(name, name) or kind not in kinds or len(values[0]) < 2:
+        if series != name or kind not in kinds or len(values[0]) < fewest:
             continue
         if per == "flow":
             yield {**_traits(run, "flows", own)._asdict(), "flow": own}, values
         elif per == "stream":
             yield {"stream": own, "direction": _traits(run, "datagrams", own).direction}, values
+        elif per == "group":
+            yield {**_traits(run, "groups", own)._asdict(), "group": own}, values
         else:
             yield {"port": own}, values
+
+
+def _stored(name: str) -> str:
+    return _RECEIVED if is_goodput(name) else name
+
+
+def _received(
+    outline: Summarised, run: Run, stored: Mapping[tuple[str, str], metrics.Series], per: str
+) -> Iterator[tuple[dict[str, Coordinate], metrics.Series]]:
+    """What each flow, or all flows of a group together, have received."""
+    flows = {str(labels["flow"]): series for labels, series in _series(outline, stored, _RECEIVED, "flow", fewest=1)}
+    known = outline.summary.traits.get("flows", {})
+    if per == "flow":
+        for name, series in flows.items():
+            yield {**_traits(outline, "flows", name)._asdict(), "flow": name}, _whole(series, run.counters[f"flow/{name}"])
+        return
+    members: dict[Traits, list[metrics.Series]] = {_traits(outline, "flows", name): [] for name in flows}
+    for name, traits in known.items():
+        if traits in members:
+            members[traits].append(_whole(flows.get(name), run.counters[f"flow/{name}"]))
+    for traits, several in members.items():
+        yield dict(traits._asdict()), _added_up(several, (run.plan or {}).get("duration_ns", 0) / metrics.NS_PER_S)
+    groups = {traits.group for traits in members}
+    yield from ((labels, series) for labels, series in _series(outline, stored, _RECEIVED, "group") if labels["group"] not in groups)
+
+
+def _whole(received: metrics.Series | None, counters: Mapping[str, int]) -> metrics.Series:
+    """What a flow received from its start to its end; without samples it lived between two, and is taken to have received evenly."""
+    start_s = counters["start_ns"] / metrics.NS_PER_S
+    end_s = start_s + counters["active_ns"] / metrics.NS_PER_S
+    return end_to_end(received or (np.array([start_s]), np.zeros(1)), start_s, end_s, counters.get("rx_bytes"))
+
+
+def _added_up(received: Sequence[metrics.Series], until_s: float) -> metrics.Series:
+    """The sum of what flows have received: nothing before a flow's first sample, and until the run ends no more after its last."""
+    times = np.unique(np.concatenate([t_s for t_s, _ in received]))
+    times = np.append(times, until_s) if until_s > times[-1] else times
+    return times, np.sum([np.interp(times, t_s, values, left=0.0) for t_s, values in received], axis=0)
 
 
 def _sample(series: metrics.Series) -> float:
@@ -180,29 +233,11 @@ def _window(received: metrics.Series) -> float:
     return sample_s * max(1, round(float(times[-1]) / _WINDOWS / sample_s))
 
 
-def _from_the_start(received: metrics.Series, run: Run, labels: Mapping[str, Coordinate]) -> metrics.Series:
-    """With a sample before the first, which nobody took: when the flow began, or at the latest tick without it, nothing was received."""
-    times, values = received
-    if values[0] == 0:
-        return received
-    tick_s = float(times[0]) - _sample(received)
-    began_ns = run.counters.get(f"flow/{labels.get('flow', '')}", {}).get("start_ns")
-    begin_s = max(0.0, tick_s if began_ns is None else min(tick_s, began_ns / metrics.NS_PER_S))
-    if begin_s > times[0] - 1e-9:
-        return received
-    return np.insert(times, 0, begin_s), np.insert(values, 0, 0.0)
-
-
 def _rates(received: metrics.Series, window_s: float) -> metrics.Series:
     """Goodput in the windows of a grid that begins with the run, at their ends. A flow that begins within a window has all of that window:
     what it received there, over the whole window."""
-    times, values = received
-    first, last = math.floor(float(times[0]) / window_s + 1e-9), math.floor(float(times[-1]) / window_s + 1e-9)
-    if last <= first:
-        return np.empty(0), np.empty(0)
-    if values[0] == 0 and times[0] > first * window_s + 1e-9:
-        times, values = np.insert(times, 0, first * window_s), np.insert(values, 0, 0.0)
-    elif times[0] > first * window_s + 1e-9:
-        first += 1
-    ends = np.array([window_s * number for number in range(first + 1, last + 1)])
-    return ends, metrics.window_throughput_mbit((times, values), window_s, ends)
+    times = received[0]
+    edges_s = window_s * np.arange(math.floor(float(times[-1]) / window_s + 1e-9) + 1, dtype=np.float64)
+    rates = rates_mbit(received, float(times[0]), float(times[-1]), edges_s)
+    there = np.isfinite(rates)
+    return edges_s[1:][there], rates[there]

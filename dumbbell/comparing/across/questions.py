@@ -10,9 +10,10 @@ from dumbbell.comparing.across.coordinates import FOLDER, LABELS, NAME, Coordina
 from dumbbell.comparing.across.derived import ALL_COLUMNS, derived
 from dumbbell.comparing.across.estimates import STATISTICS
 from dumbbell.comparing.across.observations import (
-    GOODPUT,
+    GROUP_COLUMNS,
     Observation,
     Progress,
+    is_goodput,
     observations,
     sampled,
     series_kinds,
@@ -20,18 +21,19 @@ from dumbbell.comparing.across.observations import (
     varying,
 )
 from dumbbell.comparing.across.places import MOST_STROKES, axis_of, left_over, placed
-from dumbbell.comparing.across.words import COMMAND, Condition, Manner, Words, conditions, narrowed, selected
+from dumbbell.comparing.across.words import COMMAND, TIME, Condition, Manner, Words, conditions, narrowed, selected
 from dumbbell.errors import BadInput
 from dumbbell.results.columns import COLUMNS, as_numbers, bare, find_column, is_delay, short, title_of, unknown_column
+from dumbbell.results.summary import GOODPUT
 
 KINDS = ("lines", "box", "cdf", "scatter", "heat")
-TIME = ("time", "t")
-"""What `--x` calls the time of a run."""
 MOST_MARKERS = 12
 """Values of a second key where there are points and no lines."""
-_ROWS = ("goodput_mbit", "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
+_ROWS = (GOODPUT, "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
 """Columns of the summary of a sweep, as far as there are values."""
 _MOST_ROWS, _MOST_NAMES = 4, 2
+_COMPLETION = "completion_median_ms"
+"""What groups have where their connections are no flows of the results."""
 _LABELS = frozenset(label for labels in LABELS.values() for label in labels)
 _ALL_VALUES = {"box": "all values", "cdf": "all values", "scatter": "means with their ellipses"}
 """Kinds of figures that show no estimates of repeats -> what they show."""
@@ -91,6 +93,8 @@ class Settled:
     """Of the scenarios, or if there are many of the folders."""
     manner: Manner = COMMAND
     """How options are called by whoever asked."""
+    asked: Asked = field(default_factory=Asked)
+    """What was asked for."""
 
     @property
     def over_time(self) -> bool:
@@ -157,20 +161,23 @@ def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = 
     x = "" if on_axis or asked.x is None else _axis_word(asked.x, words, kind, manner)
     wanted = conditions(asked.where, words, manner)
     _check_places([("by", key) for key in by] + ([("panels", panels)] if panels else []), over, manner)
-    per = asked.per or words.per([*by, *([panels] if panels else []), *over, *([x] if x else []), *(each.key for each in wanted)])
+    of = words.pers([*by, *([panels] if panels else []), *over, *([x] if x else []), *(each.key for each in wanted)])
+    of = (asked.per,) if asked.per else of if kind in _ALL_VALUES else tuple(sorted(of, key=lambda per: per != "group"))
     sources, wanted = narrowed(sources, wanted)
-    data, pers, window_s = _data(asked, sources, wanted, per, kind, progress, manner)
+    data, pers, window_s = _data(asked, sources, wanted, of, kind, progress, manner)
     everything = [each for found in data.values() for each in found]
     keys = _all_varying(data.values())
     all_keys = dict.fromkeys(key for each in everything for key in each.at)
     for option, key in (*(("by", key) for key in by), ("panels", panels), *(("over", key) for key in over), ("x", x)):
         if key and key not in all_keys:
-            of = " and ".join(dict.fromkeys(pers.values()))
-            raise BadInput(f"{manner.given(option, key)}: a {of} has no {key}; expected {', '.join(keys) or 'another key'}")
+            what = " and ".join(dict.fromkeys(pers.values()))
+            raise BadInput(f"{manner.given(option, key)}: a {what} has no {key}; expected {', '.join(keys) or 'another key'}")
     if over_time:
         x = TIME[0]
     elif kind == "scatter":
         x = _delay(asked.x, data, manner)
+        if x in data:
+            raise BadInput(f"{manner.offered('x', x)} is drawn along the y axis, too; expected another {manner.name('y')}, or a key")
     named = [*([x] if x in all_keys else []), *by, *([panels] if panels else []), *over]
     left = left_over(everything, keys, named, x)
     if kind in ("lines", "box", "heat") and not x and left:
@@ -195,7 +202,7 @@ def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = 
     names = _names(everything, NAME)
     if len(names) > _MOST_NAMES:
         names = _names(everything, FOLDER)
-    settled = Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner)
+    settled = Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner, asked)
     most = MOST_MARKERS if settled.of_points else MOST_STROKES
     if len(by) > 1 and len(keys.get(by[1], ())) > most:
         given = manner.offered("by", by[1])
@@ -288,77 +295,90 @@ def summary(sources: Sequence[Source], manner: Manner = COMMAND) -> Settled:
 
 def _rows(sources: Sequence[Source], per: str | None) -> list[str]:
     there = []
-    for column in _ROWS:
-        kinds = [kind for kind, columns in COLUMNS.items() if column in columns and per in (None, kind)]
-        values = [each.values.get(column, math.nan) for kind in kinds[:1] for each in observations(sources, kind)]
+    for word in _ROWS:
+        found = [(kind, find_column(word, columns)) for kind, columns in COLUMNS.items() if per in (None, kind)]
+        kind, column = next(((kind, column) for kind, column in found if column is not None), ("", ""))
+        values = [each.values.get(column, math.nan) for each in observations(sources, kind)] if kind else []
         values = [value for value in values if not math.isnan(value)]
-        if values and (len(set(values)) > 1 or column in _ROWS[:2]):
+        if values and (len(set(values)) > 1 or word in _ROWS[:2]):
             there.append(column)
     return there[:_MOST_ROWS] or ["goodput"]
 
 
 def _is_column(word: str | None) -> bool:
-    return word is not None and find_column(word, _columns(None)) is not None
+    return word is not None and find_column(word, _columns(())) is not None
 
 
-def _columns(per: str | None) -> list[str]:
-    return [
-        column for kind, columns in ALL_COLUMNS.items() if per in (None, kind) or (per == "group" and kind == "flow") for column in columns
-    ]
+def _columns(of: Sequence[str]) -> list[str]:
+    """The columns of what values may be of, in this order; of everything if that is not said."""
+    return [column for per in of or ALL_COLUMNS for column in (GROUP_COLUMNS if per == "group" and of else ALL_COLUMNS.get(per, ()))]
 
 
 def _data(
     asked: Asked,
     sources: Sequence[Source],
     wanted: Sequence[Condition],
-    per: str | None,
+    of: Sequence[str],
     kind: str,
     progress: Progress | None,
     manner: Manner,
 ) -> tuple[dict[str, Sequence[Observation]], dict[str, str], float | None]:
-    """The observations of each y, what they are of, and the window of goodput."""
+    """The observations of each y, what they are of, and the window of goodput. `of`: what they may be of, if that was said."""
     over_time = asked.x in TIME
     pers: dict[str, str] = {}
     series: dict[str, str] = {}
     for word in asked.y or ("goodput",):
-        column = None if over_time or asked.samples else find_column(word, _columns(per))
+        column = None if over_time or asked.samples else find_column(word, _columns(of))
         if column is not None:
-            pers[column] = per or next(kind for kind, columns in ALL_COLUMNS.items() if column in columns)
+            pers[column] = next(per for per in of or ALL_COLUMNS if column in _columns((per,)))
             continue
-        name, given = find_column(word, series_names()), manner.given("y", word)
+        names, given = series_names(), manner.given("y", word)
+        name = find_column(word, [name for name in names if not of or set(of).intersection(series_kinds(name))]) or find_column(word, names)
+        if of and not over_time and (owners := [per for per in ALL_COLUMNS if find_column(word, ALL_COLUMNS[per])]):
+            what = f"{given} is a column of a {' or a '.join(owners)}"
+            instead = (
+                f"{manner.offered('per', owners[0])}"
+                if asked.per
+                else f"keys of the sweep alone, since another option names what a {of[0]} has"
+            )
+            raise BadInput(f"{what}, not of a {of[0]}; expected {instead}")
+        if of == ("port",) and not (over_time or kind in ("cdf", "box")):
+            raise BadInput(f"{given}: a port has series and no columns; expected {manner.offered('x', 'time')} with it")
         if name is None or not (over_time or kind in ("cdf", "box")):
             if name is not None:
                 kinds = f"{manner.offered('x', 'time')}, {manner.offered('kind', 'cdf')} or {manner.offered('kind', 'box')}"
                 raise BadInput(f"{given} is a series; expected {kinds} with it, or {_near_columns(name)}")
-            raise unknown_column(
-                word, [*([] if over_time else _columns(per)), *(series_names() if over_time or kind != "lines" else ())], given
-            )
+            raise unknown_column(word, [*([] if over_time else _columns(of)), *(names if over_time or kind != "lines" else ())], given)
         kinds_of = series_kinds(name)
-        if per is not None and per not in kinds_of:
+        fitting = [per for per in kinds_of if not of or per in of]
+        if not fitting:
             what = f"{given} is a series of a {' or a '.join(kinds_of)}"
             if asked.per is None:
-                raise BadInput(f"{what}, and another option names what a {per} has; expected keys of the sweep alone")
+                raise BadInput(f"{what}, and another option names what a {of[0]} has; expected keys of the sweep alone")
             raise BadInput(f"{what}; expected {manner.offered('per', kinds_of[0])}")
-        pers[name] = series[name] = per or kinds_of[0]
-    if asked.window_s is not None and GOODPUT not in series:
+        pers[name] = series[name] = fitting[0]
+    if asked.window_s is not None and not any(map(is_goodput, series)):
         expected = manner.together(manner.offered("x", "time"), manner.offered("y", "goodput"))
         raise BadInput(
             f"{manner.offered('window', _number(asked.window_s))} was given, and no goodput over time is drawn; expected {expected} with it"
         )
     read, window_s = sampled(sources, series, asked.window_s, progress) if series else ({}, None)
     data: dict[str, Sequence[Observation]] = {}
-    for y, of in pers.items():
-        found: Sequence[Observation] = read[y] if y in read else observations(sources, of)
+    for y, per in pers.items():
+        found: Sequence[Observation] = read[y] if y in read else observations(sources, per)
         if y in read and not found:
             expected = "expected a series that was sampled (`series:` of the scenario)"
-            raise BadInput(f"{manner.offered('y', y)}: no run has samples of it for a {of}; {expected}")
-        if of == "port":
+            raise BadInput(f"{manner.offered('y', y)}: no run has samples of it for a {per}; {expected}")
+        if per == "port":
             found = [each for each in found if each.series is not None and each.series[1].any()] or found
         found = selected(found, wanted)
         # Only what is drawn has to be computed, and a column of runs is none of their flows.
-        data[y] = derived(found, sources, [y, asked.x or ""]) if y not in read and of == "run" else found
+        data[y] = derived(found, sources, [y, asked.x or ""]) if y not in read and per == "run" else found
     if not any(any(_has(each, y) for each in found) for y, found in data.items()):
         given = " ".join(manner.offered("y", y) for y in data)
+        if "completion_s" in data and any(_has(each, _COMPLETION) for each in observations(sources, "group")):
+            what = f"{given}: transfers that come and go are no flows of the results, unless their entry of background: has `rows: true`"
+            raise BadInput(f"{what}; expected that, or {manner.offered('y', _COMPLETION)}")
         raise BadInput(f"{given}: no run has a value of it; expected a column that `dumbbell table` shows values of")
     return data, pers, window_s
 
@@ -369,7 +389,7 @@ def _has(each: Observation, column: str) -> bool:
 
 def _near_columns(series: str) -> str:
     stem = series.partition("_")[0]
-    return " or ".join(dict.fromkeys(column for column in _columns(None) if column.startswith(stem))) or "a column of `dumbbell table`"
+    return " or ".join(dict.fromkeys(column for column in _columns(()) if column.startswith(stem))) or "a column of `dumbbell table`"
 
 
 def _delay(word: str | None, data: Mapping[str, Sequence[Observation]], manner: Manner) -> str:

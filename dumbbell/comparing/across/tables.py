@@ -6,15 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME, Source, completed, swept_keys
+from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, LABELS, NAME, Source, completed, swept_keys
 from dumbbell.comparing.across.derived import ALL_COLUMNS, derived
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
-from dumbbell.comparing.across.observations import Observation, observations, varying
+from dumbbell.comparing.across.observations import GROUP_COLUMNS, Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
-from dumbbell.comparing.tables import Table
-from dumbbell.errors import BadInput
+from dumbbell.comparing.tables import Table, Value
+from dumbbell.errors import BadInput, nearest, one_of
 from dumbbell.results.columns import find_column, unknown_column
+from dumbbell.results.summary import FLOW_GOODPUT
 
 ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
 """What a row is of -> the coordinates that it has beside the cell."""
@@ -33,12 +34,16 @@ def repeats_table(
 ) -> Table:
     """A row for each cell and, in it, each group and direction (`per` group), flow, stream, or for the run as a whole.
 
-    Of a group goodput and segments sent again are of its flows together, the rest are means over them. Columns without a value are left
-    out. `y`: only these columns. `over`: keys whose values are taken together. `apart`: limits have columns of their own, for programs;
-    else they stand in the field, `9.41±0.02` for the mean and `9.41 [9.38, 9.43]` otherwise. `manner`: how errors call options. Raises
-    `BadInput` for a wrong name.
+    Of a group goodput and segments sent again are of its flows together, the rest are means over them (`flow_goodput`, the mean of its
+    flows' own, only if it is asked for). Columns without a value are left out. `y`: only these columns. `over`: keys whose values are taken
+    together. `apart`: limits have columns of their own, for programs; else they stand in the field, `9.41±0.02` for the mean and
+    `9.41 [9.38, 9.43]` otherwise. `manner`: how errors call options. Raises `BadInput` for a wrong name.
     """
     check_statistic(statistic, manner)
+    if per is not None and per not in ROWS:
+        plotted = manner.together(manner.offered("x", "time"), manner.offered("per", per))
+        what = f"has series and no columns; dumbbell.plot draws them with {plotted}" if per in LABELS else f"is unknown{nearest(per, ROWS)}"
+        raise BadInput(f"{manner.given('per', per)} {what}; expected {one_of(ROWS)}")
     sources = completed(sources)
     words = Words(sources, per, manner, "per" if manner.python else "groups")
     per = per or "group"
@@ -55,20 +60,25 @@ def repeats_table(
     cells: dict[tuple[Any, ...], list[Observation]] = {}
     for each in found:
         cells.setdefault(tuple(each.at.get(key, "") for key in keys), []).append(each)
-    rows = []
+    rows: list[list[str]] = []
+    values: list[list[Value]] = []
     for place, members in cells.items():
         numbers = [estimate(by_run((each.run, each.values.get(column, math.nan)) for each in members), statistic) for column in columns]
-        fields = [part for number in numbers for part in (_fields(number) if apart else [_field(number, statistic)])]
-        rows.append([*map(str, place), str(len({each.run for each in members})), *fields])
+        of = [*place, len({each.run for each in members})]
+        values.append(
+            [*of, *(part for number in numbers for part in ((number.centre, number.low, number.high) if apart else [number.centre]))]
+        )
+        rows.append([*map(str, of), *(_field(number, statistic) for number in numbers)])
     heads = [head for column in columns for head in ((column, f"{column}_low", f"{column}_high") if apart else (column,))]
-    return Table(title, [*keys, "runs", *heads], rows)
+    return Table.of(title, [*keys, "runs", *heads], values) if apart else Table(title, [*keys, "runs", *heads], rows, values)
 
 
 def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: Manner) -> list[str]:
     """The columns of a kind of row that have values, or those that are asked for."""
-    known = list(dict.fromkeys((*ALL_COLUMNS["flow"], *ALL_COLUMNS["group"]) if per == "group" else ALL_COLUMNS[per]))
+    known = GROUP_COLUMNS if per == "group" else ALL_COLUMNS[per]
     if not y:
-        return [column for column in known if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]
+        shown = [column for column in known if per != "group" or column != FLOW_GOODPUT]
+        return [column for column in shown if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]
     columns = []
     for word in y:
         column = find_column(word, known)
@@ -76,11 +86,6 @@ def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: M
             raise unknown_column(word, known, manner.given("y", word))
         columns.append(column)
     return columns
-
-
-def _fields(number: Estimate) -> list[str]:
-    """Estimate and limits, exact enough for programs."""
-    return ["" if not math.isfinite(value) else f"{value:.6g}" for value in (number.centre, number.low, number.high)]
 
 
 def _field(number: Estimate, statistic: str) -> str:

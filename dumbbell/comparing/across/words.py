@@ -13,6 +13,8 @@ from dumbbell.results.columns import SEED, find_key, is_meant, meant_keys, unkno
 
 _PYTHON = {"window": "window_s", "from": "start_s", "to": "stop_s", "label": "labels", "x-label": "x_label", "y-label": "y_label"}
 """Options that functions call otherwise."""
+TIME = ("time", "t")
+"""What `--x` calls the time of a run."""
 _MOST_VALUES = 16
 """That an error lists."""
 
@@ -84,7 +86,8 @@ class Words:
             raise BadInput(f"{given}: a {self._per} has no {word}; expected {self._manner.offered(*self._of_flows(owners[0]))}")
         if meant:
             return find_key(word, meant, given)
-        raise unknown_key(word, self._known(), given)
+        known = self._known()
+        raise unknown_key(word, [*known, *(TIME[:1] if known and option == "x" else ())], given)
 
     def _of_flows(self, owner: str) -> tuple[str, str | None]:
         return (self._rows, owner) if self._rows == "per" else (self._rows, None)
@@ -98,12 +101,16 @@ class Words:
             seen.setdefault(each.run, set()).add(each.at.get(label, ""))
         return all(len(values) == 1 for values in seen.values())
 
-    def per(self, keys: Iterable[str]) -> str | None:
-        """What values are of, if one of the keys says so: flows, if it is one of their labels."""
-        for key in keys:
-            if key not in self._of_runs:
-                return next(per for per, labels in LABELS.items() if key in labels)
-        return None
+    def pers(self, keys: Iterable[str]) -> tuple[str, ...]:
+        """What values may be of, if the keys say so: what has all the labels among them, or else the first of them.
+
+        A value is of a whole group only where the group is named: `cc` alone tells flows apart.
+        """
+        labels = [key for key in keys if key not in self._of_runs]
+        if not labels:
+            return ()
+        having = [per for per, known in LABELS.items() if all(label in known for label in labels) and (per != "group" or "group" in labels)]
+        return tuple(having) or (next(per for per, known in LABELS.items() if labels[0] in known),)
 
     def _known(self) -> list[str]:
         """What may be named: first what has several values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from dumbbell.results.columns import bare, is_delay
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MORE_IS_BETTER = ("goodput_mbit", "jain_index")
+_MORE_IS_BETTER = ("goodput_mbit", "flow_goodput_mbit", "jain_index")
 _LONGEST = 120
 """Characters of the name of a file."""
 
@@ -27,9 +28,9 @@ def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float
     """
     settled = between(settled, start_s, stop_s)
     wording = applied(settled, wording)
-    title = wording.title or with_titles(settled)
+    title = with_titles(settled) if wording.title is None else wording.title
     # The note depends on what is drawn (how many repeats each estimate has), and the layout on the note: what it is drawn of is read first.
-    note = describe(settled, start_s, stop_s)
+    note = describe(settled, start_s, stop_s) if title else ""
     if settled.over_time:
         from dumbbell.drawing.across.lines import time_lines
 
@@ -97,13 +98,26 @@ def _sampled(settled: Settled) -> str:
 
 
 def file_name(settled: Settled) -> str:
-    """The name of its files, without an end: `goodput-over-rtt-by-qdisc`."""
+    """The name of its files, without an end: `goodput-over-rtt-by-qdisc`. What changes the figure is part of it."""
+    asked = settled.asked
     kind = "" if settled.kind in ("lines", "scatter") else f"{settled.kind}-"
     axis = f"-against-{bare(settled.x)}" if settled.kind == "scatter" else f"-over-{settled.short(settled.x)}"
     words = f"{kind}{'-'.join(map(_named, settled.y))}{axis if settled.x else ''}"
     words += f"-by-{'-'.join(map(settled.short, settled.by))}" if settled.by else ""
     words += f"-panels-{settled.short(settled.panels)}" if settled.panels else ""
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", words)[:_LONGEST]
+    words += f"-per-{asked.per}" if asked.per else ""
+    words += f"-pooled-{'-'.join(map(settled.short, settled.pooled))}" if asked.over else ""
+    words += "".join(f"-where-{each.replace('=', '-', 1)}" for each in asked.where)
+    words += f"-{asked.statistic}" if asked.statistic else ""
+    words += "-samples" if asked.samples else ""
+    words += f"-window-{asked.window_s:g}s" if asked.window_s else ""
+    return words
+
+
+def as_file_name(words: str) -> str:
+    """Words as a name of a file; of a long one its beginning, and a hash that tells it from others that begin alike."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", words)
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 
 def _named(column: str) -> str:

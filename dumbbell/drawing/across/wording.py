@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from dumbbell.comparing.across.observations import is_goodput
 from dumbbell.comparing.across.questions import Settled
-from dumbbell.errors import BadInput, printable, shortened
-from dumbbell.results.columns import bare, is_meant, near, one_of, title_of
+from dumbbell.errors import BadInput, nearest, one_of, printable, shortened
+from dumbbell.results.columns import bare, is_meant, title_of
 
 _LONGEST = 40
 """Characters of a label."""
-_WINDOWED = "goodput"
 
 
 @dataclass(frozen=True)
 class Wording:
     """Texts that a user sets; what is empty is made."""
 
-    title: str = ""
+    title: str | None = None
+    """None: it is made. Empty: the figure has neither a title nor the line below it that says what is drawn."""
     x_label: str = ""
     y_label: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -31,7 +32,7 @@ class Wording:
 
     def column(self, settled: Settled, name: str) -> str:
         """What a column or a series is called, with the window that goodput is averaged over."""
-        window = f"\nover {settled.window_s:.3g} s" if name == _WINDOWED and settled.window_s else ""
+        window = f"\nover {settled.window_s:.3g} s" if is_goodput(name) and settled.window_s else ""
         return f"{self.names.get(name, title_of(name))}{window}"
 
 
@@ -48,7 +49,9 @@ def applied(settled: Settled, wording: Wording) -> Wording:
     for name, text in wording.names.items():
         called = [*(each for each in known if is_meant(each, name)), *(each for each in known if _brief(settled, each, name))]
         if not called:
-            raise BadInput(f"{manner.given('label', name)} is nothing that this figure names{near(name, known)}; expected {one_of(known)}")
+            raise BadInput(
+                f"{manner.given('label', name)} is nothing that this figure names{nearest(name, known)}; expected {one_of(known)}"
+            )
         names[called[0]] = text
     return replace(wording, names=names)
 

@@ -1,18 +1,23 @@
-"""Runs with congestion controls from libraries. Each is computed in a process of its own, which alone loads them."""
+"""Runs with congestion controls of the user's own: those with libraries, each computed in a process of its own, which alone loads them,
+and those with functions in Python, which are called in this process."""
 
 from __future__ import annotations
 
 import json
 import math
+import traceback
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dumbbell.engines.prepared import Prepared, not_allowed
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, ControlFailed
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.apart import call
+from dumbbell.native import native
 from dumbbell.plan import Refusal
 from dumbbell.scenario import ScenarioError
-from dumbbell.scenario.function import Round
+from dumbbell.scenario.function import Answer, Function, Round
 
 LEAST_CPU_S = 60
 """A run may take this many CPU seconds, and `CPU_FACTOR` times what is expected of it: one that takes longer is taken to be stuck."""
@@ -23,10 +28,41 @@ class Failed(Exception):
     """A run that ended because of its library, in a line."""
 
 
-def called(prepared: Prepared) -> dict[int, tuple[Any, ...]] | None:
-    """The functions in Python that a run calls, as the simulator takes them. They are called in this process."""
-    functions = prepared.functions
-    return {number: (each.name, each.make, Round, each.paced) for number, each in functions.items()} if functions else None
+def simulate_calling(prepared: Prepared) -> Any:
+    """What the simulator gives for a run that calls functions in Python, in this process.
+
+    Raises `ControlFailed`, with what such a function raised as its cause, or for an answer of nonsense.
+    """
+    raised: list[tuple[Function, Exception]] = []
+    functions = {number: (each.name, partial(_noted, each, raised), Round, each.paced) for number, each in prepared.functions.items()}
+    try:
+        return native().simulate(prepared.compiled, None, functions)
+    except Exception as failure:
+        cell = ", ".join(f"{key}: {value}" for key, value in prepared.resolved.cell.items())
+        where = f"{cell}: " if cell else ""
+        if raised:
+            function, error = raised[0]
+            frames = traceback.extract_tb(error.__traceback__)[1:] or traceback.extract_tb(error.__traceback__)
+            line = [frame for frame in frames if frame.filename == frames[0].filename][-1]  # not of what it called of others
+            what = f"the control {function} raised {type(error).__name__}: {error}"
+            raise ControlFailed(f"{where}{what} ({line.filename}, line {line.lineno})") from error
+        if isinstance(failure, native().Misbehaved):
+            places = [each.place for each in prepared.functions.values() if each.place and f" {each.name} " in str(failure)]
+            raise ControlFailed(f"{where}{failure}{f' (defined at {places[0]})' if places else ''}") from None
+        raise
+
+
+def _noted(function: Function, raised: list[tuple[Function, Exception]]) -> Callable[[Round], Answer]:
+    """The function for a connection. What it raises is noted and goes on."""
+
+    def noted(call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except Exception as error:
+            raised.append((function, error))
+            raise
+
+    return partial(noted, noted(function.make))
 
 
 def simulate(prepared: Prepared, cpu_s: float) -> tuple[Any, float]:

@@ -94,8 +94,8 @@ class Sim(Engine):
         try:
             if prepared.libraries:
                 output, cpu_s = apart.simulate(prepared, self.cpu_s(plan))
-            elif functions := apart.called(prepared):
-                output = native().simulate(prepared.compiled, None, functions)
+            elif prepared.functions:
+                output = apart.simulate_calling(prepared)
             else:
                 output = native().simulate(prepared.compiled)
         except (apart.Failed, native().Misbehaved) as failure:

@@ -126,7 +126,7 @@ def _metadata(run: Run, found: Sequence[Stream], test: str, name: str, lasts_s: 
 
 def _add_stream(document: dict[str, Any], name: str, stream: Stream, edges_s: Array, means: Any) -> None:
     until_s = max(stream.end_s, float(stream.received[0][-1]))
-    _add(document, name, _MBITS, means.get("goodput_mbit"), rates_mbit(stream.received, stream.start_s, stream.end_s, edges_s))
+    _add(document, name, _MBITS, means.get("flow_goodput_mbit"), rates_mbit(stream.received, stream.start_s, stream.end_s, edges_s))
     again = means.get("retransmits", math.nan)
     document["metadata"]["SERIES_META"][name] |= {
         "TCP_MSS": stream.segment_bytes,

@@ -43,6 +43,15 @@ export function rate(series, from, to) {
   return ((series.value[last] - series.value[first]) * 8) / (series.time[last] - series.time[first]) / 1e6;
 }
 
+/** The rate of several together over the time that any of them has there, as it is 0 before the first sample and after the last. */
+export function rateOfAll(several, from, to) {
+  const parts = several.map((series) => [series, Math.max(placeAt(series, from), 0), placeAt(series, to)]).filter(([, first, last]) => last > first);
+  if (!parts.length) return NaN;
+  const bytes = parts.reduce((sum, [{ value }, first, last]) => sum + value[last] - value[first], 0);
+  const begin = Math.min(...parts.map(([{ time }, first]) => time[first]));
+  return (bytes * 8) / (Math.max(...parts.map(([{ time }, , last]) => time[last])) - begin) / 1e6;
+}
+
 /** By how much a count grew. */
 export function growth(series, from, to) {
   const [first, last] = [placeAt(series, from), placeAt(series, to)];

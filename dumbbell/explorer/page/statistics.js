@@ -2,7 +2,7 @@
 
 import { el, fill, framed, select, shortNumber } from "./elements.js";
 import { detailOf, drawn, everySample, isRate, linesOf, panelNames, panelTitle, runLabel, shownRows } from "./lines.js";
-import { growth, jain, mean, quantile, rate, sorted, within } from "./numbers.js";
+import { growth, jain, mean, quantile, rate, rateOfAll, sorted, within } from "./numbers.js";
 import { range } from "./panels.js";
 import { change, state } from "./state.js";
 
@@ -17,12 +17,17 @@ export async function statisticsOf(from, to) {
   for (const row of shownRows()) {
     const detail = await detailOf(row.key);
     const rows = [];
+    const received = [];
     for (const [entity, facts] of Object.entries(detail.entities)) {
       const names = detail.series.filter((each) => each.entity === entity && !each.left_out).map((each) => each.name);
       if (!names.length || (entity.startsWith("port/") && !names.some((name) => COUNTS[name]))) continue;
       const made = { row, entity, label: facts.label ?? entity, cc: facts.cc ?? "" };
       const bytes = names.find((name) => name === "rx_bytes" || name === "new_bytes");
-      if (bytes) made.goodput = rate(await everySample(row.key, entity, bytes), from, to);
+      if (bytes) {
+        const series = await everySample(row.key, entity, bytes);
+        made.goodput = rate(series, from, to);
+        if (entity.startsWith("flow/")) received.push(series);
+      }
       for (const name of GAUGES.filter((each) => names.includes(each))) {
         const values = sorted(within(await everySample(row.key, entity, name), from, to));
         made[name] = { mean: mean(values), p5: quantile(values, 0.05), p95: quantile(values, 0.95) };
@@ -31,7 +36,7 @@ export async function statisticsOf(from, to) {
       if (made.goodput !== undefined || GAUGES.some((name) => made[name]) || made.drops || made.ce_marks) rows.push(made);
     }
     const shares = rows.filter((each) => each.entity.startsWith("flow/") && Number.isFinite(each.goodput)).map((each) => each.goodput);
-    found.push({ row, rows, jain: shares.length ? jain(shares) : NaN, total: shares.reduce((sum, share) => sum + share, 0) });
+    found.push({ row, rows, jain: shares.length ? jain(shares) : NaN, total: rateOfAll(received, from, to) });
   }
   return found;
 }
@@ -55,7 +60,7 @@ export async function drawStatistics(place) {
   const graphs = [chosen ? distribution(lines, chosen, from, to) : null, await ellipses(details, from, to)];
   fill(
     place,
-    el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same. Goodput is between the last samples at or before both ends; in the table of runs it counts from the start of each flow.${reduced ? " Some series of this page are reduced to least and greatest values: theirs are numbers of those." : ""}`),
+    el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same. Goodput is between the last samples at or before both ends, of a flow over the time that it has there; of all flows it is what they received together over the time of all of them.${reduced ? " Some series of this page are reduced to least and greatest values: theirs are numbers of those." : ""}`),
     framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(heads, body))),
     chosen ? el("div", { class: "bar" }, select("Distribution of", names.map((name) => [name, panelTitle(name)]), chosen, (cdf) => change({ cdf }, "tab"))) : null,
     el("div", { class: "graphs" }, graphs),

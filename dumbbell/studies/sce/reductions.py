@@ -36,7 +36,7 @@ def flow_of(run: Run) -> str:
 
 def throughput_mbit(run: Run, flow: str) -> float:
     """Payload read by the receiving application over the lifetime of the flow, Mbit/s: netperf's THROUGHPUT, which includes start-up."""
-    return run.summary.flows[flow.removeprefix("flow/")]["goodput_mbit"]
+    return run.summary.flows[flow.removeprefix("flow/")]["flow_goodput_mbit"]
 
 
 def rtt_ms(run: Run, flow: str) -> float:

@@ -72,7 +72,7 @@ def test_it_is_a_column_of_runs_for_those_who_ask():
     assert "jain_by_step" not in repeats_table([Source("a", runs)], "t", per="run").columns
     found = settle(Asked(x="rtt", y=("jain_by_step",)), [Source("a", runs)])
     assert [each.values["jain_by_step"] for each in found.data["jain_by_step"]] == pytest.approx([0.5, 1])
-    with pytest.raises(BadInput, match="--y 'jain_by_step' is unknown; expected one of goodput_mbit"):
+    with pytest.raises(BadInput, match="--y 'jain_by_step' is unknown; expected one of flow_goodput_mbit"):
         repeats_table([Source("a", runs)], "t", per="flow", y=("jain_by_step",))
 
 
@@ -90,7 +90,7 @@ def test_only_the_runs_that_are_drawn_are_read_for_it():
 
 def test_it_is_no_column_of_flows_on_either_axis():
     source = Source("a", [made([[10] * 9, [10] * 9])])
-    with pytest.raises(BadInput, match="x 'jain_by_step' is unknown; expected one of goodput_mbit"):
+    with pytest.raises(BadInput, match="x 'jain_by_step' is unknown; expected one of flow_goodput_mbit"):
         settle(Asked(kind="scatter", x="jain_by_step", y=("goodput",), by=("flow",)), [source])
     found = settle(Asked(kind="scatter", x="jain_by_step", y=("goodput",)), [source])
     assert [each.values["jain_by_step"] for each in found.data["goodput_mbit"]] == pytest.approx([1])

@@ -56,11 +56,36 @@ def test_too_many_keys_are_refused_with_what_to_type():
 
 def test_a_label_of_flows_makes_values_those_of_flows():
     found = settle(Asked(x="rtt", y=("goodput",), by=("group",)), [sweep()])
-    assert found.per == {"goodput_mbit": "flow"}
+    assert found.per == {"goodput_mbit": "group"}
     assert found.panels == "flows.0.cc"
     found = settle(Asked(x="rtt", y=("goodput",), by=("direction",), where=("flows.0.cc=cubic",)), [sweep()])
-    assert found.by == ("direction",)
-    assert {each.at["flows.0.cc"] for each in found.data["goodput_mbit"]} == {"cubic"}
+    assert (found.by, found.per) == (("direction",), {"flow_goodput_mbit": "flow"})
+    assert {each.at["flows.0.cc"] for each in found.data["flow_goodput_mbit"]} == {"cubic"}
+
+
+@pytest.mark.parametrize("more", [{}, {"kind": "box"}, {"kind": "cdf"}, {"kind": "scatter"}, {"per": "group"}])
+def test_goodput_by_group_is_the_total_whatever_is_drawn(more):
+    x = {} if more.get("kind") in ("cdf", "scatter") else {"x": "path.rtt"}
+    found = settle(
+        Asked(y=("goodput",), by=("group",), where=("flows.0.cc=cubic",), over=() if x else ("path.rtt",), **x, **more), [pair()]
+    )
+    (values,) = found.data.values()
+    assert found.per == {"goodput_mbit": "group"}
+    assert {each.at["group"]: each.values["goodput_mbit"] for each in values} == {"two": 6.0, "one": 5.0}
+
+
+@pytest.mark.parametrize(("by", "column"), [("group", "flow_goodput"), ("flow", "goodput"), ("cc", "goodput")])
+def test_the_goodput_of_flows_has_a_name_of_its_own(by, column):
+    found = settle(Asked(x="path.rtt", y=(column,), by=(by,), per="flow", where=("path.rtt=10ms",)), [pair()])
+    (values,) = found.data.values()
+    assert found.y == ("flow_goodput_mbit",)
+    assert sorted(each.values["flow_goodput_mbit"] for each in values) == [2.0, 4.0, 5.0]
+
+
+def pair():
+    """A group of two flows beside one of one flow."""
+    flows = [("a", "two", "cubic", "forward", 2.0), ("b", "two", "cubic", "forward", 4.0), ("c", "one", "cubic", "forward", 5.0)]
+    return Source("a", [outline({"path.rtt": rtt, "flows.0.cc": "cubic"}, flows) for rtt in ("10ms", "20ms")])
 
 
 def test_of_two_folders_engines_are_told_apart_if_each_has_its_own():
@@ -79,7 +104,7 @@ def test_the_summary_of_a_sweep_has_the_main_columns_that_say_something():
 def test_the_summary_of_repeats_alone_has_boxes_by_group():
     runs = [outline({"seed": seed}, [("a-1", "a", "reno", "forward", seed), ("b", "b", "cubic", "forward", 3.0)]) for seed in (1, 2, 3)]
     found = summary([Source("a", runs)])
-    assert (found.kind, found.x, found.per["goodput_mbit"]) == ("box", "group", "flow")
+    assert (found.kind, found.x, found.per["flow_goodput_mbit"]) == ("box", "group", "flow")
 
 
 def test_the_summary_of_a_large_sweep_takes_together_what_has_no_place():

@@ -34,7 +34,7 @@ def test_a_word_for_a_key_and_for_a_label_of_several_flows_is_refused_with_both(
 
 def test_what_values_are_of_decides():
     of_flows = settle(Asked(**RTT, by=("cc",), per="flow", panels="flows.0.cc"), [sweep()])
-    assert (of_flows.by, of_flows.per) == (("cc",), {"goodput_mbit": "flow"})
+    assert (of_flows.by, of_flows.per) == (("cc",), {"flow_goodput_mbit": "flow"})
     assert settle(Asked(**RTT, by=("cc",), per="run"), [sweep()]).by == ("flows.0.cc",)
     rows = repeats_table([sweep()], "t", per="group", where=("cc=cubic",)).rows
     assert {row[2] for row in rows} == {"a"}
@@ -75,7 +75,7 @@ def test_a_number_without_a_unit_is_no_quantity():
 def test_conditions_of_one_key_are_alternatives_and_of_several_go_together():
     where = ("rtt=20ms", "rtt=0.08s", "flows.0.cc=reno", "seed=2", "group=a")
     (found,) = settle(Asked(where=where, y=("goodput",)), [sweep()]).data.values()
-    assert [(each.at["path.rtt"], each.at["seed"], each.at["flow"]) for each in found] == [("20ms", 2, "a"), ("80ms", 2, "a")]
+    assert [(each.at["path.rtt"], each.at["seed"], each.at["group"]) for each in found] == [("20ms", 2, "a"), ("80ms", 2, "a")]
     runs = [outline({"a": "1", "b": "2"}, []), outline({"a": "2", "b": "1"}, [])]
     line = "--where 'a=1' --where 'b=1': no run has all of these; expected values that occur together"
     assert refused({"where": ("a=1", "b=1")}, Source("a", runs)) == line
@@ -119,7 +119,7 @@ def test_what_is_to_be_typed_is_quoted_for_a_shell():
     asked = {**RTT, "by": ("k0",), "panels": "k1", "over": ("k2",)}
     assert "--where 'k=pfifo limit=1p', or --over k to take" in refused(asked, sweep(repeats=1, **keys))
     assert refused({"x": "time", "y": ("backlog_packets",), "by": ("group",)}) == (
-        "--y 'backlog_packets' is a series of a port, and another option names what a flow has; expected keys of the sweep alone"
+        "--y 'backlog_packets' is a series of a port, and another option names what a group has; expected keys of the sweep alone"
     )
 
 
@@ -148,8 +148,10 @@ def test_functions_speak_of_their_arguments(asked, line):
 
 def test_runs_that_were_not_asked_for_are_not_read():
     class Whole:
+        plan = None
+
         def __init__(self):
-            self.counters = {"flow/a": {"start_ns": 0}}
+            self.counters = {"flow/a": {"start_ns": 0, "active_ns": 10**9, "rx_bytes": 4}, "flow/b": {"start_ns": 0, "active_ns": 10**9}}
 
         def all_series(self, *names):
             return {("flow/a", name): (np.arange(5.0), np.arange(5.0)) for name in names}

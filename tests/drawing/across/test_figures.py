@@ -12,7 +12,7 @@ from support import FLOW, tables
 from dumbbell.comparing.across.coordinates import Source
 from dumbbell.comparing.across.questions import KINDS, Asked, settle, summary, with_titles
 from dumbbell.drawing import style
-from dumbbell.drawing.across.figure import across_figure, describe, file_name
+from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name
 from dumbbell.drawing.across.looks import looks
 from dumbbell.drawing.across.sheet import looks_of, thinned
 from dumbbell.drawing.across.wording import Wording
@@ -414,3 +414,35 @@ def test_where_no_flow_is_there_is_no_goodput():
     x, y = axis.lines[0].get_xdata(), axis.lines[0].get_ydata()
     np.testing.assert_allclose(y[(x > 2) & (x < 7)], np.nan)
     np.testing.assert_allclose(y[(x <= 2) | (x >= 7)], 8.0)
+
+
+def test_what_is_asked_for_has_a_name_of_its_own():
+    keys = {"path.bottleneck.rate": ("10mbit", "20mbit"), "path.bottleneck.qdisc": ("pfifo limit=10p", "fq_codel")}
+    source = sweep(repeats=3, **keys)
+    here = {"x": "path.rtt", "y": ("goodput",), "by": ("flows.0.cc", "rate"), "panels": "qdisc"}
+    asked = [
+        here,
+        {**here, "by": ("rate", "flows.0.cc")},
+        {**here, "y": ("goodput", "drops")},
+        {**here, "statistic": "median"},
+        {**here, "kind": "box"},
+        {**here, "where": ("rate=10mbit",)},
+        {**here, "where": ("rate=20mbit",)},
+        {**here, "where": ("rate=10mbit", "qdisc=fq_codel")},
+        {**here, "panels": None, "over": ("qdisc",)},
+        {**here, "panels": None, "over": ("qdisc",), "statistic": "mean"},
+        {**here, "by": ("flows.0.cc",), "over": ("rate",)},
+        {**here, "per": "run"},
+        {**here, "by": ("group", "rate"), "where": ("flows.0.cc=cubic",)},
+        {**here, "by": ("group", "rate"), "where": ("flows.0.cc=cubic",), "per": "flow"},
+    ]
+    names = [as_file_name(file_name(settle(Asked(**each), [source]))) for each in asked]
+    assert len(set(names)) == len(names)
+    assert names[0] == "goodput-over-rtt-by-flows.0.cc-rate-panels-qdisc"
+
+
+def test_long_names_that_begin_alike_differ():
+    first, second = (as_file_name("x" * 150 + end) for end in "ab")
+    assert first != second
+    assert max(len(first), len(second)) < 140
+    assert as_file_name("short one") == "short_one"
