@@ -23,6 +23,11 @@ def test_connections_have_the_facts_of_the_analysis(file):
     assert len(index["runs"]["facts"]["key"]) == len(rows) // 2
     forward = rows.filter(direction="forward")
     assert index["runs"]["coordinates"]["client"] == forward["client"].to_list()
+    assert index["runs"]["facts"]["status"] == ["closed" if closed else "open" for closed in forward["closed"]]
+    # A direction without data has none of its own.
+    for way, ending in (("forward", "_ms"), ("reverse", "_back_ms")):
+        shown = [row["rtt_min_ms"] if row["data_packets"] else None for row in rows.filter(direction=way).to_dicts()]
+        assert index["runs"]["metrics"].get(f"rtt_min{ending}", [None] * len(shown)) == shown
     sizes = {key: sum(int(row["bytes"]) for row in pair) for key, pair in capture._connections.items()}
     largest_first = capture.keys()
     assert [sizes[key] for key in largest_first] == sorted(sizes.values(), reverse=True)
