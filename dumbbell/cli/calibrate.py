@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json as json_
-import math
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -21,7 +20,7 @@ from dumbbell.errors import BadInput
 from dumbbell.files import creatable, write_text
 
 if TYPE_CHECKING:
-    from dumbbell.studies.calibration import Interval, Knob, Point, Task
+    from dumbbell.studies.calibration import Knob, Point, Task
 
 
 def register(app: typer.Typer) -> None:
@@ -85,7 +84,12 @@ def _calibrate(
         print_json({"out": str(folder), "calibrations": document})
         return
     rows = [
-        [task.name, "result" if point is points[-1] else "", *(_shown(each) for each in (point.load_mbit, point.cov)), _settings(point)]
+        [
+            task.name,
+            "result" if point is points[-1] else "",
+            *map(calibration.shown, (point.load_mbit, point.cov)),
+            _settings(point),
+        ]
         for task, points in found
         for point in points
     ]
@@ -135,6 +139,8 @@ def _of_file(
     named = Scenario.from_file(file).name
     task = Task(named, scenario, mbit, cov, knob, within, seeds, warm_up_s, window_s)
     # What is wrong with the scenario, or with the key, is said before anything runs.
+    for size in () if knob is None else (knob.low, knob.high):
+        Scenario.from_file(file, None, {knob.key: f"{size}B"}, "--vary")
     for size in (None,) if knob is None else (knob.low, knob.high):
         task.scenario({**settings_alone(task), **({} if knob is None else {knob.key: f"{size}B"})})
     return task
@@ -143,7 +149,7 @@ def _of_file(
 def _read(file: Path, changes: Any) -> Any:
     from dumbbell.scenario import Scenario
 
-    return Scenario.from_file(file, None, changes)
+    return Scenario.from_file(file, None, changes, "calibrate")
 
 
 def _knob(written: str) -> Knob:
@@ -176,11 +182,6 @@ def _csv(rows: Sequence[dict[str, str]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _shown(interval: Interval) -> str:
-    mean, low, high = interval
-    return f"{mean:.4g} ({low:.4g} to {high:.4g})" if math.isfinite(low) else f"{mean:.4g}"
 
 
 def _settings(point: Point) -> str:

@@ -160,6 +160,7 @@ def _run(found: Found, place: Place, known: Mapping[str, Any], cell: Mapping[str
         _check_totals(flow.entity, flow.series, place)
     for port in found.ports:
         _check_totals(port.entity, port.series, place)
+    _begin_at_zero(found)
     blocks = [block for flow in found.flows for block in _blocks(flow)] + [block for port in found.ports for block in _port_blocks(port)]
     flows = [
         {"flow": flow.name, "cc": flow.cc, "direction": flow.direction}
@@ -182,6 +183,20 @@ def _run(found: Found, place: Place, known: Mapping[str, Any], cell: Mapping[str
         engine={"name": ENGINE, "tool": found.tool},
         samples=tuple(blocks),
     )
+
+
+def _begin_at_zero(found: Found) -> None:
+    """Moves all times by as much as the first is before 0: tools log packets from before the time that they write as the beginning."""
+    starts = [flow.start_ns for flow in found.flows if flow.start_ns is not None]
+    first_ns = min([0, *starts, *(int(t_ns[0]) for each in (*found.flows, *found.ports) for t_ns, _ in each.series.values() if len(t_ns))])
+    if not first_ns:
+        return
+    for flow in found.flows:
+        flow.start_ns = None if flow.start_ns is None else flow.start_ns - first_ns
+        flow.end_ns = None if flow.end_ns is None else flow.end_ns - first_ns
+    for each in (*found.flows, *found.ports):
+        each.series = {name: (t_ns - first_ns, values) for name, (t_ns, values) in each.series.items()}
+    found.unknown.append(f"times are {round(-first_ns / 1e9, 6):g} s later than in the file, where the first is before its beginning")
 
 
 def _check_totals(entity: str, series: Mapping[str, Samples], place: Place) -> None:

@@ -15,8 +15,8 @@ from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
 MOST_BYTES = 16 << 20
 """Size of a scenario file."""
-CHANGES = "--set"
-"""What stands for a file's name in problems of values that were given beside it."""
+CHANGES = "changes"
+"""What stands for a file's name in problems with values that were given beside it, unless a command names its option."""
 _AROUND = 60
 """Characters that are shown on either side of an error of syntax."""
 
@@ -43,6 +43,8 @@ class Source:
     """What `yaml_reader.load` gave, or plain data."""
     changes: tuple[str, ...] = ()
     """Dotted keys whose values were given beside it."""
+    changed_by: str = CHANGES
+    """What gave them, for errors."""
 
     @property
     def context(self) -> dict[str, Any]:
@@ -74,9 +76,9 @@ class Source:
         found, line = self.find(location)
         for key in self.changes:
             if covers(key, location) or key == f"{dotted(location)}.kind":
-                return Problem(f"{key}.{location[-1]}" if "missing" in what else key, what, expected, CHANGES)
+                return Problem(f"{key}.{location[-1]}" if "missing" in what else key, what, expected, self.changed_by)
             if found != tuple(location) and covers(dotted(location), key.split(".")):  # a word on the way to it
-                return Problem(dotted(location), what, expected, CHANGES)
+                return Problem(dotted(location), what, expected, self.changed_by)
         last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
         named = found + last if "missing" in what else found or location
         return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
@@ -104,14 +106,14 @@ def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
     return parse(text, name, kind)
 
 
-def changed(data: Any, origin: Source, changes: Mapping_[str, Any]) -> tuple[Any, Source]:
+def changed(data: Any, origin: Source, changes: Mapping_[str, Any], by: str) -> tuple[Any, Source]:
     """What was read, with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
     for key, value in changes.items():
         try:
             data = assigned_at(data, key.split("."), value)
         except (KeyError, IndexError) as error:
-            raise ScenarioError([Problem(key, error.args[0], "a dotted key", CHANGES)]) from None
-    return data, replace(origin, changes=tuple(changes))
+            raise ScenarioError([Problem(key, error.args[0], "a dotted key", by)]) from None
+    return data, replace(origin, changes=tuple(changes), changed_by=by)
 
 
 def parse(text: str, name: str, kind: Kind = SCENARIO) -> tuple[Any, Source]:

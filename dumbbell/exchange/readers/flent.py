@@ -168,7 +168,7 @@ def _stream(name: str, recorded: _Recorded, zero_s: float) -> FoundFlow:
             raise at.wrong("a rate has no duration", "the key dur beside each rate")
         received = np.cumsum([numbers["val"] * numbers["dur"] * _BITS_PER_MBIT / 8 for numbers in rates])
         times = [_ns(numbers["t"], zero_s) for numbers in rates]
-        flow.start_ns = max(0, _ns(rates[0]["t"] - rates[0]["dur"], zero_s))
+        flow.start_ns = _ns(rates[0]["t"] - rates[0]["dur"], zero_s)
         flow.end_ns = times[-1]
         flow.series["rx_bytes"] = _samples([(flow.start_ns, 0.0), *zip(times, np.round(received).tolist(), strict=True)])
         flow.columns["rx_bytes"] = round(float(received[-1]))

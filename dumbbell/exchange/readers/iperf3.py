@@ -143,7 +143,7 @@ def _fill(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mappin
             continue
         start_ns, end_ns = (at.item(row, key)[0].time_ns(row[key]) for key in ("start", "end"))
         if flow.start_ns is None:
-            flow.start_ns = max(0, start_ns)
+            flow.start_ns = start_ns
             points["rx_bytes"].add(flow.start_ns, 0.0)
         received += at.item(row, "bytes")[0].count(row["bytes"])
         points["rx_bytes"].add(end_ns, received)
@@ -171,7 +171,7 @@ def _fill_datagrams(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], e
         if row.get("omitted"):
             continue
         start_ns, end_ns = (at.item(row, key)[0].time_ns(row[key]) for key in ("start", "end"))
-        flow.start_ns = max(0, start_ns) if flow.start_ns is None else flow.start_ns
+        flow.start_ns = start_ns if flow.start_ns is None else flow.start_ns
         flow.end_ns = end_ns
         if "jitter_ms" in row:
             jitter.add(end_ns, at.at("jitter_ms").number(row["jitter_ms"], 0.0, MOST_TIME_S))
