@@ -139,10 +139,9 @@ def _of_file(
     named = Scenario.from_file(file).name
     task = Task(named, scenario, mbit, cov, knob, within, seeds, warm_up_s, window_s)
     # What is wrong with the scenario, or with the key, is said before anything runs.
-    for size in () if knob is None else (knob.low, knob.high):
-        Scenario.from_file(file, None, {knob.key: f"{size}B"}, "--vary")
-    for size in (None,) if knob is None else (knob.low, knob.high):
-        task.scenario({**settings_alone(task), **({} if knob is None else {knob.key: f"{size}B"})})
+    for changes in [{}] if knob is None else [{knob.key: f"{size}B"} for size in (knob.low, knob.high)]:
+        Scenario.from_file(file, None, changes, "--vary")
+        task.scenario({**settings_alone(task), **changes})
     return task
 
 

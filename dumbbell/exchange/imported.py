@@ -188,14 +188,15 @@ def _run(found: Found, place: Place, known: Mapping[str, Any], cell: Mapping[str
 def _begin_at_zero(found: Found) -> None:
     """Moves all times by as much as the first is before 0: tools log packets from before the time that they write as the beginning."""
     starts = [flow.start_ns for flow in found.flows if flow.start_ns is not None]
-    first_ns = min([0, *starts, *(int(t_ns[0]) for each in (*found.flows, *found.ports) for t_ns, _ in each.series.values() if len(t_ns))])
+    every = [flow.series for flow in found.flows] + [port.series for port in found.ports]
+    first_ns = min([0, *starts, *(int(t_ns[0]) for series in every for t_ns, _ in series.values() if len(t_ns))])
     if not first_ns:
         return
     for flow in found.flows:
         flow.start_ns = None if flow.start_ns is None else flow.start_ns - first_ns
         flow.end_ns = None if flow.end_ns is None else flow.end_ns - first_ns
-    for each in (*found.flows, *found.ports):
-        each.series = {name: (t_ns - first_ns, values) for name, (t_ns, values) in each.series.items()}
+    for series in every:
+        series |= {name: (t_ns - first_ns, values) for name, (t_ns, values) in series.items()}
     found.unknown.append(f"times are {round(-first_ns / 1e9, 6):g} s later than in the file, where the first is before its beginning")
 
 
