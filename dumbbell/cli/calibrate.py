@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json as json_
 import re
 from collections.abc import Sequence
@@ -17,6 +15,7 @@ from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, 
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
+from dumbbell.escaping import csv_text
 from dumbbell.files import creatable, write_text
 
 if TYPE_CHECKING:
@@ -78,7 +77,8 @@ def _calibrate(
         }
         for task, points in found
     ]
-    write_text(folder / "calibration.csv", _csv([calibration.row(task, points[-1]) for task, points in found]))
+    rows = [list(calibration.row(task, points[-1]).values()) for task, points in found]
+    write_text(folder / "calibration.csv", csv_text([calibration.COLUMNS, *rows]))
     write_text(folder / "calibration.json", json_.dumps(document, indent=1, allow_nan=False) + "\n")
     if json:
         print_json({"out": str(folder), "calibrations": document})
@@ -171,16 +171,6 @@ def _quantity(kind: Any, option: str, text: str) -> Any:
         return kind.parse(text)
     except Unfit as error:
         raise BadInput(f"{option}: {error.what}; expected {error.expected}") from None
-
-
-def _csv(rows: Sequence[dict[str, str]]) -> str:
-    from dumbbell.studies.calibration import COLUMNS
-
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _settings(point: Point) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 
 from dumbbell.comparing.tables import Table
+from dumbbell.escaping import csv_text
 from dumbbell.results import Run, schema
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, REPORTED_METRICS, RUN_METRICS, Summarised
 
@@ -62,13 +61,11 @@ def run_table(runs: Sequence[Summarised], title: str) -> Table:
 def summary_tidy(runs: Sequence[Summarised]) -> str:
     """CSV with one row per flow and metric."""
     keys = _keys(runs)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*keys, "flow", "metric", "value"])
+    rows = [[*keys, "flow", "metric", "value"]]
     for cell, flow, values in _flows(runs, keys):
         there = ((name, value) for name, value in values.items() if name not in REPORTED_METRICS or not math.isnan(value))
-        writer.writerows([*cell, flow, name, _number(value)] for name, value in there)
-    return out.getvalue()
+        rows += [[*cell, flow, name, _number(value)] for name, value in there]
+    return csv_text(rows)
 
 
 def _keys(runs: Sequence[Summarised]) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -12,6 +10,7 @@ from itertools import zip_longest
 from operator import itemgetter
 
 from dumbbell.errors import printable
+from dumbbell.escaping import csv_text, in_latex, in_markdown
 
 _GAP = "  "
 """Separates columns on a terminal."""
@@ -31,11 +30,7 @@ class Table:
 
     def csv(self) -> str:
         """Header and rows; the title is left out."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
-        return out.getvalue()
+        return csv_text((self.columns, *self.rows))
 
     def records(self) -> list[dict[str, str | float | None]]:
         """The rows, each column -> value: numbers as floats, None for an empty field."""
@@ -44,14 +39,15 @@ class Table:
     def markdown(self) -> str:
         """The title as a bold line, then a pipe table with numbers right-aligned."""
         rule = ["---:" if numeric else "---" for numeric in self._numeric()]
-        lines = [f"| {' | '.join(_escaped(field) for field in row)} |" for row in (self.columns, rule, *self.rows)]
-        return "\n".join(([f"**{self.title}**", ""] if self.title else []) + lines) + "\n"
+        head, *rows = [list(map(in_markdown, row)) for row in (self.columns, *self.rows)]
+        lines = [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
+        return "\n".join(([f"**{in_markdown(self.title)}**", ""] if self.title else []) + lines) + "\n"
 
     def latex(self) -> str:
         """A table for a document with the package booktabs: numbers right-aligned, the title as its caption."""
         columns = "".join("r" if numeric else "l" for numeric in self._numeric())
-        head, *rows = [" & ".join(map(_in_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
-        caption = [rf"\caption{{{_in_latex(self.title)}}}"] if self.title else []
+        head, *rows = [" & ".join(map(in_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
+        caption = [rf"\caption{{{in_latex(self.title)}}}"] if self.title else []
         body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
         return "\n".join([r"\begin{table}", r"\centering", *caption, *body, r"\end{table}"]) + "\n"
 
@@ -91,25 +87,6 @@ class Table:
 
 def _plain(field: str) -> str | float | None:
     return float(field) if re.fullmatch(r"-?\d+(\.\d+)?(e[-+]\d+)?", field) else field or None
-
-
-def _escaped(field: str) -> str:
-    return field.replace("|", "\\|")
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "µ": r"$\mu$",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
-"""What characters are written as."""
-
-
-def _in_latex(field: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(field.split()))
 
 
 def _in_lines(rows: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> _Laid | None:
