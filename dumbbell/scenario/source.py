@@ -97,8 +97,9 @@ def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
         raise _unreadable(name, "no such file", kind) from None
     except IsADirectoryError:
         raise _unreadable(name, "is a folder", kind) from None
-    except UnicodeDecodeError:
-        raise _unreadable(name, "is not text in UTF-8", kind) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _unreadable(name, f"the byte 0x{content[error.start]:02x} is not text in UTF-8", kind, line) from None
     except OSError as error:
         raise _unreadable(name, f"cannot be read ({error.strerror})", kind) from None
     except ValueError as error:
@@ -146,5 +147,5 @@ def plain(node: Any) -> Any:
     return node
 
 
-def _unreadable(name: str, what: str, kind: Kind) -> ScenarioError:
-    return ScenarioError([Problem("", what, kind.name, name)])
+def _unreadable(name: str, what: str, kind: Kind, line: int | None = None) -> ScenarioError:
+    return ScenarioError([Problem("", what, kind.name, name, line)])
