@@ -12,10 +12,10 @@ from dumbbell import cli
 
 
 def pytest_addoption(parser):
-    """How long the random attacks on the store last, and what they begin from: `make validate` gives more, and a fresh seed."""
+    """How long the random attacks last, and what they begin from: `make validate` gives more, and a fresh seed."""
     group = parser.getgroup("attack")
-    group.addoption("--seed", type=int, default=1, help="of the random attacks on the store")
-    group.addoption("--flips", type=int, default=100, help="bits to flip in stored files")
+    group.addoption("--seed", type=int, default=1, help="of the random attacks")
+    group.addoption("--flips", type=int, default=100, help="bits to flip in stored files, foreign files and requests to damage")
     group.addoption("--kills", type=int, default=20, help="processes to kill while they write")
 
 
