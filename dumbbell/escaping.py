@@ -1,4 +1,4 @@
-"""Text for programs that would interpret some of it: it comes out as text to spreadsheets, Markdown, LaTeX and terminals."""
+"""Escape text for programs that would interpret some of it: spreadsheets, Markdown, LaTeX and terminals."""
 
 from __future__ import annotations
 

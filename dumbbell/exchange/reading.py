@@ -142,7 +142,7 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _of_xz(content: bytes) -> bytes:
-    """What xz unpacks, or enough of it to be too much: `lzma.LZMAFile` would take as much memory as the file says."""
+    """Return the content, or enough of it to be too much. `lzma.LZMAFile` would take as much memory as the file asks for."""
     found = b""
     while content and len(found) <= MOST_JSON_BYTES:
         stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_UNPACKING_BYTES)

@@ -112,7 +112,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
         _read(end, at, info, at.time_ns(t_s, zero_s))
     senders = [end for end in ends.values() if not _is_receiver(end, ends)]
     most: dict[frozenset[str], float] = defaultdict(float)
-    """Hosts -> what the connection between them that carried most carried."""
+    """Hosts -> bytes of the connection between them that carried most."""
     for end in senders:
         most[end.hosts] = max(most[end.hosts], end.carried)
     talk = [end for end in senders if _is_talk(end, most[end.hosts])]
@@ -188,7 +188,7 @@ def _is_receiver(end: _End, ends: Mapping[tuple[_Socket, _Socket], _End]) -> boo
 
 
 def _is_talk(end: _End, most: float) -> bool:
-    """Whether programs only talk by a connection; `most`: what the largest between its hosts carried."""
+    """True if programs only talk by a connection. `most`: bytes that the largest connection between its hosts carried."""
     # Of an end that only receives nothing is known of who sends.
     sends = end.sent >= end.received.values[-1]
     return sends and end.always_limited and end.carried * _LITTLE < most
