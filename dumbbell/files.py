@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -141,6 +142,17 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, and create its folder."""
     with writing(path):
         path.write_text(text, encoding="utf-8")
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Writes the file that a user has named: all of it or nothing, unless it is a device or a pipe. Raises as `writing`."""
+    with writing(path):
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return
+        with temporary(path.with_name(f".partial-{secrets.token_hex(8)}")) as half:
+            half.write_bytes(content)
+            half.replace(path)
 
 
 def cache_folder(what: str) -> Path:

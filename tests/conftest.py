@@ -16,7 +16,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("drawn")
     group.addoption("--seed", type=int, default=1, help="of everything that tests draw")
     group.addoption("--examples", type=int, help="cases of each property test; as many as the test says if not given")
-    group.addoption("--flips", type=int, default=100, help="bits to flip in stored files")
+    group.addoption("--flips", type=int, default=100, help="bits to flip in stored files, foreign files and requests to damage")
     group.addoption("--kills", type=int, default=20, help="processes to kill while they write")
 
 

@@ -8,7 +8,7 @@ import pytest
 import dumbbell
 
 ROOT = Path(dumbbell.__file__).parent
-BELOW = {"collector", "errors", "files", "metrics", "native", "results", "scenario"}
+BELOW = {"collector", "errors", "escaping", "files", "metrics", "native", "results", "scenario"}
 """Packages and modules that both comparing and drawing may import."""
 MAY_KNOW = {
     "scenario": {"scenario", "errors", "files"},

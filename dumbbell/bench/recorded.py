@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from dumbbell.errors import BadInput
+from dumbbell.escaping import csv_text
 from dumbbell.files import write_text
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "instructions.csv"
@@ -51,11 +52,7 @@ def read(path: Path = FILE) -> dict[str, Recorded]:
 
 def write(values: Iterable[Recorded], path: Path = FILE) -> None:
     """Writes the file, replacing all values."""
-    out = io.StringIO()
-    rows = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
-    rows.writeheader()
-    rows.writerows(asdict(value) for value in values)
-    write_text(path, out.getvalue())
+    write_text(path, csv_text([_COLUMNS, *([str(field) for field in astuple(value)] for value in values)]))
 
 
 def grown(before: Mapping[str, Recorded], now: Iterable[Recorded]) -> list[str]:

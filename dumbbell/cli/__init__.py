@@ -38,6 +38,7 @@ from dumbbell.cli import (
     view,
 )
 from dumbbell.cli import list as list_
+from dumbbell.cli.output import show
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
 from dumbbell.errors import (
     BadInput,
@@ -48,7 +49,6 @@ from dumbbell.errors import (
     WorkerWarning,
     nearest,
     printable,
-    printable_lines,
 )
 from dumbbell.executor.interrupt import terminated_as_interrupted
 from dumbbell.files import FULL
@@ -67,7 +67,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"dumbbell {__version__}")
+        show(f"dumbbell {__version__}")
         raise typer.Exit
 
 
@@ -153,7 +153,7 @@ def _run() -> int:
         say(_usage(error))
         return BadInput.exit_status
     except DumbbellError as error:
-        say(f"{printable_lines(str(error))}\n")
+        say(f"{error}\n")
         return error.exit_status
     except ModuleNotFoundError as error:
         library = (error.name or _NAME).partition(".")[0]

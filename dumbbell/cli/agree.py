@@ -12,7 +12,7 @@ import typer
 
 from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.hosts import HostsOption
-from dumbbell.cli.output import JsonOption, human_time, note, print_json
+from dumbbell.cli.output import JsonOption, human_time, note, print_json, show
 from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
@@ -161,4 +161,4 @@ def _list(scenarios: Sequence[Scenario], json: bool) -> None:
     if json:
         print_json([scenario.dump() for scenario in scenarios])
     else:
-        typer.echo("---\n".join(map(as_yaml, scenarios)), nl=False)
+        show("---\n".join(map(as_yaml, scenarios)), end="")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dumbbell.cli.output import JsonOption, note
+from dumbbell.cli.output import JsonOption, note, show
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
 
@@ -102,7 +102,7 @@ def _one(file: Path, long: bool, json: bool, series: Series | None, named: bool)
         _print_json(found, {file: found}, None)
     else:
         if named:
-            typer.echo(f"{file}\n")
+            show(f"{file}\n")
         print_tables((long_tables if long else short_tables)(found.rows()))
         print_tables(remarks([found], None))
     return _tell(file, found)
@@ -157,9 +157,9 @@ def _print_json(found: Analysis, captures: dict[Path, Analysis], pairs: PacketPa
     separator = '{\n "connections": [\n'
     rows: Iterator[dict[str, Any]] = found.rows()
     while batch := [_indented(row) for row in islice(rows, ROWS)]:
-        typer.echo(separator + ",\n".join(batch), nl=False)
+        show(separator + ",\n".join(batch), end="")
         separator = ",\n"
-    typer.echo(f"\n ],{standard_json.dumps(facts, indent=1, allow_nan=False).removeprefix('{')}")
+    show(f"\n ],{standard_json.dumps(facts, indent=1, allow_nan=False).removeprefix('{')}")
 
 
 def _indented(row: dict[str, Any]) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json as json_
-import math
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -18,10 +15,11 @@ from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, 
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
+from dumbbell.escaping import csv_text
 from dumbbell.files import creatable, write_text
 
 if TYPE_CHECKING:
-    from dumbbell.studies.calibration import Interval, Knob, Point, Task
+    from dumbbell.studies.calibration import Knob, Point, Task
 
 
 def register(app: typer.Typer) -> None:
@@ -79,13 +77,19 @@ def _calibrate(
         }
         for task, points in found
     ]
-    write_text(folder / "calibration.csv", _csv([calibration.row(task, points[-1]) for task, points in found]))
+    rows = [list(calibration.row(task, points[-1]).values()) for task, points in found]
+    write_text(folder / "calibration.csv", csv_text([calibration.COLUMNS, *rows]))
     write_text(folder / "calibration.json", json_.dumps(document, indent=1, allow_nan=False) + "\n")
     if json:
         print_json({"out": str(folder), "calibrations": document})
         return
     rows = [
-        [task.name, "result" if point is points[-1] else "", *(_shown(each) for each in (point.load_mbit, point.cov)), _settings(point)]
+        [
+            task.name,
+            "result" if point is points[-1] else "",
+            *map(calibration.shown, (point.load_mbit, point.cov)),
+            _settings(point),
+        ]
         for task, points in found
         for point in points
     ]
@@ -135,15 +139,16 @@ def _of_file(
     named = Scenario.from_file(file).name
     task = Task(named, scenario, mbit, cov, knob, within, seeds, warm_up_s, window_s)
     # What is wrong with the scenario, or with the key, is said before anything runs.
-    for size in (None,) if knob is None else (knob.low, knob.high):
-        task.scenario({**settings_alone(task), **({} if knob is None else {knob.key: f"{size}B"})})
+    for changes in [{}] if knob is None else [{knob.key: f"{size}B"} for size in (knob.low, knob.high)]:
+        Scenario.from_file(file, None, changes, "--vary")
+        task.scenario({**settings_alone(task), **changes})
     return task
 
 
 def _read(file: Path, changes: Any) -> Any:
     from dumbbell.scenario import Scenario
 
-    return Scenario.from_file(file, None, changes)
+    return Scenario.from_file(file, None, changes, "calibrate")
 
 
 def _knob(written: str) -> Knob:
@@ -166,21 +171,6 @@ def _quantity(kind: Any, option: str, text: str) -> Any:
         return kind.parse(text)
     except Unfit as error:
         raise BadInput(f"{option}: {error.what}; expected {error.expected}") from None
-
-
-def _csv(rows: Sequence[dict[str, str]]) -> str:
-    from dumbbell.studies.calibration import COLUMNS
-
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def _shown(interval: Interval) -> str:
-    mean, low, high = interval
-    return f"{mean:.4g} ({low:.4g} to {high:.4g})" if math.isfinite(low) else f"{mean:.4g}"
 
 
 def _settings(point: Point) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.output import JsonOption, note, print_columns, print_json
+from dumbbell.cli.output import JsonOption, note, print_columns, print_json, show
 from dumbbell.errors import EnvironmentFault
 
 
@@ -32,7 +32,7 @@ def _cluster(
             if json:
                 print_json({"threads": cluster.threads, "script": script})
             else:
-                typer.echo(script.rstrip("\n"))
+                show(script.rstrip("\n"))
             return
         found = survey(cluster)
     if json:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dumbbell import completion
+from dumbbell.cli.output import show
 
 Shell = StrEnum("Shell", {name.upper(): name for name in completion.SHELLS})  # type: ignore[misc]
 """What can be completed in."""
@@ -23,4 +24,4 @@ def _completion(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> N
 
     In the file that the shell reads when it starts, ~/.bashrc or ~/.zshrc; for fish as ~/.config/fish/completions/dumbbell.fish.
     """
-    typer.echo(completion.script(str(shell)), nl=False)
+    show(completion.script(str(shell)), end="")

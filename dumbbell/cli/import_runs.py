@@ -61,6 +61,15 @@ def _import(
     note(f"{count} in {out}{', a new folder' if new else ''}")
 
 
+def _columns() -> set[str]:
+    """The columns that tables have beside the coordinates of runs."""
+    from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME
+    from dumbbell.comparing.across.derived import ALL_COLUMNS
+    from dumbbell.comparing.across.tables import ROWS
+
+    return {ENGINE, FOLDER, NAME, "runs", "metric", "value"}.union(*ALL_COLUMNS.values(), *ROWS.values())
+
+
 def _coordinate(written: str) -> tuple[str, str | int | float]:
     """Name and value, a number if it can be one."""
     name, equals, value = written.partition("=")
@@ -68,6 +77,8 @@ def _coordinate(written: str) -> tuple[str, str | int | float]:
         raise BadInput(f"--cell {written!r}: expected NAME=VALUE, such as cc=cubic")
     if name in ("file", "run"):
         raise BadInput(f"--cell {written!r}: {name} says which measurement it is; expected another name")
+    if name in _columns():
+        raise BadInput(f"--cell {written!r}: tables have a column {name} already; expected another name, such as asked_{name}")
     if re.fullmatch(r"-?\d{1,15}", value):
         return name, int(value)
     return name, float(value) if re.fullmatch(r"-?\d{1,15}\.\d{1,15}", value) else value

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.output import JsonOption, note, print_columns, print_json
+from dumbbell.cli.output import JsonOption, note, print_columns, print_json, show
 from dumbbell.errors import BadInput
 
 _CONTROL = "cc"
@@ -74,7 +74,7 @@ def _print(name: str, json: bool) -> None:
     if json:
         print_json({"name": name, "text": text, "needs": needed})
         return
-    typer.echo(text, nl=False)
+    show(text, end="")
     if needed:
         note(f"{name} reads {' and '.join(needed)}; `dumbbell new {examples.FOLDER}` writes the examples with these")
 
@@ -86,7 +86,7 @@ def _new_folder(json: bool) -> None:
     if json:
         print_json({"name": examples.FOLDER, "files": list(map(str, written))})
         return
-    typer.echo(f"{len(written)} files in {examples.FOLDER}")
+    show(f"{len(written)} files in {examples.FOLDER}")
 
 
 def _new_control(name: str | None, language: str, json: bool) -> None:
@@ -99,5 +99,5 @@ def _new_control(name: str | None, language: str, json: bool) -> None:
         print_json({"name": name, "language": language, "files": list(map(str, files))})
         return
     for path in files:
-        typer.echo(str(path))
-    typer.echo(f"`make test` in {name} compiles and runs it")
+        show(str(path))
+    show(f"`make test` in {name} compiles and runs it")

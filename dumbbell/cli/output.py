@@ -16,12 +16,17 @@ JsonOption = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 
 def print_json(value: Any) -> None:
     """Writes a value as JSON to stdout."""
-    typer.echo(json.dumps(value, indent=1, allow_nan=False))
+    show(json.dumps(value, indent=1, allow_nan=False))
 
 
 def note(text: str) -> None:
     """Writes a line to stderr; a progress bar, which redirects `sys.stderr`, shows it above itself."""
-    say(f"{printable_lines(text)}\n")
+    say(f"{text}\n")
+
+
+def show(text: str, end: str = "\n") -> None:
+    """Writes to stdout, and nothing that a terminal interprets: names in it may be from somebody else."""
+    typer.echo("\t".join(map(printable_lines, text.split("\t"))) + end, nl=False)
 
 
 def print_columns(rows: Sequence[Sequence[object]]) -> None:
@@ -29,7 +34,7 @@ def print_columns(rows: Sequence[Sequence[object]]) -> None:
     texts = [[printable(str(value)) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
-        typer.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        show("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
 def human_time(seconds: float) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.cli.figure_options import FormatsOption, FromOption, SizeOption, ToOption, folder_of_figures, formats_of, view_named, view_of
-from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.cli.output import JsonOption, note, print_json, show
 from dumbbell.cli.plot_across import (
     ByOption,
     KindOption,
@@ -137,7 +137,7 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
     studied, of_runs = _study_figures(opened), _run_figures(opened)
     known = {**of_runs, **_cell_figures(opened), **studied}
     if listed:
-        print_json(list(known)) if json else typer.echo("\n".join(known))
+        print_json(list(known)) if json else show("\n".join(known))
         return []
     asked = list(figure or studied or of_runs)
     names = [f"figure-{name}" if name.isdigit() else name for name in asked]

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dumbbell.cli.output import human_count, human_time, note
+from dumbbell.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -96,7 +97,7 @@ class _Meter(ABC):
     """A progress line: label, bar, and text such as the time left."""
 
     def __init__(self, what: str, unit: str) -> None:
-        self.what, self.unit = what, unit
+        self.what, self.unit = printable(what), unit
         self.done = self.total = 0
         self.began = time.monotonic()
 
@@ -125,7 +126,7 @@ class _Meter(ABC):
             yield text
             return
         line = Table.grid(padding=(0, 1))
-        line.add_row(self.what, ProgressBar(total=1.0, completed=self.share(), width=bar), said)
+        line.add_row(Text(self.what), ProgressBar(total=1.0, completed=self.share(), width=bar), said)
         yield line
 
     @property

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Store
     from dumbbell.scenario import Scenario
 
+_OPTION = "--set"
 FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML), or a ready-made test (`dumbbell new` lists them).")]
 OutOption = Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/NAME by default.")]
 MostCellsOption = Annotated[
@@ -26,7 +27,7 @@ MostCellsOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Another value of a key, e.g. path.bottleneck.rate=20mbit; repeatable."),
+    typer.Option(_OPTION, metavar="KEY=VALUE", help="Another value of a key, e.g. path.bottleneck.rate=20mbit; repeatable."),
 ]
 SAMPLE = 300
 """Runs of a larger sweep that `plan` prepares."""
@@ -131,7 +132,7 @@ def read_scenario(file: Path, out: Path | None, most_runs: int | None, values: S
     """The scenario, and the folder of its results. `values`: KEY=VALUE of other settings. Raises `BadInput`."""
     from dumbbell.scenario import Scenario
 
-    scenario = Scenario.from_file(_located(file), most_runs, dict(map(_assignment, values)))
+    scenario = Scenario.from_file(_located(file), most_runs, dict(map(_assignment, values)), _OPTION)
     return scenario, out if out is not None else Path("results") / scenario.name
 
 
@@ -159,13 +160,13 @@ def _located(file: Path) -> Path:
 
 def _assignment(text: str) -> tuple[str, Any]:
     """The key and the value of KEY=VALUE; the value is YAML."""
-    from dumbbell.scenario.source import CHANGES, plain
+    from dumbbell.scenario.source import plain
     from dumbbell.scenario.yaml_reader import YamlError, load
 
     key, sign, value = text.partition("=")
     if not sign or not key.strip():
-        raise BadInput(f"{CHANGES}: {shortened(text)!r} names no key and value; expected KEY=VALUE such as path.rtt=20ms")
+        raise BadInput(f"{_OPTION}: {shortened(text)!r} names no key and value; expected KEY=VALUE such as path.rtt=20ms")
     try:
         return key.strip(), plain(load(value))
     except YamlError as error:
-        raise BadInput(f"{CHANGES}: {shortened(key)}: {error.what}; expected {error.expected}") from None
+        raise BadInput(f"{_OPTION}: {shortened(key)}: {error.what}; expected {error.expected}") from None

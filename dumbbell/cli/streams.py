@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from io import TextIOWrapper
 
+from dumbbell.errors import printable_lines
+
 
 def prepare_streams() -> None:
     """Opens closed standard streams as /dev/null, so that no other file gets their numbers. Has what cannot be encoded escaped."""
@@ -26,9 +28,9 @@ def prepare_streams() -> None:
 
 
 def say(text: str) -> None:
-    """Writes to stderr. If that is not possible nobody is listening, which is no reason to fail."""
+    """Writes to stderr, and nothing that a terminal interprets. If that is not possible nobody is listening, which is no reason to fail."""
     try:
-        sys.stderr.write(text)
+        sys.stderr.write(printable_lines(text))
         sys.stderr.flush()
     except OSError:
         _discard(2)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.cli.figure_options import no_redirect
-from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.cli.output import JsonOption, note, print_json, show
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _table(
     if json and (tidy or form is not Form.TEXT):
         raise BadInput(f"--json and {'--tidy' if tidy else '--format'} were both given; expected one of them")
     if tidy:
-        typer.echo(_tidy(open_folder(folder), kind), nl=False)
+        show(_tidy(open_folder(folder), kind), end="")
         return
     wanted = next((name for name, given in options[1:-1] if given), None)
     if statistic is None and (y or where or over):
@@ -113,7 +113,7 @@ def _table(
 
         print_tables(tables)
     else:
-        typer.echo({Form.CSV: table.csv, Form.MARKDOWN: table.markdown, Form.LATEX: table.latex}[form](), nl=False)
+        show({Form.CSV: table.csv, Form.MARKDOWN: table.markdown, Form.LATEX: table.latex}[form](), end="")
 
 
 def _tidy(opened: Folder, kind: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.cli.hosts import HostsOption
+from dumbbell.cli.output import show
 from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
 
@@ -76,9 +77,9 @@ def _check(hosts: HostsOption = None) -> None:  # noqa: ARG001
     found = fleet.preflight(_machines())
     for level in ("error", "warning"):
         for line in lines(found.problems, level):
-            print(f"{level}  {line}")
+            show(f"{level}  {line}")
     for name, facts in found.facts.items():
-        print(f"ok       {name}: Linux {facts.kernel.release} {facts.kernel.architecture}, {facts.processors.count} processors")
+        show(f"ok       {name}: Linux {facts.kernel.release} {facts.kernel.architecture}, {facts.processors.count} processors")
     if lines(found.problems, "error"):
         raise typer.Exit(3)
 
@@ -88,7 +89,7 @@ def _recover(hosts: HostsOption = None) -> None:  # noqa: ARG001
     from dumbbell.engines.testbed import fleet
 
     for name, count in fleet.recovered(_machines()).items():
-        print(f"{name}: {count} changes undone" if count else f"{name}: nothing was left")
+        show(f"{name}: {count} changes undone" if count else f"{name}: nothing was left")
 
 
 def _status(process: subprocess.Popen[bytes]) -> int:

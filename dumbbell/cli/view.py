@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +14,7 @@ import typer
 
 from dumbbell.cli.output import human_size, note
 from dumbbell.errors import BadInput
-from dumbbell.files import creatable
+from dumbbell.files import creatable, temporary
 
 if TYPE_CHECKING:
     from dumbbell.explorer.collection import Collection
@@ -74,12 +77,26 @@ def _view(
 
     with Server(Site(collection, title), port or 0) as server:
         note(f"{title}: {server.address} (Ctrl-C ends it)")
-        if browser:
-            webbrowser.open(server.address)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            note("ended")
+        with ExitStack() as while_serving:
+            if browser:
+                webbrowser.open(while_serving.enter_context(_redirection(server.address)))
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                note("ended")
+
+
+@contextmanager
+def _redirection(address: str) -> Iterator[str]:
+    """The address of a page that only this user can read, and that leads to another address.
+
+    The arguments of a browser can be read by every user of the machine, so that they must not have the token in them.
+    """
+    with temporary(Path(tempfile.mkdtemp(prefix="dumbbell-view-"))) as folder:
+        page = folder / "view.html"
+        with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(f'<!doctype html><title>dumbbell</title><meta http-equiv="refresh" content="0; url={address}">\n')
+        yield page.as_uri()
 
 
 def _several(folders: Sequence[Path]) -> tuple[Collection, str]:
@@ -127,7 +144,7 @@ def _agreement(folder: Path) -> dict[str, Any] | None:
 
 def _write(collection: Collection, path: Path, everything: bool, points: int | None, limit: str | None) -> None:
     from dumbbell.explorer.export import MOST_POINTS, Extent, export
-    from dumbbell.files import writing
+    from dumbbell.files import write_file
     from dumbbell.scenario.units import Size
 
     try:
@@ -142,8 +159,7 @@ def _write(collection: Collection, path: Path, everything: bool, points: int | N
             f"--limit {limit}: the page takes {least} with as few runs' series as it has; expected a higher limit, or fewer --points"
         )
     new = not path.parent.exists()
-    with writing(path):
-        path.write_bytes(page.content)
+    write_file(path, page.content)
     series = f"the series of {page.with_series} of them (--all keeps all)"
     if page.with_series == page.runs:
         series = "its series" if page.runs == 1 else "their series"

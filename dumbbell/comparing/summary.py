@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 
 from dumbbell.comparing.tables import Table, Value, as_text
+from dumbbell.escaping import csv_text
 from dumbbell.results import Run, schema
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, REPORTED_METRICS, RUN_METRICS, Summarised
 
@@ -49,13 +48,11 @@ def run_table(runs: Sequence[Summarised], title: str) -> Table:
 def summary_tidy(runs: Sequence[Summarised]) -> str:
     """CSV with one row per flow and metric."""
     keys = _keys(runs)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*keys, "flow", "metric", "value"])
+    rows = [[*keys, "flow", "metric", "value"]]
     for run, flow, values in _flows(runs):
         there = ((name, value) for name, value in values.items() if name not in REPORTED_METRICS or not math.isnan(value))
-        writer.writerows([*map(as_text, _cell(run, keys)), flow, name, as_text(value)] for name, value in there)
-    return out.getvalue()
+        rows += [[*map(as_text, _cell(run, keys)), flow, name, as_text(value)] for name, value in there]
+    return csv_text(rows)
 
 
 def _table(

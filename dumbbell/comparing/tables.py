@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import unicodedata
@@ -14,6 +12,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from dumbbell.errors import printable
+from dumbbell.escaping import csv_text, in_latex, in_markdown
 
 WIDTH = 116
 """Characters of a line, where nobody says how many there are."""
@@ -43,11 +42,7 @@ class Table:
 
     def csv(self) -> str:
         """Header and rows; the title is left out."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
-        return out.getvalue()
+        return csv_text((self.columns, *self.rows))
 
     def records(self) -> list[dict[str, Value]]:
         """The rows, each column -> value, numbers with all their digits; None for an empty field, and for what is no finite number."""
@@ -57,14 +52,15 @@ class Table:
     def markdown(self) -> str:
         """The title as a bold line, then a pipe table with numbers right-aligned."""
         rule = ["---:" if numeric else "---" for numeric in self._numeric()]
-        lines = [f"| {' | '.join(_escaped(field) for field in row)} |" for row in (self.columns, rule, *self.rows)]
-        return "\n".join(([f"**{self.title}**", ""] if self.title else []) + lines) + "\n"
+        head, *rows = [list(map(in_markdown, row)) for row in (self.columns, *self.rows)]
+        lines = [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
+        return "\n".join(([f"**{in_markdown(self.title)}**", ""] if self.title else []) + lines) + "\n"
 
     def latex(self) -> str:
         """A table for a document with the package booktabs: numbers right-aligned, the title as its caption."""
         columns = "".join("r" if numeric else "l" for numeric in self._numeric())
-        head, *rows = [" & ".join(map(_in_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
-        caption = [rf"\caption{{{_in_latex(self.title)}}}"] if self.title else []
+        head, *rows = [" & ".join(map(in_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
+        caption = [rf"\caption{{{in_latex(self.title)}}}"] if self.title else []
         body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
         return "\n".join([r"\begin{table}", r"\centering", *caption, *body, r"\end{table}"]) + "\n"
 
@@ -117,25 +113,6 @@ def _parsed(field: str) -> Value:
     if re.fullmatch(r"-?\d+", field):
         return int(field)
     return float(field) if re.fullmatch(r"-?\d+(\.\d+)?(e[-+]\d+)?", field) else field or None
-
-
-def _escaped(field: str) -> str:
-    return field.replace("|", "\\|")
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "µ": r"$\mu$",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
-"""What characters are written as."""
-
-
-def _in_latex(field: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(field.split()))
 
 
 def _in_lines(rows: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> _Laid | None:

@@ -11,7 +11,7 @@ import lzma
 import math
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sized
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,12 @@ MOST_NUMBER = 1e15
 """What no number of a measurement exceeds: 1 Pbyte, or 11 days in ns."""
 MOST_TIME_S = 1e8
 """The longest run, 3 years."""
+MOST_VALUES = 10_000_000
+"""Values of a JSON file, or lines of a text: some 2 GB of memory."""
+MOST_FLOWS = 10_000
+"""Flows, queues or runs in a file."""
+_MOST_UNPACKING_BYTES = 128 << 20
+"""Memory that xz may take to unpack a file; its own largest preset takes 65 MiB."""
 _NAME = re.compile(r"[^/\x00-\x1f\x7f]{1,100}")
 _NS_PER_S = 1e9
 
@@ -99,6 +105,11 @@ class Place:
         """The value, a time in s, as ns after another one."""
         return round((self.number(value, -MOST_TIME_S + zero_s, MOST_TIME_S + zero_s) - zero_s) * _NS_PER_S)
 
+    def few(self, found: Sized) -> None:
+        """Raises `BadInput` if more flows, queues or runs were found than a file may hold."""
+        if len(found) > MOST_FLOWS:
+            raise self.wrong(f"has more than {MOST_FLOWS} flows, queues or runs", f"at most {MOST_FLOWS} in a file")
+
     def item(self, content: Mapping[str, Any], key: str) -> tuple[Place, Any]:
         """What a mapping has by this key, and the place of that."""
         if key not in content:
@@ -117,28 +128,58 @@ def read(file: Path) -> bytes:
 
 
 def _unpacked(content: bytes) -> bytes:
-    packed: gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
+    packed: gzip.GzipFile | bz2.BZ2File
     if content.startswith(b"\x1f\x8b"):
         packed = gzip.GzipFile(fileobj=io.BytesIO(content))
     elif content.startswith(b"BZh"):
         packed = bz2.BZ2File(io.BytesIO(content))
     elif content.startswith(b"\xfd7zXZ\x00"):
-        packed = lzma.LZMAFile(io.BytesIO(content))  # noqa: SIM115
+        return _within(_of_xz(content))
     else:
         return content
     with packed:
-        found = packed.read(MOST_JSON_BYTES + 1)
+        return _within(packed.read(MOST_JSON_BYTES + 1))
+
+
+def _of_xz(content: bytes) -> bytes:
+    """Return the content, or enough of it to be too much. `lzma.LZMAFile` would take as much memory as the file asks for."""
+    found = b""
+    while content and len(found) <= MOST_JSON_BYTES:
+        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_UNPACKING_BYTES)
+        found += stream.decompress(content, MOST_JSON_BYTES + 1 - len(found))
+        if not stream.eof and len(found) <= MOST_JSON_BYTES:
+            raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+        content = stream.unused_data.lstrip(b"\0")  # padding between streams
+    return found
+
+
+def _within(found: bytes) -> bytes:
     if len(found) > MOST_JSON_BYTES:
         raise ValueError(f"has more than {MOST_JSON_BYTES >> 20} MiB once unpacked")
     return found
 
 
 def parsed(content: bytes, place: Place) -> Any:
-    """Contents as JSON. Raises `BadInput` if they are none."""
+    """Contents as JSON. Raises `BadInput` if they are none, or have too many values."""
+    check_values(content, place)
     try:
         return parse_json(content)
     except ValueError as error:  # also of a number with thousands of digits
         raise place.wrong(f"is not JSON ({shortened(str(error), 100)})", "a whole JSON document") from None
+
+
+def check_values(content: bytes, place: Place) -> None:
+    """Raises `BadInput` if JSON has too many values. They are counted by the characters before them, before memory is taken for any."""
+    if sum(map(content.count, (b",", b"{", b"["))) > MOST_VALUES:
+        raise place.wrong(f"has more than {MOST_VALUES:,} values", f"at most {MOST_VALUES:,} in a file")
+
+
+def lines(content: bytes, place: Place) -> Iterator[str]:
+    """The lines of a text, one in memory at a time. Raises `BadInput` if there are too many, or one is not UTF-8."""
+    if content.count(b"\n") > MOST_VALUES:
+        raise place.wrong(f"has more than {MOST_VALUES:,} lines", f"at most {MOST_VALUES:,} in a file")
+    for number, line in enumerate(io.BytesIO(content), 1):
+        yield as_text(line, place.line(number)).rstrip("\r\n")
 
 
 def as_text(content: bytes, place: Place) -> str:

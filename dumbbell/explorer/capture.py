@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.errors import printable
 from dumbbell.explorer.arrays import Samples
-from dumbbell.explorer.collection import Document, Rows
+from dumbbell.explorer.collection import Document, Rows, shell_command
 from dumbbell.trace import FACTS, analyze, packets
 from dumbbell.trace.passive import EPOCH_NS
 
@@ -105,7 +104,7 @@ class Capture:
             "cell": {"client": ends[0], "server": ends[1]},
             "status": "closed" if forward["closed"] else "open",
             "reasons": [row["evidence"] for row in (forward, reverse) if row["data_packets"]],
-            "command": f"dumbbell analyze --long {printable(self._file.name)}",
+            "command": shell_command("dumbbell", "analyze", "--long", self._file.name),
             "facts": [[fact.label, fact.meaning, forward[fact.name], reverse[fact.name]] for fact in FACTS],
             "entities": {f"flow/{way}": {"label": names[way], "direction": way, "group": way} for way in _DIRECTIONS},
             "captures": [],

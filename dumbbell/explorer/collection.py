@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,11 @@ CAPTURED: Mapping[str, tuple[str, str, str]] = {
 }
 """Series of the connections of captures that runs do not have: unit, kind, meaning. Those of kind `packet` are drawn together, as the
 time-sequence graph."""
+
+
+def shell_command(*words: str) -> str:
+    """These words as a command that can be pasted into a shell; empty if a terminal would interpret characters of them."""
+    return shlex.join(words) if "".join(words).isprintable() else ""
 
 
 class Collection(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.explorer.arrays import Samples
-from dumbbell.explorer.collection import Document, Rows
+from dumbbell.explorer.collection import Document, Rows, shell_command
 from dumbbell.files import parse_json
 from dumbbell.results import Store
 from dumbbell.results.conservation import sums
@@ -130,12 +130,15 @@ def _outlined(entity: str, name: str, samples: Samples) -> Document:
 
 
 def _shown_command(command: str) -> str:
-    """The recorded command as a user types it: without the place where the program was installed."""
+    """The recorded command as a user types it, without the place where the program was installed. Empty if it is none.
+
+    It may be from somebody else: it is shown as words of a dumbbell command and nothing else, so that pasting it runs no other.
+    """
     try:
         words = shlex.split(command)
     except ValueError:
-        return command
-    return shlex.join(["dumbbell", *words[1:]]) if words else command
+        return ""
+    return shell_command("dumbbell", *words[1:]) if words else ""
 
 
 def _entities(run: Run) -> dict[str, Document]:

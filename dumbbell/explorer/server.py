@@ -1,7 +1,8 @@
 """Serves the explorer to this machine: read-only, on the loopback, to whoever has the token.
 
 The name of the host is compared, so that a page from elsewhere cannot reach it by a name that it has pointed here (DNS rebinding). Nothing
-is found by a path: all look-ups go by the keys of runs and the names of series and captures.
+is found by a path: all look-ups go by the keys of runs and the names of series and captures. Connections without a request cannot keep
+others out: there are few of them, and they are closed.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import hmac
 import json
 import math
 import secrets
+import socket
 import sys
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
@@ -27,6 +31,10 @@ from dumbbell.explorer.collection import Collection
 from dumbbell.explorer.page import document
 
 LOOPBACK = "127.0.0.1"
+MOST_WAITING = 64
+"""Connections without a request. One more closes the one that has waited longest; browsers open 6, and open closed ones again."""
+HEAD_S = 10.0
+"""How long a connection may wait for its request to be whole."""
 _MOST_COLUMNS = 1_000_000
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -36,7 +44,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _REDUCED = "application/octet-stream; reduced=1"
-_JSON, _BYTES, _HTML = "application/json", "application/octet-stream", "text/html; charset=utf-8"
+_JSON, _BYTES, _HTML, _TEXT = "application/json", "application/octet-stream", "text/html; charset=utf-8", "text/plain; charset=utf-8"
 
 
 class Refused(Exception):
@@ -129,10 +137,23 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers GET, in the name of the site of its server."""
 
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"
+    """With HTTP/0.9, answers to what is no request have no head."""
     server_version = "dumbbell"
     sys_version = ""
     timeout = 60
     server: Server
+
+    def handle_one_request(self) -> None:
+        """Waits for a request, and answers it."""
+        self.server.waits(self.connection)
+        super().handle_one_request()
+
+    def parse_request(self) -> bool:
+        """Reads the rest of a request."""
+        is_whole = super().parse_request()
+        self.server.served(self.connection)
+        return is_whole
 
     def do_GET(self) -> None:
         """Answers a request."""
@@ -140,19 +161,32 @@ class _Handler(BaseHTTPRequestHandler):
             kind, content = self._answer()
             status = HTTPStatus.OK
         except Refused as refusal:
-            kind, content, status = "text/plain; charset=utf-8", f"{refusal}\n".encode(), refusal.status
+            kind, content, status = _TEXT, f"{refusal}\n".encode(), refusal.status
         except (DumbbellError, OSError) as error:
-            kind, content, status = "text/plain; charset=utf-8", f"{error}\n".encode(), HTTPStatus.INTERNAL_SERVER_ERROR
+            kind, content, status = _TEXT, f"{error}\n".encode(), HTTPStatus.INTERNAL_SERVER_ERROR
+        self._send(status, kind, content)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002 (its name there)
+        """Says in a line what is wrong with a request that is none."""
+        self.close_connection = True
+        self._send(code, _TEXT, f"{message or HTTPStatus(code).phrase}\n".encode())
+
+    def _send(self, status: int, kind: str, content: bytes) -> None:
         self.send_response(status)
         for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}.items():
             self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(content)
 
     def _answer(self) -> tuple[str, bytes]:
         if self.headers.get("Host", "").lower() not in self.server.hosts:
             raise Refused(HTTPStatus.FORBIDDEN, "another host; expected the address that `dumbbell view` printed")
-        address = urlsplit(self.path)
+        try:
+            address = urlsplit(self.path)
+        except ValueError:
+            raise Refused(HTTPStatus.BAD_REQUEST, "no address; expected the one that `dumbbell view` printed") from None
         return self.server.site.answer(address.path, parse_qs(address.query))
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 (its name in http.server)
@@ -163,15 +197,53 @@ class Server(ThreadingHTTPServer):
     """The server of a site on the loopback."""
 
     daemon_threads = True
+    request_queue_size = 1024
 
     def __init__(self, site: Site, port: int = 0) -> None:
         """Port 0 takes a free one. Raises `EnvironmentFault` if the port cannot be had."""
         self.site = site
+        self._waiting: dict[socket.socket, float] = {}
+        """Connections without a request, and since when; in that order."""
+        self._lock = Lock()
         try:
             super().__init__((LOOPBACK, port), _Handler)
         except (OSError, OverflowError) as error:
             raise EnvironmentFault(f"port {port} of {LOOPBACK}: {error}; expected a free one (--port)") from None
         self.hosts = frozenset(f"{host}:{self.server_port}" for host in (LOOPBACK, "localhost"))
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Takes a connection, in the place of one that waits if there are too many."""
+        self.waits(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Closes a connection."""
+        self.served(request)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Closes connections that have waited too long; called between connections, and every half second without any."""
+        with self._lock:
+            late = [each for each, since_s in self._waiting.items() if time.monotonic() - since_s > HEAD_S]
+            self._end(late)
+
+    def waits(self, connection: socket.socket) -> None:
+        """A connection has no request yet."""
+        with self._lock:
+            self._waiting.setdefault(connection, time.monotonic())
+            self._end(list(self._waiting)[:-MOST_WAITING])
+
+    def served(self, connection: socket.socket) -> None:
+        """A connection has one."""
+        with self._lock:
+            self._waiting.pop(connection, None)
+
+    def _end(self, connections: list[socket.socket]) -> None:
+        """Ends what was waited for; the thread that did so closes the connection."""
+        for connection in connections:
+            del self._waiting[connection]
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Says nothing of a browser that has gone away."""

@@ -26,7 +26,7 @@ def end_to_end(series: Series, start_s: float, end_s: float, total: int | None) 
 
 def common_step_s(received: Iterable[Series]) -> float:
     """The fewest whole intervals of samples that are no shorter than `LEAST_STEP_S`."""
-    sample_s = min(float(np.median(np.diff(times))) for times, _ in received)
+    sample_s = min((float(np.median(np.diff(times))) for times, _ in received if len(times) > 1), default=math.inf)
     return round(sample_s * max(1, math.ceil(LEAST_STEP_S / sample_s - 1e-9)), 9) if 0 < sample_s < math.inf else LEAST_STEP_S
 
 

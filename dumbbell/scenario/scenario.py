@@ -88,17 +88,20 @@ class Scenario(Settings):
     _source: source.Source | None = PrivateAttr(default=None)
 
     @classmethod
-    def from_file(cls, path: str | FilePath, most_runs: int | None = None, changes: Mapping[str, Any] | None = None) -> Self:
+    def from_file(
+        cls, path: str | FilePath, most_runs: int | None = None, changes: Mapping[str, Any] | None = None, changed_by: str = source.CHANGES
+    ) -> Self:
         """Reads a scenario file, and checks it and `SAMPLE` of its cells (see `sample_runs`).
 
         Args:
             path: The file.
             most_runs: More runs are an error; by default `MOST_RUNS`.
             changes: Other values of settings by dotted key, as in `Sweep`; they replace what the file says.
+            changed_by: What errors call these values, such as `--set`.
 
         Raises `ScenarioError` with the file, line and key of every problem.
         """
-        return cls._from(*source.changed(*source.read(path), changes or {}), most_runs)
+        return cls._from(*source.changed(*source.read(path), changes or {}, changed_by), most_runs)
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Self:

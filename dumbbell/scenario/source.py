@@ -15,8 +15,8 @@ from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
 MOST_BYTES = 16 << 20
 """Size of a scenario file."""
-CHANGES = "--set"
-"""What stands for a file's name in problems of values that were given beside it."""
+CHANGES = "changes"
+"""What stands for a file's name in problems with values that were given beside it, unless a command names its option."""
 _SWEEP, _OF_SWEEP = "sweep", ("grid", "zip", "cells", "sample")
 _AROUND = 60
 """Characters that are shown on either side of an error of syntax."""
@@ -44,6 +44,8 @@ class Source:
     """What `yaml_reader.load` gave, or plain data."""
     changes: Mapping_[str, Any] = field(default_factory=dict)
     """Values that were given beside it, by dotted key."""
+    changed_by: str = CHANGES
+    """What gave them, for errors."""
 
     @property
     def context(self) -> dict[str, Any]:
@@ -77,9 +79,9 @@ class Source:
             if covers(key, location) or key == f"{dotted(location)}.kind":
                 inner = _within(value, location[key.count(".") + 1 :])
                 last = location[-1:] if "missing" in what and inner[-1:] != location[-1:] else ()
-                return Problem(dotted((key, *inner, *last)), what, expected, CHANGES)
+                return Problem(dotted((key, *inner, *last)), what, expected, self.changed_by)
             if found != tuple(location) and covers(dotted(location), key.split(".")):  # a word on the way to it
-                return Problem(dotted(location), what, expected, CHANGES)
+                return Problem(dotted(location), what, expected, self.changed_by)
         last = location[-1:] if location and (not found or found[-1] != location[-1]) else ()
         named = found + last if "missing" in what else found or location
         return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
@@ -116,8 +118,9 @@ def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
         raise _unreadable(name, f"no such file{nearest(Path(path).name, there)}", kind) from None
     except IsADirectoryError:
         raise _unreadable(name, "is a folder", kind) from None
-    except UnicodeDecodeError:
-        raise _unreadable(name, "is not text in UTF-8", kind) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _unreadable(name, f"the byte 0x{content[error.start]:02x} is not text in UTF-8", kind, line) from None
     except OSError as error:
         raise _unreadable(name, f"cannot be read ({error.strerror})", kind) from None
     except ValueError as error:
@@ -125,14 +128,14 @@ def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
     return parse(text, name, kind)
 
 
-def changed(data: Any, origin: Source, changes: Mapping_[str, Any]) -> tuple[Any, Source]:
+def changed(data: Any, origin: Source, changes: Mapping_[str, Any], by: str) -> tuple[Any, Source]:
     """What was read, with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
     for key, value in changes.items():
         try:
             data = assigned_at(data, _words(key), value)
         except (KeyError, IndexError) as error:
-            raise ScenarioError([Problem(key, error.args[0], "a dotted key such as path.rtt or flows.*.cc", CHANGES)]) from None
-    return data, replace(origin, changes=dict(changes))
+            raise ScenarioError([Problem(key, error.args[0], "a dotted key such as path.rtt or flows.*.cc", by)]) from None
+    return data, replace(origin, changes=dict(changes), changed_by=by)
 
 
 def parse(text: str, name: str, kind: Kind = SCENARIO) -> tuple[Any, Source]:
@@ -165,5 +168,5 @@ def plain(node: Any) -> Any:
     return node
 
 
-def _unreadable(name: str, what: str, kind: Kind) -> ScenarioError:
-    return ScenarioError([Problem("", what, kind.name, name)])
+def _unreadable(name: str, what: str, kind: Kind, line: int | None = None) -> ScenarioError:
+    return ScenarioError([Problem("", what, kind.name, name, line)])

@@ -82,11 +82,17 @@ def load(text: str) -> Any:
     A second definition of an anchor is a warning (`UserWarning`).
     """
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.reader import ReaderError
 
     try:
         return _Composer().compose(_events(text))
     except MarkedYAMLError as error:
         raise _in_our_words(error) from None
+    except ReaderError as error:
+        before = text[: error.position]
+        what = f"the character {chr(error.character)!r}, which YAML does not allow"
+        column = len(before) - before.rfind("\n") - 1
+        raise YamlError(what, before.count("\n") + 1, "printable characters; others as escapes in double quotes", column=column) from None
     except YAMLError as error:
         raise YamlError(shortened(" ".join(str(error).split())), None) from None
 

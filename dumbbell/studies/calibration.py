@@ -38,6 +38,12 @@ _BIN_S = 1.0
 _NS_PER_S = 10**9
 
 
+def shown(interval: Interval) -> str:
+    """Mean and limits as people read them, or the mean alone if the limits are not known."""
+    mean, low, high = interval
+    return f"{mean:.4g} ({low:.4g} to {high:.4g})" if math.isfinite(low) else f"{mean:.4g}"
+
+
 @dataclass(frozen=True)
 class Knob:
     """A size of the scenario that the variability rises with."""

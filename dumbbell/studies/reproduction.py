@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +22,7 @@ from dumbbell.comparing.difference import Difference, difference
 from dumbbell.comparing.format import Format
 from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput
+from dumbbell.escaping import csv_text
 from dumbbell.files import write_text
 from dumbbell.studies.claims import count_statuses, share_passed
 from dumbbell.studies.folder import Folder, open_folder, open_store
@@ -265,8 +264,6 @@ def tidy(runs: Sequence[Run], format_: Format) -> str:
     import numpy as np
 
     measured = {cell: float(np.median(values)) for cell, values in format_.measure(runs).items()}
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
 
     def number(value: float) -> str:
         return f"{value:.6g}"
@@ -275,18 +272,18 @@ def tidy(runs: Sequence[Run], format_: Format) -> str:
         return {column: value if isinstance(value, str) else f"{value:g}" for column, value in zip(format_.keys, key, strict=True)}
 
     if format_.long:
-        writer.writerow(format_.columns)
+        rows = [list(format_.columns)]
         order = list(format_.metrics)
         for (key, metric), value in sorted(measured.items(), key=lambda item: order.index(item[0][1])):
             table = format_.table_number(key, metric)
             row = {**fields(key), "table": "" if table is None else str(table), "metric": metric, "value": number(value)}
-            writer.writerow([row[column] for column in format_.columns])
+            rows.append([row[column] for column in format_.columns])
     else:
-        writer.writerow([*format_.keys, *format_.metrics])
+        rows = [[*format_.keys, *format_.metrics]]
         for key in dict.fromkeys(key for key, _ in measured):
             values = (measured.get((key, metric)) for metric in format_.metrics)
-            writer.writerow([*fields(key).values(), *("" if value is None or value != value else number(value) for value in values)])
-    return out.getvalue()
+            rows.append([*fields(key).values(), *("" if value is None or value != value else number(value) for value in values)])
+    return csv_text(rows)
 
 
 def run_ablations(

@@ -47,7 +47,7 @@ CASES = {
     "a key of 100,000 characters": ("? " + "k" * 100_000 + "\n: 1\n", "unknown key"),
     "a key with escape sequences": ('"\\e[31mred\\n": 1\n', "unknown key"),
     "a value with escape sequences": ('engine: "\\e[31mred\\nnext"\n', "is not a name"),
-    "a null character": ("x: \0\n", "special characters are not allowed"),
+    "a null character": ("x: \0\n", ":5: the character '\\x00', which YAML does not allow; expected printable characters"),
     "a directive of the future": ("%YAML 9.9\n---\nx: 1\n", ""),
 }
 """By name: what is added to a good file, and what the report contains."""
@@ -78,6 +78,21 @@ def test_an_anchor_that_is_defined_again_is_a_warning_of_one_line(dumbbell, tmp_
     file.write_text(GOOD.replace("rtt: 20ms", "rtt: &a 20ms").replace("duration: 2s", "duration: &a 2s\nsample: *a"))
     answer = dumbbell("plan", file, "--out", tmp_path / "out", "--json")
     assert (answer.status, answer.err) == (0, "line 4: the anchor 'a' is defined again; aliases after it mean the new one\n")
+
+
+@pytest.mark.parametrize("character", ["\0", "\x1b", "\x7f", "\ud800", "\uffff"])
+def test_a_character_that_yaml_does_not_allow_is_told_with_its_line_and_place(dumbbell, tmp_path, character):
+    file = tmp_path / "bad.yaml"
+    file.write_bytes(GOOD.encode() + b"# \xc3\xa9\nna" + character.encode("utf-8", "surrogatepass") + b"me: x\n")
+    answer = dumbbell("run", file)
+    number = GOOD.count("\n") + 2
+    assert answer.status == 2
+    if character == "\ud800":
+        assert answer.err == f"{file}:{number}: the byte 0xed is not text in UTF-8; expected a scenario file\n"
+    else:
+        first, shown, caret = answer.err.splitlines()
+        assert first.startswith(f"{file}:{number}: the character {character!r}, which YAML does not allow; expected ")
+        assert (shown, caret) == ("    na me: x", "      ^")
 
 
 def test_aliases_and_merge_keys_work_within_the_limits(dumbbell, tmp_path):

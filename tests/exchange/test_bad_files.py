@@ -3,37 +3,17 @@
 import bz2
 import gzip
 import json
-import random
 from pathlib import Path
 
 import pytest
+from foreign_files import FLENT, IPERF3, IRTT, RAW, SIFTR, SS
 
 from dumbbell.errors import BadInput
 from dumbbell.exchange.formats import READ
 from dumbbell.exchange.imported import runs_of
-from dumbbell.results import Store
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(path for path in GOLDEN.iterdir() if path.suffix != ".md")
-RAW = {"t": 1700000001.0, "val": 10.0, "dur": 1.0}
-FLENT = {
-    "version": 4,
-    "x_values": [0.0, 1.0],
-    "results": {"TCP upload": [None, 10.0]},
-    "raw_values": {"TCP upload": [RAW]},
-    "metadata": {"NAME": "tcp_1up", "STEP_SIZE": 1.0, "SERIES_META": {"TCP upload": {"UNITS": "Mbits/s"}}},
-}
-STREAM = {"socket": 5, "start": 0, "end": 1, "seconds": 1, "bytes": 1000, "bits_per_second": 8000}
-IPERF3 = {
-    "start": {"connected": [{"socket": 5, "local_port": 1, "remote_port": 2}], "test_start": {"protocol": "TCP"}, "version": "iperf 3.12"},
-    "intervals": [{"streams": [STREAM]}],
-    "end": {},
-}
-TIMES = {"client": {"send": {"wall": 1}, "receive": {"wall": 2}}}
-TRIP = {"seqno": 0, "lost": "false", "timestamps": TIMES, "delay": {"rtt": 1, "send": 1, "receive": 1}}
-IRTT = {"version": {"irtt": "0.9.0", "json_format": 1}, "round_trips": [TRIP]}
-SS = "ESTAB 0 0 1.1.1.1:1 2.2.2.2:2\n\t cubic rtt:1/1 mss:1448 cwnd:10 bytes_acked:100\n"
-SIFTR = "enable_time_secs=1\tenable_time_usecs=0\tsiftrver=1.2.2\thz=1000\ttcp_rtt_scale=32\n"
 
 
 def changed(document, value, *steps):
@@ -231,34 +211,3 @@ def test_names_that_a_terminal_would_interpret_are_refused_or_shown_escaped(dumb
     answer = dumbbell("import", tmp_path / "bad", "--out", tmp_path / "out")
     assert answer.status == 2
     assert "\x1b" not in answer.err
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-def test_a_file_with_any_damage_is_read_or_refused(file, tmp_path):
-    """What is read can be stored, and read again."""
-    content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    dice = random.Random(file.name)
-    tokens = [b"null", b"-1", b"1e400", b"NaN", b'"x"', b"{}", b"[]", b"true", b"99999999999999999999", b"0", b"\xff", b"/"]
-    read, problems = 0, []
-    for number in range(60):
-        damaged = bytearray(content)
-        for _ in range(dice.randint(1, 4)):
-            at = dice.randrange(len(damaged))
-            length = dice.choice((0, 1, 1, 3, 20))
-            damaged[at : at + length] = dice.choice((*tokens, bytes([dice.randrange(256)]), b""))
-        path = tmp_path / "damaged"
-        path.write_bytes(damaged)
-        try:
-            runs = runs_of([path], None)
-        except BadInput as error:
-            problems.append(str(error))
-            continue
-        read += 1
-        if number < 10:
-            store = Store(tmp_path / "store")
-            store.request((run.name, run.cell, run.key) for run in runs)
-            for run in runs:
-                assert store.write(run).digest == run.digest
-                assert store.get(run.key).summary.plain() == run.summary.plain()
-    assert read < 60
-    assert not any("\n" in problem for problem in problems)

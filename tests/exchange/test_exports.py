@@ -181,3 +181,19 @@ def test_a_failed_export_leaves_what_was_there(dumbbell, tmp_path):
     assert answer.status == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
     assert (tmp_path / "out" / "mine").read_text() == "kept"
+
+
+def test_a_flow_that_took_no_time_is_left_out_of_iperf3s_documents(dumbbell, tmp_path):
+    """And nothing is written of a run that has no other."""
+    rows = "".join(f"{t_s},flow/a,rx_bytes,{t_s}\n" for t_s in range(4))
+    for name, more in (("both", rows), ("none", "")):
+        (tmp_path / f"{name}.csv").write_text(f"t_s,entity,series,value\n1,flow/b,rx_bytes,5\n{more}")
+        assert dumbbell("import", tmp_path / f"{name}.csv", "--out", tmp_path / name).status == 0
+    answer = dumbbell("export", tmp_path / "both", "--format", "iperf3", "--out", tmp_path / "exported")
+    assert answer.status == 0
+    assert "without flow b," in answer.err
+    (file,) = (tmp_path / "exported").iterdir()
+    assert len(json.loads(file.read_text())["end"]["streams"]) == 1
+    answer = dumbbell("export", tmp_path / "none", "--format", "iperf3", "--out", tmp_path / "other")
+    assert answer.status == 2
+    assert "has no TCP flow that took any time" in answer.err

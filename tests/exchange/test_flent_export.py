@@ -152,3 +152,12 @@ def test_a_key_that_no_run_has_is_refused(dumbbell, probed, tmp_path):
     assert answer.status == 2
     assert "--run 'nothing': is the beginning of no run's key" in answer.err
     assert dumbbell("export", probed, "--format", "flent", "--run", load(probed)[0].key[:6], "--out", tmp_path / "out").status == 0
+
+
+def test_a_flow_with_one_sample_has_no_say_in_the_step(dumbbell, tmp_path):
+    rows = "".join(f"{t_s},flow/a,rx_bytes,{t_s}\n" for t_s in range(4))
+    (tmp_path / "samples.csv").write_text(f"t_s,entity,series,value\n{rows}1,flow/b,rx_bytes,5\n")
+    assert dumbbell("import", tmp_path / "samples.csv", "--out", tmp_path / "runs").status == 0
+    assert dumbbell("export", tmp_path / "runs", "--format", "flent", "--out", tmp_path / "exported").status == 0
+    (file,) = (tmp_path / "exported").iterdir()
+    assert json.loads(gzip.decompress(file.read_bytes()))["metadata"]["STEP_SIZE"] == 1

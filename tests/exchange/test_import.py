@@ -14,6 +14,8 @@ from dumbbell.exchange.imported import runs_of
 from . import flent_program
 from .conftest import BOTTLENECK, stored
 
+SS_BACK = "".join(f"{t_s}\nESTAB 0 0 1.1.1.1:1 2.2.2.2:2\n\t cubic cwnd:10 bytes_acked:100\n" for t_s in (10, 8.5, 11))
+"""Polls with a clock that was set back."""
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(path for path in GOLDEN.iterdir() if path.suffix != ".md")
 
@@ -213,6 +215,28 @@ def test_siftr_gives_windows_in_packets_and_rtts_in_ms():
     assert run.series("flow/172.16.7.28:22-172.16.2.5:55931", "cwnd")[0][0] == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "before_s"),
+    [
+        ("early.log", None, 0.000954),
+        ("early.csv", "t_s,entity,series,value\n-0.5,flow/a,cwnd,1\n1.5,flow/a,cwnd,2\n-1.5,port/b,drops,0\n", 1.5),
+        ("early.txt", SS_BACK, 1.5),
+    ],
+    ids=["a packet before siftr was enabled", "CSV with times below zero", "a clock that goes back"],
+)
+def test_times_before_the_beginning_of_a_file_are_moved_and_that_is_said(dumbbell, tmp_path, name, content, before_s):
+    if content is None:
+        content = (GOLDEN / "siftr-1.2.log").read_text().replace("o,0x00000000,1685191807.600000,", "o,0x00000000,1685191807.499046,")
+    (tmp_path / name).write_text(content)
+    answer = dumbbell("import", tmp_path / name, "--out", tmp_path / "runs")
+    assert answer.status == 0
+    assert f"times are {before_s:g} s later than in the file" in answer.err
+    (run,) = load(tmp_path / "runs")
+    assert min(run.frame["t_ns"]) == 0
+    assert all(0 <= row["start_ns"] <= row["end_ns"] for row in run.flows.rows())
+    assert dumbbell("table", tmp_path / "runs").status == 0
+
+
 def test_a_log_of_siftr_that_teacup_named_has_its_coordinates_and_the_last_rtt_in_ms(tmp_path):
     lines = (GOLDEN / "siftr-1.2.log").read_text().replace(",0,2896,0,0,0\n", ",0,2896,0,21\n")
     file = tmp_path / "exp_20150506-104000_tcp_newreno_up_1mbps_run_3_newtcp20_siftr.log.gz"
@@ -340,7 +364,7 @@ def test_a_measurement_of_a_published_cell_is_compared_with_it(dumbbell, tmp_pat
     assert str(run.summary.flows["tcp-1"]["flow_goodput_mbit"]) in json.dumps(found)
 
 
-@pytest.mark.parametrize("cell", ["cc", "=1", "file=x", "c c=1", "cc="])
+@pytest.mark.parametrize("cell", ["cc", "=1", "file=x", "c c=1", "cc=", "goodput_mbit=5", "flow=a", "runs=3", "rtt_mean_ms=1"])
 def test_a_coordinate_that_is_none_is_refused(dumbbell, tmp_path, cell):
     answer = dumbbell("import", GOLDEN / "iperf3-3.12.json", "--out", tmp_path / "runs", "--cell", cell)
     assert answer.status == 2

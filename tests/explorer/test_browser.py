@@ -1,6 +1,7 @@
 """The page in a browser: what it shows, how it is used, and that it loads and runs nothing from elsewhere."""
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -350,3 +351,14 @@ def test_what_is_shown_is_saved(made, opened, what, begins):
         (run,) = load(folder)
         rows = pl.read_csv(content, infer_schema_length=None).filter(entity="flow/one", series="srtt_ms")
         assert np.array_equal(rows["value"], run.series("flow/one", "srtt_ms")[1])
+
+
+def test_a_command_for_a_capture_is_one_word_of_a_shell_whatever_the_folder_is_called(opened, tmp_path):
+    folder = tmp_path / "it's; touch PWN $(id)"
+    stores.small(folder, capture=True)
+    (tmp_path / "page.html").write_bytes(export(Runs(folder, folder.name)).content)
+    page = opened((tmp_path / "page.html").as_uri())
+    page.click("#tab-details")
+    command = page.locator("code", has_text="left.pcap").inner_text()
+    (key,) = [path.parent.name for path in folder.glob("*/left.pcap")]
+    assert shlex.split(command) == ["dumbbell", "view", f"./{folder.name}/{key}/left.pcap"]

@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import random
+import socket
 from urllib.parse import quote
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from waiting import HANG_S
 
 from dumbbell.errors import EnvironmentFault
+from dumbbell.explorer import server as server_module
 from dumbbell.explorer.runs import Runs
 from dumbbell.explorer.server import Server, Site
 from dumbbell.results import load
@@ -98,6 +101,73 @@ def test_only_reading_is_known(site, serving):
         connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=HANG_S)
         connection.request("POST", f"/api/runs?token={site.token}")
         assert connection.getresponse().status == 501
+
+
+def said(server, request):
+    """All that the server answers to these bytes, until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        return connection.makefile("rb").read()
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("GET http://[x/ HTTP/1.1", b"400"),
+        ("GET  HTTP/1.1 x y", b"400"),
+        ("GET / HTTP/9.9", b"505"),
+        ("<script> / HTTP/1.1", b"501"),
+        ("GET / HTTP/1.1\r\n" + "A: b\r\n" * 200, b"431"),
+    ],
+)
+def test_what_is_no_request_is_told_in_a_line_of_text(site, serving, capfd, line, status):
+    with serving(site) as server:
+        answer = said(server, f"{line}\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
+    head, _, content = answer.partition(b"\r\n\r\n")
+    assert head.split()[1] == status
+    assert b"Content-Type: text/plain" in head
+    assert b"X-Content-Type-Options: nosniff" in head
+    assert content.count(b"\n") == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_any_bytes_are_answered_or_closed_in_silence(site, serving, capfd, pytestconfig):
+    dice = random.Random(pytestconfig.getoption("--seed"))
+    tokens = [b"[", b"]", b"%", b"%00", b"\x00", b"\xff", b"//", b"..", b"?", b"#", b"@", b":", b" ", b"\r\n", b"HTTP/1.0", b"\xe2\x84\x80"]
+    with serving(site) as server:
+        whole = f"GET /api/runs?token={site.token}&px=5 HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode()
+        assert said(server, whole).startswith(b"HTTP/1.1 200 ")
+        answers = []
+        for _ in range(3 * pytestconfig.getoption("--flips")):
+            damaged = bytearray(whole)
+            for _ in range(dice.randint(1, 4)):
+                at = dice.randrange(len(damaged))
+                damaged[at : at + dice.choice((0, 1, 3))] = dice.choice((*tokens, bytes([dice.randrange(256)])))
+            answers.append(said(server, bytes(damaged)))
+    kinds = {answer.split(b" ", 2)[1] for answer in answers if answer.startswith(b"HTTP/1.")}
+    assert {b"200", b"400", b"403"} <= kinds <= {b"200", b"400", b"403", b"404", b"431", b"501", b"505"}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_connections_without_a_request_keep_nobody_out(site, serving, monkeypatch):
+    monkeypatch.setattr(server_module, "HEAD_S", 1e9)
+    with serving(site) as server:
+        place = ("127.0.0.1", server.server_port)
+        silent = [socket.create_connection(place, timeout=30) for _ in range(3 * server_module.MOST_WAITING)]
+        half = socket.create_connection(place, timeout=30)
+        half.sendall(b"GET / HTTP/1.1\r\nHost:")
+        request = f"GET /api/runs?token={site.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
+        assert said(server, request.encode()).startswith(b"HTTP/1.1 200 ")
+        assert [each.recv(1) for each in silent[: 2 * server_module.MOST_WAITING]] == [b""] * 2 * server_module.MOST_WAITING
+        for each in (*silent, half):
+            each.close()
+
+
+def test_a_request_that_does_not_come_is_not_waited_for(site, serving, monkeypatch):
+    monkeypatch.setattr(server_module, "HEAD_S", 0.0)
+    with serving(site) as server, socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as silent:
+        assert silent.recv(1) == b""
 
 
 def test_a_port_that_is_taken_is_said(site):

@@ -143,7 +143,7 @@ def test_the_command_finds_a_load(file, dumbbell, tmp_path):
         (("--vary", f"{KEY}=1kB..2kB"), "--vary was given alone"),
         (("--cov", "0.1", "--vary", f"{KEY}=1kB"), "expected KEY=LOW..HIGH"),
         (("--cov", "0.1", "--vary", f"{KEY}=2MB..1MB"), "lower one first"),
-        (("--cov", "0.1", "--vary", "background.0.size.pareto.mots=10kB..1MB"), "did you mean 'most'"),
+        (("--cov", "0.1", "--vary", "background.0.size.pareto.mots=10kB..1MB"), "--vary: background.0.size.pareto.mots: unknown key (did"),
         (("--load", "8"), "--load"),
         (("--load", "1mbit", "--load-within", "2mbit"), "below 1mbit"),
         (("--window", "1s"), "at least 2s"),
@@ -153,6 +153,7 @@ def test_bad_options_are_one_line(file, dumbbell, arguments, words):
     status, _, err = dumbbell("calibrate", file, *arguments)
     assert status == 2
     assert words in err
+    assert "--set" not in err
     assert len(err.strip().splitlines()) == 1
 
 

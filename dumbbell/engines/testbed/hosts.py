@@ -34,7 +34,12 @@ _SSH_PORT = 22
 _AT = "ssh://ADDRESS or ssh://ADDRESS:PORT"
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*\.?")
 _ADDRESS = "an IPv4 address with the length of its prefix, such as 10.1.0.1/24"
-_DEVICE = "the name of a network device, at most 15 letters, digits and _ . : -"
+_DEVICE = "the name of a network device, at most 15 letters, digits and _ . -"
+_DEVICE_NAME = re.compile(r"(?!\.{1,2}$|-)[A-Za-z0-9_.-]{1,15}")
+_NO_DEVICES = ("lo", "all", "default")
+"""The loopback, and what stands for every device in the names of settings."""
+_PATH = re.compile(r"~?[\w./ @%+,:=-]+")
+"""Without what a shell interprets."""
 _LONGEST_PREFIX = 30
 """Of a network with room for two."""
 
@@ -85,7 +90,7 @@ def _endpoint(value: Any) -> Endpoint:
         host, port = parts.hostname, parts.port
         bracketed = parts.netloc.startswith("[")
         if bracketed:
-            IPv6Address(host or "")
+            _check_ipv6(host or "")
     except ValueError:
         raise Unfit(f"{_shown(value)} is no place", _AT) from None
     if parts.scheme != "ssh" or host is None or parts.path or parts.query or parts.fragment or port == 0:
@@ -95,6 +100,22 @@ def _endpoint(value: Any) -> Endpoint:
     if not (bracketed or _HOST_NAME.fullmatch(host)):
         raise Unfit(f"{_shown(value)} is no place", _AT)
     return Endpoint(host, port or _SSH_PORT)
+
+
+def _check_ipv6(host: str) -> None:
+    """Raises `ValueError` unless the host is an address, perhaps with a device: `IPv6Address` takes any text for that."""
+    address, percent, device = host.partition("%")
+    IPv6Address(address)
+    if percent and not _DEVICE_NAME.fullmatch(device):
+        raise ValueError(device)
+
+
+def _device(value: Any) -> str:
+    if not isinstance(value, str) or not _DEVICE_NAME.fullmatch(value):
+        raise Unfit(f"{_shown(value)} is not fit", _DEVICE)
+    if value in _NO_DEVICES:
+        raise Unfit(f"{value} is no device of a data network", "one such as eth1")
+    return value
 
 
 def _address(value: Any) -> IPv4Interface:
@@ -113,6 +134,8 @@ def _address(value: Any) -> IPv4Interface:
 def _file(value: Any, info: ValidationInfo) -> Path:
     if not isinstance(value, str) or not value:
         raise Unfit(f"{_shown(value)} is not a path", "a file")
+    if not _PATH.fullmatch(value):
+        raise Unfit(f"{_shown(value)} has characters that a shell interprets", "a path of letters, digits, spaces and . / _ - @ % + , : =")
     try:
         path = Path((info.context or {}).get(FOLDER) or ".") / Path(value).expanduser()
         there = path.is_file()
@@ -126,10 +149,7 @@ def _file(value: Any, info: ValidationInfo) -> Path:
 MachineName = Annotated[
     str, AfterValidator(_text(r"[a-z][a-z0-9-]{0,14}", "at most 15 of lower-case letters, digits and -, the first a letter"))
 ]
-Device = Annotated[
-    str,
-    PlainValidator(_text(r"(?!\.{1,2}$|-)[A-Za-z0-9_.:-]{1,15}", _DEVICE)),
-]
+Device = Annotated[str, PlainValidator(_device)]
 User = Annotated[str, PlainValidator(_text(r"[a-z_][a-z0-9_-]{0,31}", "the name of a user, such as root"))]
 At = Annotated[Endpoint, PlainValidator(_endpoint)]
 Address = Annotated[IPv4Interface, PlainValidator(_address)]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from dumbbell.exchange.imported import Found, FoundFlow, delays, samples
+from dumbbell.exchange.imported import Found, FoundFlow, Points, Samples, delays
 from dumbbell.exchange.reading import MOST_TIME_S, Place, parsed
 from dumbbell.results.imported import UNKNOWN_CC
 
@@ -87,6 +87,7 @@ def _recorded(document: Mapping[str, Any], metadata: Mapping[str, Any], place: P
     at_results.mapping(results)
     meta = place.at("metadata", "SERIES_META").mapping(metadata.get("SERIES_META") or {})
     others: dict[str, None] = {}
+    place.few({**raw, **results})
     for name in dict.fromkeys([*raw, *results]):
         here = (where if raw.get(name) else at_results).at(name)
         own = place.at("metadata", "SERIES_META", name).mapping(meta.get(name) or {})
@@ -167,14 +168,14 @@ def _stream(name: str, recorded: _Recorded, zero_s: float) -> FoundFlow:
             raise at.wrong("a rate has no duration", "the key dur beside each rate")
         received = np.cumsum([numbers["val"] * numbers["dur"] * _BITS_PER_MBIT / 8 for numbers in rates])
         times = [_ns(numbers["t"], zero_s) for numbers in rates]
-        flow.start_ns = max(0, _ns(rates[0]["t"] - rates[0]["dur"], zero_s))
+        flow.start_ns = _ns(rates[0]["t"] - rates[0]["dur"], zero_s)
         flow.end_ns = times[-1]
-        flow.series["rx_bytes"] = samples([(flow.start_ns, 0.0), *zip(times, np.round(received).tolist(), strict=True)])
+        flow.series["rx_bytes"] = _samples([(flow.start_ns, 0.0), *zip(times, np.round(received).tolist(), strict=True)])
         flow.columns["rx_bytes"] = round(float(received[-1]))
     for key, series in _SOCKET.items():
         points = [(_ns(numbers["t"], zero_s), numbers[key]) for _, numbers in records if key in numbers]
         if points:
-            flow.series[series] = samples(points)
+            flow.series[series] = _samples(points)
     return flow
 
 
@@ -184,11 +185,18 @@ def _probe(name: str, recorded: _Recorded, zero_s: float) -> FoundFlow:
     for key, series, prefix in (("val", "rtt_ms", "rtt"), ("owd_up", "owd_ms", "owd"), ("owd_down", "owd_back_ms", "owd_back")):
         points = [(_ns(numbers["t"], zero_s), numbers[key]) for numbers in records if key in numbers]
         if points and min(value for _, value in points) >= 0:  # below 0 the clocks of the two ends differ
-            flow.series[series] = samples(points)
+            flow.series[series] = _samples(points)
             flow.columns |= delays(prefix, flow.series[series][1])
     if lost := sum("lost" in numbers for numbers in records):
         flow.columns |= {"sent_packets": len(records), "lost_packets": lost, "lost_share": lost / len(records)}
     return flow
+
+
+def _samples(listed: Iterable[tuple[int, float]]) -> Samples:
+    points = Points()
+    for t_ns, value in listed:
+        points.add(t_ns, value)
+    return points.samples()
 
 
 def _ns(t_s: float, zero_s: float) -> int:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from dumbbell.errors import shortened
-from dumbbell.exchange.imported import Found, FoundFlow, samples
-from dumbbell.exchange.reading import MOST_TIME_S, Place, as_text
+from dumbbell.exchange.imported import Found, FoundFlow, Points
+from dumbbell.exchange.reading import MOST_TIME_S, Place, as_text, check_values
 
 VERSION = 1
 _MOST_BYTES = 1e15
@@ -38,11 +38,13 @@ def found_in(content: bytes, place: Place) -> list[Found]:
 
 def _documents(content: bytes, place: Place) -> Iterator[dict[str, Any]]:
     """The documents of a file; the lines of a stream are put together as one."""
+    check_values(content, place)
     text = as_text(content, place)
     stream: dict[str, Any] = {}
-    at = text.find("{")
+    number, counted, at = 1, 0, text.find("{")
     while at >= 0:
-        line = Place(place.file, f"line {text.count(chr(10), 0, at) + 1}")
+        number, counted = number + text.count("\n", counted, at), at
+        line = place.line(number)
         try:
             found, end = _JSON.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
@@ -56,7 +58,7 @@ def _documents(content: bytes, place: Place) -> Iterator[dict[str, Any]]:
             elif event == "interval" and stream:
                 stream["intervals"].append(data)
             elif stream:
-                stream[event] = data
+                stream.setdefault(event, data)
             else:
                 raise line.wrong(f"the event {shortened(repr(event), 40)} comes before any start", "the event start first")
         else:
@@ -76,16 +78,17 @@ def _one(document: Mapping[str, Any], place: Place) -> Found:
     if protocol not in ("TCP", "UDP"):
         raise at_test.at("protocol").wrong(f"is {shortened(repr(protocol), 40)}", "TCP or UDP")
     at_intervals, intervals = place.item(document, "intervals")
-    rows = list(_rows(at_intervals, at_intervals.listing(intervals)))
+    rows = _by_socket(at_intervals, at_intervals.listing(intervals))
     ends = _ends(document, place)
     at_connected, connected = at_start.item(start, "connected")
     segment = next((start[key] for key in ("tcp_mss", "tcp_mss_default") if start.get(key)), None)
+    at_connected.few(at_connected.listing(connected))
     flows = []
-    for i, each in enumerate(at_connected.listing(connected)):
+    for i, each in enumerate(connected):
         at = at_connected.at(i)
-        socket = at.item(at.mapping(each), "socket")[1]
+        socket = at.item(at.mapping(each), "socket")[0].count(each["socket"])
         ports = (at.at("local_port").count(each.get("local_port", 0)), at.at("remote_port").count(each.get("remote_port", 0)))
-        its = [(where, row) for where, row in rows if row.get("socket") == socket]
+        its = rows.get(socket, [])
         sends = bool(next((row["sender"] for _, row in its if "sender" in row), not test.get("reverse")))
         flow = FoundFlow(f"{protocol.lower()}-{i + 1}", direction="forward" if sends else "reverse", ports=ports)
         if segment is not None and protocol == "TCP":
@@ -100,19 +103,23 @@ def _one(document: Mapping[str, Any], place: Place) -> Found:
     unknown = ["rx_bytes of streams that are sent here is what was written; their window is as of TCP_INFO at the end of each interval"]
     if protocol == "UDP":
         unknown = ["delays are not known; jitter and loss are those of each interval, if this end received"]
-    elif segment is None and any("snd_cwnd" in row for _, row in rows):
+    elif segment is None and any("snd_cwnd" in row for each in rows.values() for _, row in each):
         unknown.append("cwnd is not known: the file has no segment size")
-    if any(row.get("omitted") for where, row in rows):
+    if any(row.get("omitted") for each in rows.values() for _, row in each):
         unknown.append("intervals that were omitted are not read")
     version = start.get("version")
     return Found(version[:60] if isinstance(version, str) and version.isprintable() else "iperf3 of an unknown version", unknown, flows)
 
 
-def _rows(at_intervals: Place, intervals: list[Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
+def _by_socket(at_intervals: Place, intervals: list[Any]) -> dict[Any, list[tuple[Place, dict[str, Any]]]]:
+    """The rows of all intervals, by the socket that they are of."""
+    found: dict[Any, list[tuple[Place, dict[str, Any]]]] = {}
     for i, interval in enumerate(intervals):
         where, streams = at_intervals.at(i).item(at_intervals.at(i).mapping(interval), "streams")
         for j, row in enumerate(where.listing(streams)):
-            yield where.at(j), where.at(j).mapping(row)
+            if isinstance(socket := where.at(j).mapping(row).get("socket"), int):
+                found.setdefault(socket, []).append((where.at(j), row))
+    return found
 
 
 def _ends(document: Mapping[str, Any], place: Place) -> dict[Any, dict[str, Any]]:
@@ -129,26 +136,26 @@ def _ends(document: Mapping[str, Any], place: Place) -> dict[Any, dict[str, Any]
 
 def _fill(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mapping[str, Any], sends: bool, place: Place) -> None:
     """Series and columns of a TCP stream."""
-    points: dict[str, list[tuple[int, float]]] = {"cwnd": [], "srtt_ms": [], "retransmits": [], "rx_bytes": []}
+    points = {name: Points() for name in ("cwnd", "srtt_ms", "retransmits", "rx_bytes")}
     received = again = 0
     for at, row in rows:
         if row.get("omitted"):
             continue
         start_ns, end_ns = (at.item(row, key)[0].time_ns(row[key]) for key in ("start", "end"))
         if flow.start_ns is None:
-            flow.start_ns = max(0, start_ns)
-            points["rx_bytes"].append((flow.start_ns, 0.0))
+            flow.start_ns = start_ns
+            points["rx_bytes"].add(flow.start_ns, 0.0)
         received += at.item(row, "bytes")[0].count(row["bytes"])
-        points["rx_bytes"].append((end_ns, float(received)))
+        points["rx_bytes"].add(end_ns, received)
         if "retransmits" in row:
             again += at.at("retransmits").count(row["retransmits"])
-            points["retransmits"].append((end_ns, float(again)))
+            points["retransmits"].add(end_ns, again)
         if row.get("snd_cwnd") is not None and flow.segment_bytes:
-            points["cwnd"].append((end_ns, at.at("snd_cwnd").number(row["snd_cwnd"], 0.0, _MOST_BYTES) / flow.segment_bytes))
+            points["cwnd"].add(end_ns, at.at("snd_cwnd").number(row["snd_cwnd"], 0.0, _MOST_BYTES) / flow.segment_bytes)
         if row.get("rtt"):
-            points["srtt_ms"].append((end_ns, at.at("rtt").number(row["rtt"], 0.0, _MOST_US) / 1e3))
+            points["srtt_ms"].add(end_ns, at.at("rtt").number(row["rtt"], 0.0, _MOST_US) / 1e3)
         flow.end_ns = end_ns
-    flow.series = {name: samples(listed) for name, listed in points.items() if listed}
+    flow.series = {name: listed.samples() for name, listed in points.items() if listed}
     total = end.get("receiver", {}).get("bytes")
     if received:
         flow.columns["rx_bytes"] = place.at("end", "streams").count(total) if total and sends else received
@@ -159,23 +166,22 @@ def _fill(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mappin
 def _fill_datagrams(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mapping[str, Any], place: Place) -> None:
     """Series and columns of a UDP stream."""
     flow.kind = "udp"
-    jitter: list[tuple[int, float]] = []
-    lost: list[tuple[int, float]] = []
+    jitter, lost = Points(), Points()
     for at, row in rows:
         if row.get("omitted"):
             continue
         start_ns, end_ns = (at.item(row, key)[0].time_ns(row[key]) for key in ("start", "end"))
-        flow.start_ns = max(0, start_ns) if flow.start_ns is None else flow.start_ns
+        flow.start_ns = start_ns if flow.start_ns is None else flow.start_ns
         flow.end_ns = end_ns
         if "jitter_ms" in row:
-            jitter.append((end_ns, at.at("jitter_ms").number(row["jitter_ms"], 0.0, MOST_TIME_S)))
+            jitter.add(end_ns, at.at("jitter_ms").number(row["jitter_ms"], 0.0, MOST_TIME_S))
         if "lost_packets" in row:
-            lost.append((end_ns, at.at("lost_packets").number(row["lost_packets"], 0.0)))
+            lost.add(end_ns, at.at("lost_packets").number(row["lost_packets"], 0.0))
     if jitter:
-        flow.series["jitter_ms"] = samples(jitter)
-        flow.columns["jitter_ms"] = float(np.mean([value for _, value in jitter]))
+        flow.series["jitter_ms"] = jitter.samples()
+        flow.columns["jitter_ms"] = float(np.mean(jitter.values))
     if lost:
-        times, counts = samples(lost)
+        times, counts = lost.samples()
         flow.series["lost"] = times, np.cumsum(counts)
     total = end.get("udp", {})
     if total.get("packets"):

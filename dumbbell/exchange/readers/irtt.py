@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from dumbbell.errors import shortened
-from dumbbell.exchange.imported import Found, FoundFlow, delays, samples
+from dumbbell.exchange.imported import Found, FoundFlow, Points, delays
 from dumbbell.exchange.reading import Place, parsed
 
 VERSION = 1
 _MOST_NS = 2e19
 """The year 2603, counted from 1970."""
+_MOST_APART_NS = 1e17
 _NS_PER_MS = 1e6
 _FATES = ("false", "true", "true_up", "true_down")
 
@@ -34,8 +35,8 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     if version.get("json_format") != 1:
         raise place.at("version", "json_format").wrong(f"is {version.get('json_format')!r}"[:60], "1")
     at_trips, trips = place.item(document, "round_trips")
-    points: dict[str, list[tuple[int, float]]] = {"rtt_ms": [], "owd_ms": [], "owd_back_ms": []}
-    lost: list[tuple[int, float]] = []
+    points = {"rtt_ms": Points(), "owd_ms": Points(), "owd_back_ms": Points()}
+    lost = Points()
     clock = ""
     zero_ns = first_ns = 0
     for i, trip in enumerate(at_trips.listing(trips)):
@@ -50,15 +51,17 @@ def found_in(content: bytes, place: Place) -> list[Found]:
         if not i:
             zero_ns = sent_ns
         first_ns = sent_ns - zero_ns
-        lost.append((first_ns, float(fate != "false")))
+        if not -_MOST_APART_NS < first_ns < _MOST_APART_NS:
+            raise at.at("timestamps").wrong("is years after the first datagram", "times of one measurement")
+        lost.add(first_ns, fate != "false")
         if fate == "false":
             _add(points, at, trip, _time(at, client, "receive", clock) - zero_ns)
     flow = FoundFlow("irtt", kind="udp")
-    flow.series = {name: samples(listed) for name, listed in points.items() if listed and min(value for _, value in listed) >= 0}
+    flow.series = {name: listed.samples() for name, listed in points.items() if listed and min(listed.values) >= 0}
     for name in flow.series:
         flow.columns |= delays(name.removesuffix("_ms"), flow.series[name][1])
     if lost:
-        times, flags = samples(lost)
+        times, flags = lost.samples()
         flow.series["lost"] = times, np.cumsum(flags)
         count = int(flags.sum())
         flow.columns |= {"sent_packets": len(lost), "lost_packets": count, "lost_share": count / len(lost)}
@@ -90,11 +93,11 @@ def _whole(here: Place, value: int) -> int:
     return value
 
 
-def _add(points: dict[str, list[tuple[int, float]]], at: Place, trip: Mapping[str, Any], t_ns: int) -> None:
+def _add(points: Mapping[str, Points], at: Place, trip: Mapping[str, Any], t_ns: int) -> None:
     where, delay = at.item(trip, "delay")
     where.mapping(delay)
-    if not -1e17 < t_ns < 1e17:
+    if not -_MOST_APART_NS < t_ns < _MOST_APART_NS:
         raise at.at("timestamps").wrong("is years after the first datagram", "times of one measurement")
     for key, name in (("rtt", "rtt_ms"), ("send", "owd_ms"), ("receive", "owd_back_ms")):
         if delay.get(key) is not None:
-            points[name].append((t_ns, where.at(key).number(delay[key], -1e15 if key != "rtt" else 0.0, 1e15) / _NS_PER_MS))
+            points[name].add(t_ns, where.at(key).number(delay[key], -1e15 if key != "rtt" else 0.0, 1e15) / _NS_PER_MS)

@@ -8,12 +8,11 @@ It is what `dumbbell export --format csv` writes, and what anything else can be 
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Mapping
 
 from dumbbell.errors import shortened
-from dumbbell.exchange.imported import Found, FoundFlow, FoundPort, delays, samples
-from dumbbell.exchange.reading import Place, as_text
+from dumbbell.exchange.imported import Found, FoundFlow, FoundPort, Points, delays
+from dumbbell.exchange.reading import Place, lines
 from dumbbell.results import schema
 
 VERSION = 2
@@ -36,8 +35,8 @@ _PROBES = ("ping", "udp", "voip")
 _LEFT_OUT = ("group", "share")
 """Kinds of entities that are not read."""
 
-_Entities = dict[str, dict[str, list[tuple[int, float]]]]
-"""Entity -> series -> times and values."""
+_Entities = dict[str, dict[str, Points]]
+"""Entity -> series -> its samples."""
 
 
 def recognises(content: bytes) -> bool:
@@ -48,7 +47,7 @@ def recognises(content: bytes) -> bool:
 
 def found_in(content: bytes, place: Place) -> list[Found]:
     """What a file holds. Raises `BadInput`."""
-    rows = csv.reader(io.StringIO(as_text(content, place)), strict=True)
+    rows = csv.reader((f"{line}\n" for line in lines(content, place)), strict=True)
     points: dict[str, _Entities] = {}
     traits: dict[tuple[str, str], dict[str, str]] = {}
     left_out: dict[str, None] = {}
@@ -65,6 +64,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
             known = schema().series.get(kind, {})
             if slash and kind in _LEFT_OUT:
                 left_out[entity] = None
+                at.few(left_out)
                 continue
             if not slash or kind not in ("flow", "port", *_PROBES):
                 raise at.wrong(f"entity is {shortened(repr(entity), 60)}", "flow/NAME, port/NAME, ping/NAME, udp/NAME or voip/NAME")
@@ -77,7 +77,10 @@ def found_in(content: bytes, place: Place) -> list[Found]:
             t_ns = at.count(field[clock]) if clock == "t_ns" else at.time_ns(field[clock])
             if kind == "flow":
                 _note(traits.setdefault((field.get("key", ""), entity), {}), field, entity, at)
-            points.setdefault(field.get("key", ""), {}).setdefault(entity, {}).setdefault(name, []).append((t_ns, value))
+            entities = points.setdefault(field.get("key", ""), {})
+            entities.setdefault(entity, {}).setdefault(name, Points()).add(t_ns, value)
+            at.few(points)
+            at.few(entities)
     except csv.Error as error:
         raise place.line(rows.line_num).wrong(str(error), "comma-separated values") from None
     return [_one(key, entities, traits, list(left_out)) for key, entities in points.items()]
@@ -124,7 +127,7 @@ def _one(key: str, entities: _Entities, traits: Mapping[tuple[str, str], Mapping
         found.cell["key"] = key[:100]
     for entity, series in entities.items():
         kind, _, name = entity.partition("/")
-        read = {each: samples(listed) for each, listed in series.items()}
+        read = {each: listed.samples() for each, listed in series.items()}
         if kind == "port":
             found.ports.append(FoundPort(name, series=read))
             continue

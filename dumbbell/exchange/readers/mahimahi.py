@@ -7,8 +7,8 @@ ms), `T # BYTES` (an opportunity), `T d PACKETS BYTES` (dropped). Sizes have the
 
 from __future__ import annotations
 
-from dumbbell.exchange.imported import Found, FoundPort, samples
-from dumbbell.exchange.reading import Place, as_text
+from dumbbell.exchange.imported import Found, FoundPort, Points
+from dumbbell.exchange.reading import Place, lines
 
 VERSION = 2
 _BASE = "# base timestamp: "
@@ -27,12 +27,8 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     """What a file holds. Raises `BadInput`."""
     base: float | None = None
     counts = dict.fromkeys(("came", "left", "left_bytes", "dropped"), 0)
-    sent: list[tuple[int, float]] = []
-    packets: list[tuple[int, float]] = []
-    waited: list[tuple[int, float]] = []
-    drops: list[tuple[int, float]] = []
-    queued: list[tuple[int, float]] = []
-    for number, line in enumerate(as_text(content, place).splitlines(), 1):
+    sent, packets, waited, drops, queued = Points(), Points(), Points(), Points(), Points()
+    for number, line in enumerate(lines(content, place), 1):
         at = place.line(number)
         if line.startswith("#"):
             if line.startswith(_BASE):
@@ -50,18 +46,18 @@ def found_in(content: bytes, place: Place) -> list[Found]:
         elif words[1] == "-":
             counts["left"] += 1
             counts["left_bytes"] += numbers[0]
-            sent.append((t_ns, float(counts["left_bytes"])))
-            packets.append((t_ns, float(counts["left"])))
-            waited.append((t_ns, float(numbers[1])))
+            sent.add(t_ns, counts["left_bytes"])
+            packets.add(t_ns, counts["left"])
+            waited.add(t_ns, numbers[1])
         elif words[1] == "d":
             counts["dropped"] += numbers[0]
-            drops.append((t_ns, float(counts["dropped"])))
+            drops.add(t_ns, counts["dropped"])
         if words[1] != "#":
-            queued.append((t_ns, float(max(0, counts["came"] - counts["left"] - counts["dropped"]))))
+            queued.add(t_ns, max(0, counts["came"] - counts["left"] - counts["dropped"]))
     if base is None:
         raise place.wrong("has no base timestamp", f"a line {_BASE}N")
     series = {"sent_bytes": sent, "sent_packets": packets, "sojourn_ms": waited, "drops": drops, "backlog_packets": queued}
-    port = FoundPort("link", series={name: samples(points) for name, points in series.items() if points})
+    port = FoundPort("link", series={name: points.samples() for name, points in series.items() if points})
     port.columns = {"arrived_packets": counts["came"], "sent_packets": counts["left"], "sent_bytes": counts["left_bytes"]}
     if counts["dropped"]:
         port.columns["dropped_overflow"] = counts["dropped"]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dumbbell.exchange.imported import Found, FoundFlow, samples
-from dumbbell.exchange.reading import MOST_TIME_S, Place, as_text
+from dumbbell.exchange.imported import Found, FoundFlow, Points
+from dumbbell.exchange.reading import MOST_TIME_S, Place, lines
 
 VERSION = 2
 _FIRST, _LAST = "enable_time_secs=", "disable_time_secs="
@@ -32,18 +32,18 @@ def recognises(content: bytes) -> bool:
 
 def found_in(content: bytes, place: Place) -> list[Found]:
     """What a file holds. Raises `BadInput`."""
-    lines = as_text(content, place).splitlines()
+    log = lines(content, place)
     first = place.line(1)
-    head = dict(word.partition("=")[::2] for word in lines[0].split("\t")) if lines else {}
+    head = dict(word.partition("=")[::2] for word in next(log, "").split("\t"))
     version = head.get("siftrver", "")
     if not re.fullmatch(r"1\.2(\.\d+)?", version):
         raise first.wrong(f"siftrver is {version[:20]!r}", "version 1.2 of siftr")
     tick_ms = 1e3 / (_of_head(head, "hz", first) * _of_head(head, "tcp_rtt_scale", first))
     began_s = first.number(head.get("enable_time_secs"), 0.0, 1e12) + first.number(head.get("enable_time_usecs", "0"), 0.0, _MOST_US) / 1e6
-    points: dict[tuple[str, ...], dict[str, list[tuple[int, float]]]] = {}
+    points: dict[tuple[str, ...], dict[str, Points]] = {}
     sizes: dict[tuple[str, ...], int] = {}
     whole = False
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate(log, 2):
         at = place.line(number)
         if line.startswith(_LAST):
             whole = True
@@ -56,6 +56,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
         mss = at.number(fields[15], 1.0, 1e6)
         sizes[whose] = int(mss)
         found = points.setdefault(whose, {})
+        at.few(points)
         _add(found, "cwnd", t_ns, at.number(fields[8]) / mss)
         if (ssthresh := at.number(fields[7])) < _UNSET - (1 << 16):
             _add(found, "ssthresh", t_ns, ssthresh / mss)
@@ -68,7 +69,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     for whose, series in points.items():
         name = place.name(f"{whose[0]}:{whose[1]}-{whose[2]}:{whose[3]}")
         flow = FoundFlow(name, segment_bytes=sizes[whose], ports=(place.count(whose[1]), place.count(whose[3])))
-        flow.series = {each: samples(listed) for each, listed in series.items()}
+        flow.series = {each: listed.samples() for each, listed in series.items()}
         flows.append(flow)
     unknown = ["what was received, and the direction of the data, are not known; samples are of packets, not of an interval"]
     if not whole:
@@ -97,5 +98,5 @@ def _of_head(head: Mapping[str, str], key: str, first: Place) -> float:
     return first.number(head[key], 1.0, MOST_TIME_S)
 
 
-def _add(found: dict[str, list[tuple[int, float]]], name: str, t_ns: int, value: float) -> None:
-    found.setdefault(name, []).append((t_ns, value))
+def _add(found: dict[str, Points], name: str, t_ns: int, value: float) -> None:
+    found.setdefault(name, Points()).add(t_ns, value)

@@ -13,11 +13,12 @@ nothing more to send whenever it was asked (`app_limited`), and that carried a t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dumbbell.exchange.imported import Found, FoundFlow, samples
-from dumbbell.exchange.reading import Place, as_text
+from dumbbell.exchange.imported import Found, FoundFlow, Points
+from dumbbell.exchange.reading import Place, lines
 from dumbbell.results.imported import UNKNOWN_CC
 
 VERSION = 2
@@ -55,9 +56,9 @@ class _End:
     segment_bytes: int | None = None
     always_limited: bool = True
     """Its application had nothing more to send at any poll."""
-    points: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    acked: list[tuple[int, float]] = field(default_factory=list)
-    received: list[tuple[int, float]] = field(default_factory=list)
+    points: dict[str, Points] = field(default_factory=dict)
+    acked: Points = field(default_factory=Points)
+    received: Points = field(default_factory=Points)
 
     @property
     def name(self) -> str:
@@ -65,14 +66,19 @@ class _End:
         return f"{_shown(self.local)}-{_shown(self.peer)}"
 
     @property
+    def hosts(self) -> frozenset[str]:
+        """The addresses of both ends."""
+        return frozenset((self.local[0], self.peer[0]))
+
+    @property
     def sent(self) -> float:
         """Bytes that were acknowledged in the end."""
-        return self.acked[-1][1]
+        return self.acked.values[-1]
 
     @property
     def carried(self) -> float:
         """Bytes that it sent or received, whichever are more."""
-        return max(self.sent, self.received[-1][1])
+        return max(self.sent, self.received.values[-1])
 
 
 def recognises(content: bytes) -> bool:
@@ -86,7 +92,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     ends: dict[tuple[_Socket, _Socket], _End] = {}
     zero_s: float | None = None
     t_s: float | None = None
-    for at, line, info in _joined(as_text(content, place), place):
+    for at, line, info in _joined(lines(content, place), place):
         if time := _TIME.fullmatch(line):
             t_s = at.number(time[1], 0.0, 1e12)
             zero_s = t_s if zero_s is None else zero_s
@@ -101,11 +107,16 @@ def found_in(content: bytes, place: Place) -> list[Found]:
             continue  # listening, or about to close
         local, peer = (_address(host), at.count(port)), (_address(other_host), at.count(other_port))
         end = ends.setdefault((local, peer), _End(local, peer))
+        at.few(ends)
         at.name(end.name)
         _read(end, at, info, at.time_ns(t_s, zero_s))
     senders = [end for end in ends.values() if not _is_receiver(end, ends)]
-    talk = [end for end in senders if _is_talk(end, senders)]
-    flows = [_flow(end, ends.get((end.peer, end.local))) for end in senders if end not in talk]
+    most: dict[frozenset[str], float] = defaultdict(float)
+    """Hosts -> bytes of the connection between them that carried most."""
+    for end in senders:
+        most[end.hosts] = max(most[end.hosts], end.carried)
+    talk = [end for end in senders if _is_talk(end, most[end.hosts])]
+    flows = [_flow(end, ends.get((end.peer, end.local))) for end in senders if not _is_talk(end, most[end.hosts])]
     unknown = ["rx_bytes is what the other end acknowledged, or of downloads what was received; drops, marks and queues are not known"]
     if talk:
         said = ", ".join(f"{end.name} ({end.carried:.0f} bytes)" for end in talk)
@@ -113,20 +124,21 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     return [Found("ss", unknown, flows)]
 
 
-def _joined(text: str, place: Place) -> Iterator[tuple[Place, str, str]]:
+def _joined(text: Iterable[str], place: Place) -> Iterator[tuple[Place, str, str]]:
     """Lines with their places, and the indented ones that follow each; without headers and empty ones."""
-    held: tuple[Place, str, str] | None = None
-    for number, line in enumerate(text.splitlines(), 1):
+    held: tuple[Place, str] | None = None
+    more: list[str] = []
+    for number, line in enumerate(text, 1):
         if not line.strip() or _HEADER.match(line):
             continue
         if line[0] in " \t" and held is not None:
-            held = (held[0], held[1], f"{held[2]} {line.strip()}")
+            more.append(line.strip())
             continue
         if held is not None:
-            yield held
-        held = (place.line(number), line.strip(), "")
+            yield *held, " ".join(more)
+        held, more = (place.line(number), line.strip()), []
     if held is not None:
-        yield held
+        yield *held, " ".join(more)
 
 
 def _address(written: str) -> str:
@@ -162,11 +174,11 @@ def _read(end: _End, at: Place, info: str, t_ns: int) -> None:
     if "unacked" in info or values["cwnd"] is not None:
         flight = sum(sign * (number(key) or 0.0) for key, sign in _IN_FLIGHT.items()) + (at.number(again[1]) if again else 0.0)
         values["inflight"] = max(0.0, flight)
-    end.acked.append((t_ns, number("bytes_acked") or 0.0))
-    end.received.append((t_ns, number("bytes_received") or 0.0))
+    end.acked.add(t_ns, number("bytes_acked") or 0.0)
+    end.received.add(t_ns, number("bytes_received") or 0.0)
     for name, value in values.items():
         if value is not None:
-            end.points.setdefault(name, []).append((t_ns, value))
+            end.points.setdefault(name, Points()).add(t_ns, value)
 
 
 def _is_receiver(end: _End, ends: Mapping[tuple[_Socket, _Socket], _End]) -> bool:
@@ -175,31 +187,30 @@ def _is_receiver(end: _End, ends: Mapping[tuple[_Socket, _Socket], _End]) -> boo
     return (other.sent, other.local) > (end.sent, end.local)
 
 
-def _is_talk(end: _End, others: list[_End]) -> bool:
-    hosts = {end.local[0], end.peer[0]}
-    most = max(other.carried for other in others if {other.local[0], other.peer[0]} == hosts)
+def _is_talk(end: _End, most: float) -> bool:
+    """True if programs only talk by a connection. `most`: bytes that the largest connection between its hosts carried."""
     # Of an end that only receives nothing is known of who sends.
-    sends = end.sent >= end.received[-1][1]
+    sends = end.sent >= end.received.values[-1]
     return sends and end.always_limited and end.carried * _LITTLE < most
 
 
 def _flow(end: _End, other: _End | None) -> FoundFlow:
     """The flow of a connection; `other` is its other end, if that was polled."""
     flow = FoundFlow(end.name, cc=end.cc, segment_bytes=end.segment_bytes, ports=(end.local[1], end.peer[1]))
-    sends = end.sent >= end.received[-1][1]
+    sends = end.sent >= end.received.values[-1]
     if other is None or other is end:
         flow.direction = "forward" if sends else "reverse"  # which way the data went is the way of most bytes in the end
     else:
         flow.direction = "forward" if end.local[1] >= end.peer[1] else "reverse"  # servers have the lower ports
     whole = end.acked if sends else end.received
-    if sends and other is not None and other.received[-1][1]:
+    if sends and other is not None and other.received.values[-1]:
         whole = other.received
-    if whole[-1][1]:
+    if whole.values[-1]:
         end.points["rx_bytes"] = whole
         # What was there before the first poll is of no time that is known.
-        flow.columns["rx_bytes"] = int(whole[-1][1] - whole[0][1])
+        flow.columns["rx_bytes"] = int(whole.values[-1] - whole.values[0])
     if sends:  # ss has the total only from the first segment that is sent again
         again = end.points.get("retransmits")
-        flow.columns["retransmits"] = int(again[-1][1]) if again else 0
-    flow.series = {name: samples(points) for name, points in end.points.items()}
+        flow.columns["retransmits"] = int(again.values[-1]) if again else 0
+    flow.series = {name: points.samples() for name, points in end.points.items()}
     return flow

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell.errors import BadInput
 from dumbbell.exchange.exported import Exported
 from dumbbell.exchange.streams import Stream, duration_s, last_before, left_out, streams, title
 from dumbbell.metrics import Array
@@ -26,13 +27,17 @@ _INTERVAL_S = 1.0
 """iperf3's default."""
 _EPOCH_S = 1_577_836_800
 """When a run begins in its captures: the beginning of 2020."""
+_LEAST_S = 1e-9
+"""Shorter intervals are none."""
 _FIRST_SOCKET = 5
 """The first that iperf3 has for a stream."""
 
 
 def write(run: Run, base: str) -> Exported:
-    """The documents of a run. Raises `BadInput` if it has no TCP flow with series."""
-    found = streams(run)
+    """The documents of a run. Raises `BadInput` if it has no TCP flow with series, or all were over at once."""
+    found = [stream for stream in streams(run) if _until_s(stream) - stream.start_s >= _LEAST_S]
+    if not found:
+        raise BadInput(f"run {run.key[:10]} ({run.name}) has no TCP flow that took any time; expected one with two samples")
     ways = {"": [stream for stream in found if stream.direction == "forward"]}
     ways["-reverse"] = [stream for stream in found if stream.direction == "reverse"]
     files = {
@@ -89,11 +94,11 @@ def _rows(stream: Stream, socket: int, edges_s: Array) -> list[dict[str, Any] | 
     received = np.round(np.diff(stream.megabits(edges_s)) * 1e6 / 8)
     sampled = {name: last_before(series, edges_s) for name, series in stream.series.items()}
     again = _more_of(sampled["retransmits"]) if "retransmits" in sampled else None
-    until_s = max(stream.end_s, float(stream.received[0][-1]))
+    until_s = _until_s(stream)
     rows: list[dict[str, Any] | None] = []
     for i, (start_s, end_s) in enumerate(zip(edges_s[:-1].tolist(), edges_s[1:].tolist(), strict=True)):
         first_s, last_s = max(start_s, stream.start_s), min(end_s, until_s)
-        if last_s - first_s < 1e-9:
+        if last_s - first_s < _LEAST_S:
             rows.append(None)
             continue
         row = {"socket": socket, "start": first_s, "end": last_s, "seconds": last_s - first_s, **_volume(received[i], last_s - first_s)}
@@ -105,6 +110,10 @@ def _rows(stream: Stream, socket: int, edges_s: Array) -> list[dict[str, Any] | 
             row["rtt"] = round(sampled["srtt_ms"][i] * 1e3)
         rows.append({**row, "omitted": False, "sender": True})
     return rows
+
+
+def _until_s(stream: Stream) -> float:
+    return max(stream.end_s, float(stream.received[0][-1]))
 
 
 def _more_of(totals: Array) -> Array:

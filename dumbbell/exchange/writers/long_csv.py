@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from dumbbell.escaping import csv_cell
 from dumbbell.exchange.exported import Exported
 from dumbbell.results import schema
 from dumbbell.results.imported import UNKNOWN_CC
@@ -23,12 +24,13 @@ def write(run: Run, base: str) -> Exported:
     unit = pl.col("series").replace_strict(schema().units, default="", return_dtype=pl.String)
     known = run.summary.traits
     traits = {f"{kind}/{name}": each for kind, of in (("flow", "flows"), ("group", "groups")) for name, each in known[of].items()}
-    ccs = {entity: "" if each.cc == UNKNOWN_CC else each.cc for entity, each in traits.items()}
+    ccs = {entity: "" if each.cc == UNKNOWN_CC else csv_cell(each.cc) for entity, each in traits.items()}
+    names = {entity: csv_cell(entity) for entity in run.frame["entity"].unique()}
     ways = {entity: each.direction for entity, each in traits.items()}
     rows = run.frame.select(
         pl.lit(run.key).alias("key"),
         "t_ns",
-        "entity",
+        pl.col("entity").replace_strict(names, return_dtype=pl.String),
         "series",
         unit.alias("unit"),
         "value",

@@ -57,7 +57,7 @@ export async function drawDetails(place) {
 
 function connection(detail) {
   return [
-    block("Connection", [pairs({ ...detail.cell, state: detail.status }), ...detail.reasons.map((reason) => el("p", {}, reason))], copyButton("command", detail.command)),
+    block("Connection", [pairs({ ...detail.cell, state: detail.status }), ...detail.reasons.map((reason) => el("p", {}, reason))], detail.command ? copyButton("command", detail.command) : null),
     block("Facts", wide(["", "forward", "back", "meaning"], detail.facts.map(([label, meaning, forward, back]) => [label, forward ?? "–", back ?? "–", meaning]))),
   ];
 }
@@ -74,7 +74,7 @@ function run(detail, row) {
       pairs({ key: detail.key, name: detail.name, status: detail.status, reasons: detail.reasons.join("; ") || null, ...detail.cell, seed: row.seed, digest: detail.digest }),
       copyButton("key", detail.key),
     ),
-    block("Command", [el("p", { class: "note" }, "The command that made the folder, and below it the one that makes this run alone again: it prints the same key."), pre(detail.command), pre(again(detail))], copyButton("command of the folder", detail.command), copyButton("command of this run", again(detail))),
+    commands(detail),
     block("Engine", pairs({ engine: name, "source hash": sources, ...more }), copyButton("source hash", String(sources ?? ""))),
     block(
       "Conservation",
@@ -91,10 +91,20 @@ function run(detail, row) {
   ];
 }
 
+function commands(detail) {
+  const alone = [pre(again(detail)), copyButton("command of this run", again(detail))];
+  if (!detail.command) return block("Command", [el("p", { class: "note" }, "This command makes this run alone again: it prints the same key. Which one made the folder is not known."), alone[0]], alone[1]);
+  const told = el("p", { class: "note" }, "The command that made the folder, and below it the one that makes this run alone again: it prints the same key.");
+  return block("Command", [told, pre(detail.command), alone[0]], copyButton("command of the folder", detail.command), alone[1]);
+}
+
+/** A text as one word of a command, whatever it holds. */
+export const shellWord = (text) => (/^[\w./:@%+,][\w./:@%+,-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
 /** A capture: its connections beside the runs, where there is a server; else the command that shows it. */
 function capture(detail, file) {
-  const command = `dumbbell view ${model.index.title}/${detail.key}/${file}`;
-  if (!source.address) return el("p", {}, `${file}: `, el("code", {}, command), " ", copyButton("command", command));
+  const command = `dumbbell view ${shellWord(`./${model.index.title}/${detail.key}/${file}`)}`;
+  if (!source.address) return el("p", {}, `${file}: `, /\p{C}/u.test(command) ? null : [el("code", {}, command), " ", copyButton("command", command)]);
   const add = async () => {
     const found = await source.json("capture", detail.key, file);
     model.adopt(found);
@@ -140,12 +150,13 @@ async function differences(detail, row) {
 /** The samples of all lines that are drawn, as long CSV. */
 export async function saveCsv(panels, [from, to]) {
   const rows = ["run,entity,series,t_s,value"];
+  const escaped = (text) => text.replace(/[\p{Cc}\p{Cs}]/gu, (each) => JSON.stringify(each).slice(1, -1)).replace(/^[=+\-@]/, "'$&");
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   for (const panel of panels)
     for (const line of panel.lines) {
       const series = await everySample(line.key, line.entity, line.name);
       for (let i = 0; i < series.time.length; i++)
-        if (series.time[i] >= from && series.time[i] <= to) rows.push(`${line.key},${quoted(line.entity)},${line.name},${series.time[i]},${series.value[i]}`);
+        if (series.time[i] >= from && series.time[i] <= to) rows.push(`${line.key},${quoted(escaped(line.entity))},${line.name},${series.time[i]},${series.value[i]}`);
     }
   download("dumbbell-view.csv", `${rows.join("\n")}\n`, "text/csv");
   say(`${shortNumber(rows.length - 1)} samples saved as they are stored`);

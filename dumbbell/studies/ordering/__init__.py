@@ -1,6 +1,6 @@
 """Stochastic ordering for Internet congestion control: high-speed TCPs with background traffic, and how steadily the network runs.
 
-Y. Cai, D. Y. Eun, S. Ha, I. Rhee, L. Xu (North Carolina State University, 2007): eight protocols through a dummynet bottleneck of
+H. Cai, D. Y. Eun, S. Ha, I. Rhee, L. Xu (North Carolina State University, 2007): eight protocols through a dummynet bottleneck of
 400 Mbit/s with web traffic in both directions, 600 s each, means over 10 to 26 runs. Its tables of link utilisation are compared; its
 claims are checked.
 """

@@ -9,6 +9,7 @@ import numpy as np
 
 from dumbbell import metrics
 from dumbbell.comparing.tables import Table
+from dumbbell.studies.calibration import shown
 from dumbbell.studies.ordering import correlation
 from dumbbell.studies.ordering.conditions import CONGESTED, PRINTED, SECTIONS, VARIANCE, Condition, Level
 from dumbbell.studies.ordering.controls import PROTOCOLS
@@ -96,7 +97,7 @@ def background_table(found: Trials) -> Table:
                     condition.name,
                     direction,
                     str(len(repeats)),
-                    *(f"{mean:.4g} ({low:.4g} to {high:.4g})" for mean, low, high in (load, left)),
+                    *map(shown, (load, left)),
                 ]
             )
     heads = ["condition", "direction", "seeds", "load (Mbit/s)", "CoV of what is left"]

@@ -1,5 +1,8 @@
 """The hosts file: what it says, and every way in which it is wrong, without any machine."""
 
+import json
+import random
+import re
 from pathlib import Path
 
 import pytest
@@ -81,7 +84,7 @@ def test_a_laboratory_has_a_hosts_file_that_can_be_read(written, left, right):
 
 SSH = "ssh://ADDRESS or ssh://ADDRESS:PORT"
 NAME = "at most 15 of lower-case letters, digits and -, the first a letter"
-DEVICE = "the name of a network device, at most 15 letters, digits and _ . : -"
+DEVICE = "the name of a network device, at most 15 letters, digits and _ . -"
 ADDRESS = "an IPv4 address with the length of its prefix, such as 10.1.0.1/24"
 
 
@@ -100,6 +103,21 @@ ADDRESS = "an IPv4 address with the length of its prefix, such as 10.1.0.1/24"
         ("device: eth1.7", "device: eth1/7", f":5: machines.carol.data.device: 'eth1/7' is not fit; expected {DEVICE}"),
         ("device: eth1.7", "device: ..", f":5: machines.carol.data.device: '..' is not fit; expected {DEVICE}"),
         ("device: eth1.7", "device: [a]", f":5: machines.carol.data.device: a list is not fit; expected {DEVICE}"),
+        ("device: eth1.7", "device: eth1:7", f":5: machines.carol.data.device: 'eth1:7' is not fit; expected {DEVICE}"),
+        *(
+            (
+                "device: eth1.7",
+                f"device: {name}",
+                f":5: machines.carol.data.device: {name} is no device of a data network; expected one such as",
+            )
+            for name in ("lo", "all", "default")
+        ),
+        *(
+            ("[2001:db8::7]", f"[fe80::1%{scope}]", f":5: machines.carol.at: 'ssh://[fe80::1%{scope}]:2222' is no place; expected {SSH}")
+            for scope in ("eth0;touch PWN", "", "-oX", "$(id)", "a b", "sixteen-letters-x")
+        ),
+        ("keys/lab", '"$(id)"', ":1: control.key: '$(id)' has characters that a shell interprets; expected a path of"),
+        ("keys/lab", '"keys/lab\\n"', ":1: control.key: 'keys/lab\\n' has characters that a shell interprets; expected a path of"),
         ("10.1.0.1/24", "10.1.0.1", f":4: machines.alice.data.address: '10.1.0.1' is not an address; expected {ADDRESS}"),
         ("10.1.0.1/24", "10.1.0.256/24", f":4: machines.alice.data.address: '10.1.0.256/24' is not an address; expected {ADDRESS}"),
         ("10.1.0.1/24", "10.1.0.0/24", f":4: machines.alice.data.address: 10.1.0.0/24 is no host's address; expected {ADDRESS}"),
@@ -136,6 +154,52 @@ def test_an_error_names_file_line_and_key(written, old, new, expected):
     assert all(line.startswith(f"{path}:") for line in said)
     assert expected in "\n".join(said)
     assert error.value.exit_status == 2
+
+
+def test_an_address_may_have_a_device(written):
+    found = Hosts.from_file(written(GOOD.replace("[2001:db8::7]", "[fe80::7%eth0.5]")))
+    assert found.by_name["carol"].at == Endpoint("fe80::7%eth0.5", 2222)
+
+
+PIECES = [*" ;&|<>$`'\"\\!*?()[]{}#~^%@:/-.=\t\n\x00\x1b\u202eé", "$(id)", "%eth0", "..", "[::1]", "-oProxyCommand=x", "lo", "a", "1"]
+
+
+def test_nothing_that_a_shell_or_a_terminal_interprets_is_taken(written):
+    """1,000 hosts files of a recorded seed: one of their texts has pieces more."""
+    dice = random.Random(7)
+    whole = GOOD.replace("[2001:db8::7]", "[fe80::7%eth0]")
+    path = written(whole)
+    texts = [
+        "ssh://192.0.2.11",
+        "ssh://[fe80::7%eth0]:2222",
+        "ssh://lab.example:2022",
+        "eth1.7",
+        "eth2",
+        "ann",
+        "keys/lab",
+        "./known_hosts",
+    ]
+    taken, said = 0, []
+    for _ in range(1000):
+        text = dice.choice(texts)
+        changed = text
+        for _ in range(dice.randint(1, 2)):
+            at = dice.randint(0, len(changed))
+            changed = changed[:at] + dice.choice(PIECES) + changed[at:]
+        path.write_text(whole.replace(f'"{text}"' if f'"{text}"' in whole else text, json.dumps(changed)))
+        try:
+            found = Hosts.from_file(path)
+        except BadInput as error:
+            said.append(str(error))
+            continue
+        taken += 1
+        machines = found.by_name.values()
+        devices = [each.device for _, _, each in (each for name in found.by_name for each in hosts._interfaces(name, found.by_name[name]))]
+        names = [found.control.user, *devices, *(each.at.host.replace("%", "") for each in machines)]
+        assert not any(re.search(r"[^A-Za-z0-9_.:-]|^-", name) for name in names), names
+        assert "lo" not in devices
+    assert 20 < taken < 500
+    assert all(line.isprintable() for each in said for line in each.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,8 @@ def test_a_table_of_stability_and_one_of_the_background(make_run):
     forward, reverse = found["background"].rows
     assert (forward[1], reverse[1]) == ("forward", "reverse")
     assert forward[3].startswith("72.5")
+    assert forward[2] == reverse[2] == "1"
+    assert not any("inf" in field for field in (*forward, *reverse))
 
 
 def test_orders_of_the_load(make_run):
