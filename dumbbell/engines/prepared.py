@@ -7,6 +7,7 @@ is it prepared again when it is its turn, see dumbbell.engines.sweep.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from dumbbell.collector import collector_paused as collector_paused
 from dumbbell.engines import ENGINES, default, engine, unknown
 from dumbbell.errors import BadInput
 from dumbbell.native import native
-from dumbbell.plan import Kept, Plan, Planned, make
+from dumbbell.plan import Kept, Plan, Planned, Refusal, make
 from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
 from dumbbell.scenario.function import Function
 from dumbbell.scenario.problems import Unfit
@@ -71,6 +72,11 @@ class Prepared:
     def produce(self) -> Run:
         """Computes the run; a crash gives one of status `invalid` without counters."""
         return engine(self.engine).produce(self)
+
+    def refused(self, found: str) -> ScenarioError:
+        """The error for what the native module refuses: a JSON list of refusals."""
+        refusals = map(Refusal.from_json, json.loads(found))
+        return ScenarioError([self.planned.problem(self.resolved, refusal) for refusal in refusals])
 
     def crashed(self, reason: str) -> Run:
         """The run that there is none of."""

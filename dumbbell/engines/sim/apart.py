@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -10,8 +9,6 @@ from dumbbell.engines.prepared import Prepared, not_allowed
 from dumbbell.errors import BadInput
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.apart import call
-from dumbbell.plan import Refusal
-from dumbbell.scenario import ScenarioError
 from dumbbell.scenario.function import Round
 
 LEAST_CPU_S = 60
@@ -46,8 +43,7 @@ def simulate(prepared: Prepared, cpu_s: float) -> tuple[Any, float]:
     if kind == "changed":
         raise BadInput(f"{found}; expected the library that the run was prepared with")
     if kind == "refused":
-        refusals = map(Refusal.from_json, json.loads(found))
-        raise ScenarioError([prepared.planned.problem(prepared.resolved, refusal) for refusal in refusals])
+        raise prepared.refused(found)
     if kind == "failed":
         raise Failed(" ".join(found.split()))
     return found, took
