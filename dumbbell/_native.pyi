@@ -81,14 +81,28 @@ class Refused(ValueError):
 class Misbehaved(RuntimeError):
     """A congestion control of the user's own did what no control may do: the line names it, the time and what it did."""
 
-def simulate(plan: str, libraries: Mapping[str, str] | None = None, functions: Mapping[int, tuple[Any, ...]] | None = None) -> Output:
+class Stop:
+    """Ends the runs that are given it."""
+
+    def set(self) -> None:
+        """They end soon, in whatever thread they are, with `Stopped`."""
+
+class Stopped(Exception):
+    """A run ended before its time, since `Stop.set` was called."""
+
+def simulate(
+    plan: str,
+    libraries: Mapping[str, str] | None = None,
+    functions: Mapping[int, tuple[Any, ...]] | None = None,
+    stop: Stop | None = None,
+) -> Output:
     """Runs a plan (JSON). `t_ns` is int64 and `values` float64 (row-major, NaN where there is none), little-endian.
 
     `libraries`: of the libraries with congestion controls that it may load, the path of each by its SHA-256, which is what the plan has of
     it; they run in this process, and may take it with them. `functions`: those in Python by number: name, what makes one for a connection,
-    the class of what it is told, and whether it sets a rate.
+    the class of what it is told, and whether it sets a rate. `stop` ends it.
     `Refused`: what cannot be run, a library that may not be loaded among it. ValueError: not a plan. `Misbehaved`: see there.
-    RuntimeError: the simulator failed.
+    `Stopped`: see there. RuntimeError: the simulator failed.
     """
 
 def analyze(file: bytes | Path, sink: Callable[[Mapping[str, bytes]], None] | None = None) -> Analysis:

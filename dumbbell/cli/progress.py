@@ -171,7 +171,7 @@ class _Runs(_Meter):
         if self.state is None:
             return []
         if is_interrupted():
-            return ["interrupted", f"finishing {len(self.state.running)} runs", "(Ctrl-C again leaves at once)"]
+            return ["interrupted", f"ending {len(self.state.running)} runs", "(Ctrl-C again leaves at once)"]
         left, rate = self.state.left_s(time.monotonic()), self.state.packets_per_s
         if left is None or rate is None:
             return [self.counted, f"{human_time(self.elapsed_s)} so far"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared, prepare
-from dumbbell.plan import RUN, Kept, Plan, Refusal, Traffic
+from dumbbell.plan import RUN, Kept, Link, Plan, Port, RateChange, Refusal, Traffic, Workload
 from dumbbell.scenario import Duration, ResolvedScenario, over_tcp
 from dumbbell.scenario.check import is_random
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _MOST_CAPTURED = 2_000_000
 """Data packets of a run whose packets are captured: they are in memory at once, with their ACKs and at both hosts (1 kB or so each)."""
 _NS_PER_S = 10**9
+_HEADER_BYTES = 66
+"""What Ethernet, IP and TCP with timestamps add to a segment."""
 
 
 class Engine(ABC):
@@ -88,13 +90,75 @@ class Engine(ABC):
 
 
 def expected_packets(plan: Plan) -> int:
-    """About how many data packets a run delivers, at most: the bottleneck full all the time, or all transfers complete."""
-    packets = max(path.rate_bps for path in plan.paths) * plan.duration_ns // (8 * plan.frame_bytes * _NS_PER_S)
+    """About how many data packets a run delivers, at most: what limits the ways of data full all the time, or all transfers complete.
+
+    A way is limited by its slowest port, which all ways through it share. One on which no port has a rate is limited by the windows of its
+    connections, one a round trip.
+    """
+    over_tcp = [tcp for workload in plan.workloads if (tcp := workload.over) is not None]
+    frame_bytes = min((tcp.segment_bytes + _HEADER_BYTES for tcp in over_tcp), default=plan.frame_bytes)
+    bits = _most_bits(plan)
+    limiting: set[int] = set()
+    packets = 0
+    for workload in plan.workloads:
+        for ports, answers in _ways_of_data(plan, workload):
+            if limits := [(most, i) for i in ports if (most := bits[i]) is not None]:
+                limiting.add(min(limits)[1])
+            else:
+                packets += _in_windows(plan, workload, ports, answers, bits)
+    packets += sum(bits[i] or 0 for i in limiting) // (8 * frame_bytes)
     sizes = [workload.most_packets(plan.duration_ns) for workload in plan.workloads if workload.over is not None]
     if None not in sizes:
         packets = min(packets, sum(size or 0 for size in sizes))
     beside = (workload.most_packets(plan.duration_ns) for workload in plan.workloads if workload.over is None)
     return packets + sum(size or 0 for size in beside)
+
+
+def _ways_of_data(plan: Plan, workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """For each path and direction that a workload sends TCP data in: the ports of the data, and those of the ACKs."""
+    if workload.over is None:
+        return
+    paths = workload.parameters.get("paths") if isinstance(workload, Traffic) else None
+    for path in paths or [workload.path]:
+        there, back = plan.paths[path].ways(workload.direction)
+        yield there, back
+        if isinstance(workload, Traffic) and workload.flows:  # an application over connections that stay open, whose ends both send
+            yield back, there
+
+
+def _most_bits(plan: Plan) -> list[int | None]:
+    """For each port, the bits that it lets through in a run, at most; None if it has no rate, or finds its own."""
+    rates = [_rate_bps(port) for port in plan.ports]
+    bits, since = [0] * len(rates), [0] * len(rates)
+    for change in sorted(plan.schedule, key=lambda change: change.at_ns):
+        if isinstance(change, RateChange):
+            bits[change.port] += (rates[change.port] or 0) * (change.at_ns - since[change.port])
+            rates[change.port], since[change.port] = change.rate_bps, change.at_ns
+    last = zip(rates, bits, since, strict=True)
+    return [None if rate is None else (before + rate * (plan.duration_ns - at)) // _NS_PER_S for rate, before, at in last]
+
+
+def _rate_bps(port: Port) -> int | None:
+    """The rate of a port at the start."""
+    if isinstance(port, Link):
+        return port.rate_bps
+    rate: int | None = None if port.qdisc.get("autorate_ingress") else port.shaper.get("rate_bps", port.qdisc.get("rate_bps"))
+    return rate
+
+
+def _in_windows(plan: Plan, workload: Workload, ports: Sequence[int], answers: Sequence[int], bits: Sequence[int | None]) -> int:
+    """Data packets of a workload whose data pass no port with a rate: a window of each connection in each round trip. This takes its
+    delays, and at least the time of an ACK on the slowest port of the way back.
+    """
+    tcp = workload.over
+    assert tcp is not None  # it has ways of data
+    host = tcp.host
+    window = min(host.rcvbuf or host.rmem[-1], host.sndbuf or host.wmem[-1]) // tcp.segment_bytes + 1
+    delays_ns = sum(plan.ports[i].delay_ns for i in (*ports, *answers))
+    slowest = min((most for i in answers if (most := bits[i])), default=None)
+    ack_ns = 0 if slowest is None else 8 * _HEADER_BYTES * plan.duration_ns // slowest
+    rounds = plan.duration_ns // max(delays_ns, ack_ns, 1) + 1
+    return max(len(workload.flows), 1) * window * rounds
 
 
 def measuring(plan: Plan) -> dict[int, Traffic]:

@@ -17,7 +17,7 @@ from dumbbell.engines.prepared import Prepared, not_allowed, not_storable
 from dumbbell.engines.sweep import Jobs, Listed, Requested, requests
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Local, Threads, WorkerDied
-from dumbbell.executor.interrupt import deferred, uninterrupted
+from dumbbell.executor.interrupt import Aborted, deferred, uninterrupted
 from dumbbell.executor.progress_state import ProgressState
 from dumbbell.results.place import CLUSTER
 
@@ -78,10 +78,17 @@ def execute_each(
     for name in dict.fromkeys(map(jobs.engine, todo.values())):
         engine(name).require()
     sweep = _sweep(jobs, list(todo.values()), store, executor, progress, allow_library, repair)
-    with deferred() as interrupted:
-        unstored = sweep.finish(interrupted)
+
+    def ending() -> Interrupted:
+        return interrupted_at(store, "" if store is None else f"{count_stored(jobs, store)} of {len(jobs)}")
+
+    with deferred(lambda: str(ending())) as interrupted:
+        try:
+            unstored = sweep.finish(interrupted)
+        except Aborted:
+            raise ending() from None
         if interrupted():
-            raise interrupted_at(store, "" if store is None else f"{count_stored(jobs, store)} of {len(jobs)}")
+            raise ending()
     return Outcome(jobs, store, unstored, ran=len(todo) - sweep.elsewhere)
 
 

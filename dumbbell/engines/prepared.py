@@ -7,6 +7,7 @@ is it prepared again when it is its turn, see dumbbell.engines.sweep.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from dumbbell.engines import ENGINES, default, engine, unknown
 from dumbbell.engines.doubts import doubts
 from dumbbell.errors import BadInput
 from dumbbell.native import native
-from dumbbell.plan import Kept, Plan, Planned, make
+from dumbbell.plan import Kept, Plan, Planned, Refusal, make
 from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
 from dumbbell.scenario.function import Function
 from dumbbell.scenario.problems import Unfit
@@ -73,6 +74,11 @@ class Prepared:
         """Computes the run; a crash gives one of status `invalid` without counters."""
         run, odd = engine(self.engine).produce(self), tuple(doubts(self.planned, self.scenario))
         return replace(run, status="warn" if run.status == "ok" else run.status, reasons=(*run.reasons, *odd)) if odd else run
+
+    def refused(self, found: str) -> ScenarioError:
+        """The error for what the native module refuses: a JSON list of refusals."""
+        refusals = map(Refusal.from_json, json.loads(found))
+        return ScenarioError([self.planned.problem(self.resolved, refusal) for refusal in refusals])
 
     def crashed(self, reason: str) -> Run:
         """The run that there is none of."""

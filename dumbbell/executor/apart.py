@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from dumbbell.executor.base import WorkerDied
+from dumbbell.executor.interrupt import Aborted, abortable, is_interrupted
 
 _PROGRAM = """
 import json, sys
@@ -33,21 +34,23 @@ def call(function: str, *arguments: Any, cpu_s: int) -> tuple[Any, float]:
     """The value of `MODULE:NAME`, called with `arguments`, and the CPU seconds that it took.
 
     The arguments and the value can be pickled; the function raises nothing. Raises `WorkerDied` if the process ends before it, or if it
-    takes more than `cpu_s` seconds of CPU time (or ten times that of wall time).
+    takes more than `cpu_s` seconds of CPU time (or ten times that of wall time), and `Aborted` if the user interrupts.
     """
     connection, other = Pipe()
     with connection:
         with other:
             command = [sys.executable, "-c", _PROGRAM, str(other.fileno()), json.dumps(sys.path)]
-            # In a session of its own, so that Ctrl-C reaches only this process, which lets the call finish.
+            # In a session of its own, so that Ctrl-C reaches only this process, which kills it.
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=_STDERR, pass_fds=[other.fileno()], start_new_session=True)
         try:
-            with suppress(BrokenPipeError, ConnectionResetError):
+            with abortable(process.kill), suppress(BrokenPipeError, ConnectionResetError):
                 connection.send((function, arguments, cpu_s))
-            if not connection.poll(WALL_PER_CPU * cpu_s):
-                raise WorkerDied(f"the process that computed it did not end within {WALL_PER_CPU * cpu_s} s")
+                if not connection.poll(WALL_PER_CPU * cpu_s):
+                    raise WorkerDied(f"the process that computed it did not end within {WALL_PER_CPU * cpu_s} s")
             return connection.recv()  # type: ignore[no-any-return]
         except (EOFError, ConnectionResetError):
+            if is_interrupted():
+                raise Aborted from None
             raise WorkerDied(_ending(process.wait(), cpu_s)) from None
         finally:
             process.kill()

@@ -6,6 +6,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +18,8 @@ _POLL_S = 0.1
 
 
 class Exclusive(Local):
-    """Computes runs in the caller's thread, each while it holds the lock file that all processes sharing the resource use.
+    """Computes runs in a thread, each while it holds the lock file that all processes sharing the resource use. The caller's own thread
+    only waits, so that Ctrl-C reaches it.
 
     The lock is released between runs, so that two sweeps take turns; the kernel releases it when a process dies.
     """
@@ -30,13 +32,14 @@ class Exclusive(Local):
     def run(self, jobs: Iterable[AnyJob], stopped: Callable[[], bool] = lambda: False) -> Generator[Finished[AnyJob]]:
         """See `Local.run`. Raises `EnvironmentFault` if the lock file cannot be opened."""
         waiting = iter(jobs)
-        while True:
-            with self._lock_held(stopped):
-                job = None if stopped() else next(waiting, None)
-                if job is None:
-                    return
-                finished = produce(job)
-            yield finished
+        with ThreadPoolExecutor(1) as thread:
+            while True:
+                with self._lock_held(stopped):
+                    job = None if stopped() else next(waiting, None)
+                    if job is None:
+                        return
+                    finished = thread.submit(produce, job).result()
+                yield finished
 
     @contextmanager
     def _lock_held(self, stopped: Callable[[], bool]) -> Iterator[None]:

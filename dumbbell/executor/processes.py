@@ -14,6 +14,7 @@ from typing import Generic
 
 from dumbbell.errors import EnvironmentFault
 from dumbbell.executor.base import AnyJob, Finished, Local, WorkerDied, check_workers
+from dumbbell.executor.interrupt import Aborted, abortable, is_interrupted
 
 _PROGRAM = """
 import json, sys
@@ -44,10 +45,15 @@ class Processes(Local):
                 busy[worker.connection] = worker
                 worker.begin(job)
 
+        def kill_busy() -> None:
+            for worker in tuple(busy.values()):
+                worker.kill_process()
+
         try:
             start()
             while busy:
-                reported = [busy[ready] for ready in wait([worker.connection for worker in busy.values()])]
+                with abortable(kill_busy):
+                    reported = [busy[ready] for ready in wait([worker.connection for worker in busy.values()])]
                 ended = [worker for worker in reported if not worker.became_ready()]
                 finished = [busy.pop(worker.connection).finish() for worker in ended]
                 idle += [worker for worker in ended if worker.alive]
@@ -69,7 +75,7 @@ class _Worker(Generic[AnyJob]):
         self._job: AnyJob | None = None
         with other:
             command = [sys.executable, "-c", _PROGRAM, str(other.fileno()), json.dumps(sys.path)]
-            # In a session of its own, so that Ctrl-C reaches only this process, which lets workers finish.
+            # In a session of its own, so that Ctrl-C reaches only this process, which kills workers.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=_STDERR, pass_fds=[other.fileno()], start_new_session=True
             )
@@ -80,12 +86,15 @@ class _Worker(Generic[AnyJob]):
         return not self.connection.closed
 
     def became_ready(self) -> bool:
-        """Whether its message is that it is ready, not the outcome of a job. Raises `EnvironmentFault` if it ended instead."""
+        """Whether its message is that it is ready, not the outcome of a job. Raises `EnvironmentFault` if it ended instead,
+        but not when it was killed for an interrupt: `finish` tells of that."""
         if self._ready:
             return False
         try:
             self.connection.recv()
         except (EOFError, ConnectionResetError):
+            if is_interrupted():
+                return False
             raise EnvironmentFault(f"a worker process does not start: it {self._wait_and_describe()}") from None
         self._ready = True
         return True
@@ -103,13 +112,18 @@ class _Worker(Generic[AnyJob]):
         try:
             run, error, wall_s, cpu_s = self.connection.recv()
         except (EOFError, ConnectionResetError):
-            return Finished(job, error=WorkerDied(f"the process that computed it {self._wait_and_describe()}"))
+            how = self._wait_and_describe()
+            return Finished(job, error=Aborted() if is_interrupted() else WorkerDied(f"the process that computed it {how}"))
         return Finished(job, run, error, wall_s, cpu_s)
 
     def kill(self) -> None:
         """Kills the process, also in the middle of a job."""
-        self._process.kill()
+        self.kill_process()
         self._wait_and_describe()
+
+    def kill_process(self) -> None:
+        """Kills the process without waiting for its end, as a signal handler may: its connection tells of that."""
+        self._process.kill()
 
     def _wait_and_describe(self) -> str:
         """Waits until the process has ended, and describes how: signal or exit status."""

@@ -45,6 +45,7 @@ _LEAST_MEMLIMIT = Size.parse("2304B")
 _MOST_MEMLIMIT = Size((1 << 32) - 1)
 _MOST_SSTHRESH = Packets((1 << 31) - 1)
 _MOST_FLOWS = 100_000
+"""With the connections of other traffic that stay open."""
 MOST_HOSTS = 65_000
 """With names: each has an address of its own."""
 MOST_COMING = 40
@@ -92,6 +93,9 @@ def _wrong(settings: Settings, around: _Around, passed: tuple[Settings, _Around]
     if before is None or _named(settings) != _named(before):
         if not settings.flows and not settings.background:
             yield ("flows",), "are none, and there is no other traffic", "at least one flow, or an entry of background"
+        if too_many := list(_too_many(settings)):
+            yield from too_many
+            return
         yield from _host_queues(settings)
         yield from _names(settings)
         yield from _names_of_rows(settings)
@@ -430,11 +434,17 @@ def _directions(written: Connections) -> tuple[str, ...]:
     return ("forward", "reverse") if direction == "both" else (direction,)
 
 
+def _too_many(settings: Settings) -> Wrong:
+    """More connections than memory is meant to hold: each takes some 13 kB before anything is sent."""
+    flows, more = sum(flow.count for flow in settings.flows), 0
+    for each in settings.background:
+        if isinstance(each, Connections) and isinstance(each.starts, tuple):
+            more += each.starts[1] * each.connections_each * len(_directions(each))
+    if flows + more > _MOST_FLOWS:
+        yield ("background" if more else "flows",), f"are {flows + more} connections in all", f"at most {_MOST_FLOWS}"
+
+
 def _names(settings: Settings) -> Wrong:
-    total = sum(flow.count for flow in settings.flows)
-    if total > _MOST_FLOWS:
-        yield ("flows",), f"are {total} in all", f"at most {_MOST_FLOWS}"
-        return
     hosts = {name for each in over_tcp(settings) for name in (each.src, each.dst) if name is not None}
     if len(hosts) > MOST_HOSTS:
         yield ("flows",), f"name {len(hosts)} hosts", f"at most {MOST_HOSTS}"

@@ -80,7 +80,7 @@ def test_before_the_first_run_is_done_the_time_so_far_is_told(now):
 
 def test_an_interrupt_is_told(monkeypatch):
     monkeypatch.setattr(interrupt, "is_interrupted", lambda: True)
-    assert "interrupted  finishing 2 runs  (Ctrl-C again leaves at once)" in shown(runs_meter(), 120)
+    assert "interrupted  ending 2 runs  (Ctrl-C again leaves at once)" in shown(runs_meter(), 120)
 
 
 def test_things_that_cost_the_same_go_by_their_number(now):

@@ -173,7 +173,7 @@ def test_what_another_process_has_run_meanwhile_is_not_run_again(tmp_path, monke
     cells = prepare(scenario().expand())
     real, calls = sim.native().simulate, []
 
-    def simulate(network):
+    def simulate(network, *_):
         if not calls:  # the other one does all the work while this one is at its first run
             calls.append(network)
             execute(others, Store(tmp_path / "out"))
@@ -240,7 +240,7 @@ def test_what_one_job_raises_ends_it_all_and_what_is_begun_is_kept(tmp_path, mon
     packets_per_cpu_second()  # runs the simulator once, which is not to be counted here
     real, count, second = sim.native().simulate, iter(range(100)), threading.Event()
 
-    def simulate(network):
+    def simulate(network, *_):
         if next(count) == 0:
             second.wait()
             raise BadInput("no such thing")
@@ -270,7 +270,7 @@ def test_memory_does_not_grow_with_runs_that_are_written(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("kept", [True, False])
-def test_an_interrupt_lets_what_is_begun_finish(tmp_path, kept):
+def test_an_interrupt_keeps_what_is_finished(tmp_path, kept):
     begun = []
 
     def press(state):
@@ -284,7 +284,7 @@ def test_an_interrupt_lets_what_is_begun_finish(tmp_path, kept):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if kept:
         there = len(Store(out).runs())
-        assert there == 2 + begun[0]
+        assert 2 <= there <= 2 + begun[0]
         assert str(interrupted.value) == f"interrupted; {there} of 12 runs are in {out}, the same command goes on from there"
     else:
         assert str(interrupted.value) == "interrupted"

@@ -2,8 +2,10 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -143,6 +145,23 @@ def test_a_loop_without_end_is_ended(monkeypatch, file, odd):
     found = only(file(own(odd, does="loop")))
     assert found.status == "invalid"
     assert found.reasons == ("the process that computed it did not end within 1 s of CPU time; it ran odd.so",)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("executor", ["threads", "processes", "exclusive"])
+def test_a_signal_ends_a_loop_without_end(sent, executor, tmp_path, file, odd):
+    written, out = file(own(odd, does="loop")), tmp_path / "out"
+    command = [sys.executable, "-m", "dumbbell", "run", written, "--out", out, "--allow-library", "--executor", executor]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 60
+        while not list(out.glob(".claim-*")) and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(1)  # by now it is in its loop, most likely
+        process.send_signal(sent)
+        found = process.communicate(timeout=60)
+    assert found == ("", f"interrupted; 0 of 1 runs are in {out}, the same command goes on from there\n")
+    assert process.returncode == 130
 
 
 def test_a_function_that_sleeps_is_ended(monkeypatch):

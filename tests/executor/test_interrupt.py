@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 import pytest
 
-from dumbbell.executor.interrupt import deferred, is_interrupted, uninterrupted
+from dumbbell.executor.interrupt import Aborted, abortable, deferred, is_interrupted, uninterrupted
 
 pytestmark = pytest.mark.usefixtures("interruptible")
+
+
+def press() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_a_library_that_takes_ctrl_c_for_itself_is_called_again() -> None:
@@ -17,14 +25,12 @@ def test_a_library_that_takes_ctrl_c_for_itself_is_called_again() -> None:
         if len(calls) == 1:
             raise KeyboardInterrupt
 
-    with deferred() as interrupted:
+    with deferred():
         uninterrupted(write)
-        assert interrupted()
     assert calls == [0, 1]
-    assert not is_interrupted()
 
 
-def test_a_second_ctrl_c_ends_it_and_so_does_one_that_nobody_defers() -> None:
+def test_one_that_nobody_defers_and_a_second_one_end_it() -> None:
     def write() -> None:
         raise KeyboardInterrupt
 
@@ -32,3 +38,41 @@ def test_a_second_ctrl_c_ends_it_and_so_does_one_that_nobody_defers() -> None:
         uninterrupted(write)
     with pytest.raises(KeyboardInterrupt):
         uninterrupted(write)
+
+
+def test_it_aborts_what_is_under_way_and_what_begins_after_it() -> None:
+    aborted = threading.Event()
+    with deferred() as interrupted:
+        with abortable(aborted.set):
+            press()
+            assert aborted.wait(60)
+        assert interrupted()
+        late = threading.Event()
+        with abortable(late.set):
+            assert late.is_set()
+    assert not is_interrupted()
+
+
+def test_a_wait_that_signals_do_not_end_is_no_matter() -> None:
+    """Libraries install handlers after which system calls go on (SA_RESTART), so that the main thread does not hear of the signal."""
+    done = threading.Event()
+    with deferred(), abortable(done.set):
+        signal.siginterrupt(signal.SIGINT, False)
+        threading.Timer(0.2, press).start()
+        assert done.wait(60)
+
+
+def test_signals_of_others_reach_their_descriptor() -> None:
+    heard, written = os.pipe()
+    os.set_blocking(written, False)
+    before, handler = signal.set_wakeup_fd(written), signal.signal(signal.SIGUSR1, lambda *_: None)
+    try:
+        with deferred():
+            os.kill(os.getpid(), signal.SIGUSR1)
+            assert os.read(heard, 1) == bytes([signal.SIGUSR1])
+        assert signal.set_wakeup_fd(before) == written
+    finally:
+        signal.set_wakeup_fd(before)
+        signal.signal(signal.SIGUSR1, handler)
+        os.close(heard)
+        os.close(written)

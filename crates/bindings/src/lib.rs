@@ -12,6 +12,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe, UnwindSafe};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 use controls::Own;
 use dumbbell_foreign::Fault;
@@ -23,7 +25,7 @@ use dumbbell_sim::spec::{DistributionSpec, NetworkSpec};
 use dumbbell_sim::traffic::arrivals as coming;
 use dumbbell_sim::traffic::datagrams_listed;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
@@ -34,6 +36,8 @@ create_exception!(
     PyValueError,
     "A plan that cannot be run. `args[0]` is a JSON list of all that is wrong: `{place: {kind, index}, field, what, expected}`."
 );
+
+create_exception!(_native, Stopped, PyException, "A run ended before its time, since `Stop.set` was called.");
 
 create_exception!(
     _native,
@@ -47,23 +51,43 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
+/// Ends the runs that are given it.
+#[pyclass(frozen)]
+#[derive(Default)]
+struct Stop(Arc<AtomicBool>);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// They end soon, in whatever thread they are, with [`Stopped`].
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs a plan (JSON) and returns its output: series and tables (bytes for `numpy.frombuffer`), conservation. `libraries`: the paths of the
-/// libraries with congestion controls that it may load, by what the plan has for them. `functions`: those in Python by number.
+/// libraries with congestion controls that it may load, by what the plan has for them. `functions`: those in Python by number. `stop` ends it.
 #[pyfunction]
-#[pyo3(signature = (plan, libraries=None, functions=None))]
+#[pyo3(signature = (plan, libraries=None, functions=None, stop=None))]
 fn simulate<'py>(
     py: Python<'py>,
     plan: &str,
     libraries: Option<HashMap<String, PathBuf>>,
     functions: Option<HashMap<u64, rounds::Function>>,
+    stop: Option<&Stop>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let network = parse(plan)?;
+    let stop = stop.map(|stop| Arc::clone(&stop.0)).unwrap_or_default();
     let work = || {
         let controls = Own::new(libraries.unwrap_or_default(), functions.unwrap_or_default());
-        dumbbell_sim::simulate_with(&network, &move |kind, given| controls.control(kind, given))
+        dumbbell_sim::simulate_until(&network, &move |kind, given| controls.control(kind, given), &stop)
     };
     let output = caught(py, AssertUnwindSafe(work))?;
-    to_dict(py, output)
+    to_dict(py, output.ok_or_else(|| Stopped::new_err("the run was ended"))?)
 }
 
 fn parse(plan: &str) -> PyResult<NetworkSpec> {
@@ -260,6 +284,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     panic::set_hook(Box::new(|info| PANIC.with(|last| *last.borrow_mut() = info.to_string())));
     module.add("Refused", module.py().get_type::<Refused>())?;
     module.add("Misbehaved", module.py().get_type::<Misbehaved>())?;
+    module.add("Stopped", module.py().get_type::<Stopped>())?;
+    module.add_class::<Stop>()?;
     module.add("SOURCE_HASH", env!("SOURCE_HASH"))?;
     module.add("TRACE_HASH", env!("TRACE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;

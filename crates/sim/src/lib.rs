@@ -30,7 +30,7 @@ pub mod traffic;
 
 #[cfg(feature = "fingerprint")]
 pub use simulation::fingerprint;
-pub use simulation::{check, check_with, simulate, simulate_with, Controls};
+pub use simulation::{check, check_with, simulate, simulate_until, simulate_with, Controls};
 
 /// What not every engine can do, beside what queue disciplines have.
 const FEATURES: &[&str] = &[

@@ -128,6 +128,12 @@ impl Tap {
         }
     }
 
+    /// How many packets were noted.
+    #[must_use]
+    pub fn noted(&self) -> usize {
+        self.notes.len()
+    }
+
     /// TCP sends a packet, which leaves the host at once unless a queue of its own is before that.
     pub fn departs(&mut self, time: Time, packet: &mut Packet, attachments: &Attachments, to_own_queue: bool) {
         let hosts = &mut self.hosts[packet.flow()];

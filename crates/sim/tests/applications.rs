@@ -116,6 +116,20 @@ fn the_reader_may_open_the_connection_of_a_source() {
 }
 
 #[test]
+fn no_request_begins_after_the_end_though_the_handshake_does() {
+    // The end falls into the handshake of a connection that the server opens, whose second packet reaches the client after that.
+    for ms in [5, 12, 15, 25, 29] {
+        let mut spec = streaming(1_000_000);
+        spec.tcp.opener = Opener::To;
+        spec.tcp.connections[0].stop_ns = Some(ms * MS);
+        let out = run(&world(100, 1, WorkloadSpec::Streaming(spec)));
+        assert_eq!(out.conservation, Vec::<String>::new());
+        let begun: Vec<u64> = out.transactions.iter().flat_map(|(_, all)| all).map(|each| each.start / MS).collect();
+        assert!(begun.iter().all(|&at| at < ms), "{ms} ms: {begun:?}");
+    }
+}
+
+#[test]
 fn connections_share_the_objects_of_a_page() {
     let pages = |connections, first_bytes: Option<u64>| {
         let out = run(&world(

@@ -138,6 +138,8 @@ fn pair(
         let rtt_ns = at_reference_ns - at_monitor_ns;
         samples.push(Sample { time_ns: request.time_ns[reference] + at_reference_ns / 2, rtt_ns });
     }
+    // Pairs come in the order of the monitor; where the path reorders, the reference saw them in another one.
+    samples.sort_by_key(|sample| sample.time_ns);
     (samples, left_out)
 }
 

@@ -3,7 +3,6 @@ and those with functions in Python, which are called in this process."""
 
 from __future__ import annotations
 
-import json
 import math
 import traceback
 from collections.abc import Callable
@@ -15,8 +14,6 @@ from dumbbell.errors import BadInput, ControlFailed
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.apart import call
 from dumbbell.native import native
-from dumbbell.plan import Refusal
-from dumbbell.scenario import ScenarioError
 from dumbbell.scenario.function import Answer, Function, Round
 
 LEAST_CPU_S = 60
@@ -28,15 +25,15 @@ class Failed(Exception):
     """A run that ended because of its library, in a line."""
 
 
-def simulate_calling(prepared: Prepared) -> Any:
-    """What the simulator gives for a run that calls functions in Python, in this process.
+def simulate_calling(prepared: Prepared, stop: Any) -> Any:
+    """What the simulator gives for a run that calls functions in Python, in this process, until `stop` is set.
 
     Raises `ControlFailed`, with what such a function raised as its cause, or for an answer of nonsense.
     """
     raised: list[tuple[Function, Exception]] = []
     functions = {number: (each.name, partial(_noted, each, raised), Round, each.paced) for number, each in prepared.functions.items()}
     try:
-        return native().simulate(prepared.compiled, None, functions)
+        return native().simulate(prepared.compiled, None, functions, stop)
     except Exception as failure:
         cell = ", ".join(f"{key}: {value}" for key, value in prepared.resolved.cell.items())
         where = f"{cell}: " if cell else ""
@@ -82,8 +79,7 @@ def simulate(prepared: Prepared, cpu_s: float) -> tuple[Any, float]:
     if kind == "changed":
         raise BadInput(f"{found}; expected the library that the run was prepared with")
     if kind == "refused":
-        refusals = map(Refusal.from_json, json.loads(found))
-        raise ScenarioError([prepared.planned.problem(prepared.resolved, refusal) for refusal in refusals])
+        raise prepared.refused(found)
     if kind == "failed":
         raise Failed(" ".join(found.split()))
     return found, took

@@ -15,6 +15,7 @@ from dumbbell.engines.labels import flow_labels, group_labels, tin_labels
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.sim import apart
 from dumbbell.engines.sim.capabilities import NAME, capabilities
+from dumbbell.executor.interrupt import Aborted, abortable
 from dumbbell.native import native
 from dumbbell.plan import RUN, Kept, Plan, Refusal, Traffic, as_json, make
 from dumbbell.scenario import Duration, Scenario
@@ -79,7 +80,14 @@ class Sim(Engine):
         return expected_packets(plan) * packet_s + _RUN_CPU_S
 
     def produce(self, prepared: Prepared) -> Run:
-        """Runs one scenario; the interpreter is released meanwhile. Raises as `apart.simulate` where it loads a library."""
+        """Runs one scenario; the interpreter is released meanwhile. Raises as `apart.simulate` where it loads a library, `ScenarioError`
+        if a capture grows too large, and `Aborted` if the user interrupts.
+        """
+        stop = native().Stop()
+        with abortable(stop.set):
+            return self._produced(prepared, stop)
+
+    def _produced(self, prepared: Prepared, stop: Any) -> Run:
         import numpy as np
 
         from dumbbell.engines import datagrams
@@ -95,9 +103,13 @@ class Sim(Engine):
             if prepared.libraries:
                 output, cpu_s = apart.simulate(prepared, self.cpu_s(plan))
             elif prepared.functions:
-                output = apart.simulate_calling(prepared)
+                output = apart.simulate_calling(prepared, stop)
             else:
-                output = native().simulate(prepared.compiled)
+                output = native().simulate(prepared.compiled, None, None, stop)
+        except native().Stopped:
+            raise Aborted from None
+        except native().Refused as error:
+            raise prepared.refused(error.args[0]) from None
         except (apart.Failed, native().Misbehaved) as failure:
             return Run.crashed(str(failure), **common, engine=facts)
         except RuntimeError as error:

@@ -13,6 +13,9 @@ use super::{
 
 /// Unit of the parameter `beta`.
 const BETA_SCALE: u32 = 1024;
+/// Least `beta`. With less, `beta_scale` is below 4, so that bictcp_update of Linux 6.12 (tcp_cubic.c:304) has 0 segments per increase of
+/// the Reno estimate at a window of 2, and takes 0 off `ack_cnt` for ever.
+const LEAST_BETA: u32 = 205;
 /// Time unit of the cubic: 2^-10 s.
 const TIME_SHIFT: u32 = 10;
 /// Fraction bits of the curve: of its scale and of the cube of a time.
@@ -34,7 +37,13 @@ pub(super) const CONTROL: Control = Control {
             true,
             "a flow that meets congestion below its last peak aims lower (module parameter)",
         ),
-        Parameter::integer("beta", 717, 1, BETA_SCALE - 1, "window after a loss, 1024ths (module parameter)"),
+        Parameter::integer(
+            "beta",
+            717,
+            LEAST_BETA,
+            BETA_SCALE - 1,
+            "window after a loss, 1024ths; below 205 Linux's Reno estimate of a window of 2 segments never ends (module parameter)",
+        ),
         Parameter::integer(
             "initial_ssthresh",
             0,
@@ -228,9 +237,11 @@ impl Cubic {
         let time = ((ticks as u64) << TIME_SHIFT) / hz;
         let k = u64::from(c.k);
         let offset = time.abs_diff(k);
-        let delta = ((config.scale * offset * offset * offset) >> CURVE_SHIFT) as u32;
+        // Far from the plateau this wraps, in the kernel's 64 bits as well (bictcp_update, tcp_cubic.c:279).
+        let cube = offset.wrapping_mul(offset).wrapping_mul(offset);
+        let delta = (config.scale.wrapping_mul(cube) >> CURVE_SHIFT) as u32;
         let target = if time < k { c.origin_point.wrapping_sub(delta) } else { c.origin_point.wrapping_add(delta) };
-        c.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        c.cnt = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.wrapping_mul(100) };
         // Without a plateau yet, grow by at least 5 % an RTT.
         if c.last_max_cwnd == 0 {
             c.cnt = c.cnt.min(20);
@@ -240,7 +251,8 @@ impl Cubic {
     /// Never slower than Reno would be.
     fn friendly(&mut self, cwnd: u32) -> u32 {
         let c = &mut self.curve;
-        let per_increase = ((cwnd * self.config.friendly_scale) >> 3) * self.config.friendly_unit;
+        let per_increase = (cwnd.wrapping_mul(self.config.friendly_scale) >> 3) * self.config.friendly_unit;
+        debug_assert!(per_increase > 0, "the Reno estimate never ends");
         while c.ack_cnt > per_increase {
             c.ack_cnt -= per_increase;
             c.tcp_cwnd += 1;
@@ -266,8 +278,9 @@ impl CongestionControl for Cubic {
         let (c, beta) = (&mut self.curve, self.config.beta);
         c.epoch_start = 0;
         let gives_way = self.config.fast_convergence && w.cwnd < c.last_max_cwnd;
-        c.last_max_cwnd = if gives_way { w.cwnd * (BETA_SCALE + beta) / (2 * BETA_SCALE) } else { w.cwnd };
-        (w.cwnd * beta / BETA_SCALE).max(2)
+        let lower = || w.cwnd.wrapping_mul(BETA_SCALE + beta) / (2 * BETA_SCALE);
+        c.last_max_cwnd = if gives_way { lower() } else { w.cwnd };
+        (w.cwnd.wrapping_mul(beta) / BETA_SCALE).max(2)
     }
 
     #[inline(always)]
@@ -362,6 +375,41 @@ mod tests {
             c.cong_avoid(&v, &mut w, 10);
         }
         assert!((985..=1003).contains(&w.cwnd), "{}", w.cwnd);
+    }
+
+    #[test]
+    fn the_curve_wraps_far_from_the_plateau_as_in_linux() {
+        let (mut c, (mut v, mut w)) = (cubic(&json!({"tcp_friendliness": false})), at(1000, Growth::Segments));
+        w.cwnd = c.ssthresh(&v, &w);
+        c.cong_avoid(&v, &mut w, 1);
+        for (s, wraps) in [(300, false), (400, true), (7200, true)] {
+            v.jiffies = 5000 + 1000 * s;
+            c.cong_avoid(&v, &mut w, 1);
+            let cube = 410 * u128::from((s << TIME_SHIFT) - c.curve.k).pow(3);
+            assert_eq!(cube > u128::from(u64::MAX), wraps, "{s} s");
+            let target = 1000u32.wrapping_add((cube as u64 >> CURVE_SHIFT) as u32);
+            let planned = if target > w.cwnd { w.cwnd / (target - w.cwnd) } else { 100 * w.cwnd };
+            assert_eq!(c.curve.cnt, planned.max(2), "{s} s");
+        }
+    }
+
+    #[test]
+    fn the_reno_estimate_ends_for_every_beta_that_is_taken() {
+        let resolve = |beta: u32, version: &str| {
+            let given = json!({"beta": beta, "version": version});
+            Parameters::resolve(CONTROL.parameters, &[], given.as_object().unwrap())
+        };
+        for beta in 1..BETA_SCALE {
+            // At a window of two segments, the least of congestion avoidance.
+            let ends = (2 * (8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta))) >> 3 > 0;
+            for version in ["2.0", "2.1", "2.2", "2.3"] {
+                assert_eq!(resolve(beta, version).is_ok(), ends, "{beta}");
+            }
+            if ends {
+                let (mut c, (v, mut w)) = (cubic(&json!({"beta": beta})), at(2, Growth::Segments));
+                c.cong_avoid(&v, &mut w, 50);
+            }
+        }
     }
 
     #[test]

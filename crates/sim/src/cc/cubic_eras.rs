@@ -176,9 +176,11 @@ impl OldCubic {
         let ticks = v.jiffies.wrapping_add(ahead).wrapping_sub(c.epoch_start);
         let t = (ticks << TIME_SHIFT) / v.hz;
         let offset = u64::from(t.abs_diff(c.k));
-        let delta = (self.curve_scale.wrapping_mul(offset * offset * offset) >> CURVE_SHIFT) as u32;
+        // It wraps as in `Cubic::follow_curve`.
+        let cube = offset.wrapping_mul(offset).wrapping_mul(offset);
+        let delta = (self.curve_scale.wrapping_mul(cube) >> CURVE_SHIFT) as u32;
         let target = if t < c.k { c.origin_point.wrapping_sub(delta) } else { c.origin_point.wrapping_add(delta) };
-        let cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        let cnt = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.wrapping_mul(100) };
         let bounded = match self.module {
             Module::V20 => true,
             Module::V21 => t >= c.k,
@@ -193,7 +195,8 @@ impl OldCubic {
 
     /// Never slower than Reno would be.
     fn friendly(&mut self, cwnd: u32) -> u32 {
-        let per_increase = (cwnd * self.friendly_scale) >> 3;
+        let per_increase = cwnd.wrapping_mul(self.friendly_scale) >> 3;
+        debug_assert!(per_increase > 0, "the Reno estimate never ends");
         let c = &mut self.curve;
         while c.ack_cnt > per_increase {
             c.ack_cnt -= per_increase;
@@ -220,8 +223,9 @@ impl CongestionControl for OldCubic {
         let c = &mut self.curve;
         (c.epoch_start, c.had_loss) = (0, true);
         let gives_way = self.fast_convergence && w.cwnd < c.last_max_cwnd;
-        c.last_max_cwnd = if gives_way { w.cwnd * (BETA_SCALE + self.beta) / (2 * BETA_SCALE) } else { w.cwnd };
-        (w.cwnd * self.beta / BETA_SCALE).max(2)
+        let lower = || w.cwnd.wrapping_mul(BETA_SCALE + self.beta) / (2 * BETA_SCALE);
+        c.last_max_cwnd = if gives_way { lower() } else { w.cwnd };
+        (w.cwnd.wrapping_mul(self.beta) / BETA_SCALE).max(2)
     }
 
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {

@@ -77,7 +77,7 @@ impl Westwood {
     /// Bytes that arrived with an ACK that acknowledges `acked` bytes and is not of the usual kind.
     fn arrived(&mut self, acked: u32, mss: u32) -> u32 {
         if acked == 0 {
-            self.accounted += mss;
+            self.accounted = self.accounted.wrapping_add(mss); // 32 bits in westwood_acked_count (tcp_westwood.c:191), too
             return mss;
         }
         if acked <= mss {
@@ -255,6 +255,13 @@ mod tests {
         c.accounted = 5 * MSS;
         assert_eq!((c.arrived(3 * MSS, MSS), c.accounted), (MSS, 2 * MSS));
         assert_eq!((c.arrived(MSS, MSS), c.accounted), (MSS, 2 * MSS));
+    }
+
+    #[test]
+    fn what_duplicate_acks_stand_for_wraps_as_in_linux() {
+        let (mut c, ..) = measured(0, 10);
+        c.accounted = u32::MAX - 9;
+        assert_eq!((c.arrived(0, 100), c.accounted), (100, 90));
     }
 
     #[test]

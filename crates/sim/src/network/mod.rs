@@ -111,6 +111,11 @@ impl Network {
         self.tap.take()
     }
 
+    /// How many packets were noted for captures.
+    pub fn noted(&self) -> usize {
+        self.tap.as_ref().map_or(0, |tap| tap.noted())
+    }
+
     /// The current time.
     #[inline]
     #[must_use]

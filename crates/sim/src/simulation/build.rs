@@ -1,7 +1,7 @@
 //! Builds the world of a description, or finds all that cannot be run.
 
 use super::slots::{Group, Slots};
-use super::{members, series, taps, World, CHANGES, SAMPLER};
+use super::{members, series, taps, World, CHANGES, MOST_NOTED, SAMPLER};
 use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
@@ -20,6 +20,8 @@ use crate::traffic::{build, AnyTraffic, Controls, Made, Site, MOST_MTU};
 
 /// Most ports of a path: a packet counts them in 8 bits.
 const MAX_HOPS: usize = 255;
+/// Most connections and streams that are there from the start. Each takes some 13 kB before anything is sent.
+const MAX_CONNECTIONS: usize = 100_000;
 /// Most ports: the largest index stands for the end of a way.
 const MAX_PORTS: usize = u16::MAX as usize;
 
@@ -93,6 +95,7 @@ impl<'a> World<'a> {
             looks_ahead,
             approaching: None,
             end,
+            most_noted: MOST_NOTED,
             first_flow_source,
             events: 0,
         })
@@ -143,6 +146,7 @@ fn owners(others: &[AnyTraffic]) -> Vec<(u32, u32)> {
 
 /// Makes every part, so that every refusal is found.
 fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>, Vec<Refusal>> {
+    check_size(spec).map_err(|flaws| -> Vec<_> { flaws.at(Place { kind: Part::Run, index: None }).collect() })?;
     let (mut parts, mut refusals) = (Parts::default(), vec![]);
     let mut refuse = |kind, index, flaws: Flaws| refusals.extend(flaws.at(Place { kind, index }));
     if let Err(flaws) = check_run(spec) {
@@ -202,15 +206,23 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
     }
 }
 
-/// Refuses another format, and a run that is too large or too long.
+/// Refuses a run that is too large, before anything of it is made.
+fn check_size(spec: &NetworkSpec) -> Result<(), Flaws> {
+    let mut flaws = Flaws::default();
+    flaws.at_most("ports", spec.ports.len(), "ports", MAX_PORTS);
+    let connections = spec.connections().count() + spec.listed().count();
+    flaws.at_most("workloads", connections, "connections", MAX_CONNECTIONS);
+    // Keys of the event set need room for one slot at least.
+    let in_slots = if spec.making().next().is_some() { FLOW_SOURCES } else { 0 };
+    flaws.at_most("workloads", sources(spec), "timers of ports, connections and streams", MAX_SOURCES - in_slots);
+    flaws.done()
+}
+
+/// Refuses another format, and a run that is too long.
 fn check_run(spec: &NetworkSpec) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
     flaws.range("format", spec.format, "", FORMAT..=FORMAT);
     flaws.range("mtu_bytes", spec.mtu_bytes, "bytes", FULL_FRAME - ETHERNET..=MOST_MTU);
-    flaws.at_most("ports", spec.ports.len(), "ports", MAX_PORTS);
-    // Keys of the event set need room for one slot at least.
-    let in_slots = if spec.making().next().is_some() { FLOW_SOURCES } else { 0 };
-    flaws.at_most("workloads", sources(spec), "timers of ports, connections and streams", MAX_SOURCES - in_slots);
     if spec.duration_ns > MAX_TIME {
         let [duration, most] = [spec.duration_ns, MAX_TIME].map(|ns| ns / SEC);
         flaws.add("duration_ns", format_args!("{duration} s"), format_args!("at most {most} s"));

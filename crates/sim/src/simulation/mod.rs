@@ -18,14 +18,19 @@ use crate::output::{Output, Table};
 use crate::packet::{flags, Packet};
 use crate::port::Schedule;
 use crate::probe::{latencies, GroupTotals, Sampler};
-use crate::refusal::Refusal;
+use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::spec::NetworkSpec;
 use crate::tcp::linux::receiver::reader::TURN;
-use crate::time::{Time, NEVER};
+use crate::time::{Time, NEVER, SEC};
 use crate::traffic::bulk::{CONTROL, DEPARTURE, SENDER_TIMER, SOURCES as FLOW_SOURCES};
 pub use crate::traffic::Controls;
 use crate::traffic::{AnyTraffic, Exchanged};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Events between two looks at whether a run is to stop: some milliseconds.
+const POLL: u64 = 1 << 14;
+/// Most packets that are noted for captures: 2,000,000 of data, as the plan has it, each with an ACK.
+const MOST_NOTED: usize = 4_000_000;
 /// Event source of the sampler.
 const SAMPLER: usize = 0;
 /// Event source of the schedule of changes.
@@ -47,9 +52,21 @@ pub fn simulate(spec: &NetworkSpec) -> Result<Output, Vec<Refusal>> {
 /// # Errors
 /// All that cannot be run.
 pub fn simulate_with(spec: &NetworkSpec, controls: &Controls) -> Result<Output, Vec<Refusal>> {
+    let output = simulate_until(spec, controls, &AtomicBool::new(false))?;
+    Ok(output.expect("nobody stops it"))
+}
+
+/// As [`simulate_with`]; `None` if `stop` became true meanwhile. The event loop looks at it every [`POLL`] events.
+///
+/// # Errors
+/// All that cannot be run.
+pub fn simulate_until(
+    spec: &NetworkSpec,
+    controls: &Controls,
+    stop: &AtomicBool,
+) -> Result<Option<Output>, Vec<Refusal>> {
     let mut world = World::build(spec, controls)?;
-    world.run();
-    Ok(world.finish())
+    Ok(world.run(stop)?.then(|| world.finish()))
 }
 
 /// Runs a network to its end and returns a hash of all that happened to its packets and of what was counted.
@@ -59,7 +76,7 @@ pub fn simulate_with(spec: &NetworkSpec, controls: &Controls) -> Result<Output, 
 #[cfg(feature = "fingerprint")]
 pub fn fingerprint(spec: &NetworkSpec) -> Result<u64, Vec<Refusal>> {
     let mut world = World::build(spec, &|_, _| None)?;
-    world.run();
+    world.run(&AtomicBool::new(false))?;
     Ok(world.fingerprint())
 }
 
@@ -102,12 +119,14 @@ struct World<'a> {
     /// The flow whose end was loaded ahead last, that of its ACKs or the other.
     approaching: Option<(usize, bool)>,
     end: Time,
+    most_noted: usize,
     first_flow_source: usize,
     events: u64,
 }
 
 impl World<'_> {
-    fn run(&mut self) {
+    /// Returns false if `stop` became true before the end.
+    fn run(&mut self, stop: &AtomicBool) -> Result<bool, Vec<Refusal>> {
         while let Some((time, source)) = self.network.events.first() {
             if time > self.end {
                 break;
@@ -115,6 +134,9 @@ impl World<'_> {
             debug_assert!(time >= self.network.now(), "time goes back");
             self.network.shared.now = time;
             self.events += 1;
+            if self.events.is_multiple_of(POLL) && self.is_stopped(stop)? {
+                return Ok(false);
+            }
             self.dispatch(source);
             while let Some(p) = self.network.arrival() {
                 // Every connection comes here, so that its packets are handled in this loop and not by a call.
@@ -139,6 +161,21 @@ impl World<'_> {
             }
         }
         self.network.shared.now = self.end;
+        Ok(true)
+    }
+
+    /// Refuses to note more packets than memory is meant to hold. The plan's bound is an estimate of what arrives; this is what was sent.
+    #[cold]
+    #[inline(never)]
+    fn is_stopped(&self, stop: &AtomicBool) -> Result<bool, Vec<Refusal>> {
+        if self.network.noted() > self.most_noted {
+            let s = self.network.now() as f64 / SEC as f64;
+            let expected = "a shorter duration";
+            let what = format_args!("has more than {} packets after {s:.3} s", self.most_noted);
+            let flaws = Flaws::one("capture", what, expected);
+            return Err(flaws.at(Place { kind: Part::Run, index: None }).collect());
+        }
+        Ok(stop.load(Ordering::Relaxed))
     }
 
     /// Loads ahead what the packets will touch that come out of a port next.

@@ -3,11 +3,14 @@
 use proptest::prelude::*;
 use serde_json::{json, Value};
 
+use std::sync::atomic::AtomicBool;
+
 use super::World;
 use crate::output::{Output, Rows};
 use crate::spec::{NetworkSpec, PortSpec};
 use crate::time::{MAX_TIME, MS, SEC};
 use crate::traffic::arrivals::drawn;
+use crate::{simulate, simulate_until};
 
 /// A bottleneck of 10 Mbit/s with a queue in both directions, and 20 ms.
 fn world(seed: u64, qdisc: &Value, workloads: &[Value]) -> NetworkSpec {
@@ -72,7 +75,7 @@ fn qdisc(which: usize) -> Value {
 fn run(net: &NetworkSpec, reuses: bool) -> (u64, Output, u64, usize) {
     let mut world = World::build(net, &|_, _| None).unwrap();
     world.slots.reuses = reuses;
-    world.run();
+    assert_eq!(world.run(&AtomicBool::new(false)), Ok(true));
     let (fingerprint, made, slots) = (world.fingerprint(), world.slots.made(), world.slots.taken());
     (fingerprint, world.finish(), made, slots)
 }
@@ -319,4 +322,42 @@ fn flows_that_time_out_together_share_alike() {
     }
     let mean = read.iter().sum::<f64>() / FLOWS as f64;
     assert!(read.iter().all(|each| (each / mean - 1.0).abs() < 0.12), "{read:?}");
+}
+
+/// A bulk flow, and how many connections it consists of.
+fn bulk(connections: usize) -> Value {
+    let each = |i: usize| json!({"name": format!("f-{i}"), "start_ns": 0, "stop_ns": null, "ports": [49152, 1024]});
+    let host = json!({"tso": false, "rmem": [4096, 131072, 6291456], "rcvbuf": null, "wmem": [4096, 16384, 4194304],
+                      "sndbuf": null, "cached_ssthresh": null});
+    json!({"kind": "tcp", "id": "f", "path": 0, "from": 0, "to": 1, "direction": "forward", "opener": "from",
+           "cc": {"kind": "cubic"}, "stack": {"name": "linux-6.12", "options": {}}, "host": host, "ecn": false, "sce_echo": false,
+           "transfer_bytes": null, "first_write_bytes": null,
+           "connections": (0..connections).map(each).collect::<Vec<Value>>()})
+}
+
+#[test]
+fn a_run_ends_when_it_is_asked_to() {
+    let net = world(1, &qdisc(0), &[bulk(1)]);
+    let run = |stop| simulate_until(&net, &|_, _| None, &AtomicBool::new(stop)).unwrap();
+    assert_eq!((run(true).is_some(), run(false).is_some()), (false, true));
+}
+
+#[test]
+fn a_capture_is_bounded_by_what_is_sent() {
+    let net = NetworkSpec { capture: true, ..world(1, &qdisc(0), &[bulk(1)]) };
+    let mut world = World::build(&net, &|_, _| None).unwrap();
+    world.most_noted = 1000;
+    let refusals = world.run(&AtomicBool::new(false)).unwrap_err();
+    let told = refusals[0].to_string();
+    assert!(told.starts_with("Run.capture: has more than 1000 packets after "), "{told}");
+    assert!(told.ends_with(" s; expected a shorter duration"), "{told}");
+    world.most_noted = usize::MAX;
+    assert_eq!(world.run(&AtomicBool::new(false)), Ok(true));
+}
+
+#[test]
+fn more_connections_than_fit_are_refused_before_any_is_made() {
+    let net = world(1, &qdisc(0), &[bulk(60_000), bulk(40_001)]);
+    let told: Vec<String> = simulate(&net).unwrap_err().iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["Run.workloads: 100001 connections; expected at most 100000"]);
 }

@@ -152,6 +152,8 @@ pub struct Session<A> {
     opener: Opener,
     /// The opener has called connect().
     opened: bool,
+    /// It was cut off: what packets of before bring is no application's any more.
+    stopped: bool,
 }
 
 /// The connections of a workload, which is the field `tcp` of its description.
@@ -223,6 +225,7 @@ pub fn sessions<A>(
             stop: first.stop_ns.unwrap_or(NEVER).min(site.network.duration_ns),
             opener: tcp.opener,
             opened: false,
+            stopped: false,
         })
     };
     firsts.map(session).collect()
@@ -249,6 +252,7 @@ impl<A: Application> Session<A> {
     }
 
     fn stop(&mut self, out: &mut impl Outbox) {
+        self.stopped = true;
         for link in &mut self.links {
             link.from.abort(out);
             link.to.abort(out);
@@ -261,6 +265,9 @@ impl<A: Application> Session<A> {
         let link = &mut self.links[which];
         let was_established = link.from.is_established();
         let read = link.end(side).on_packet(p, out);
+        if self.stopped {
+            return;
+        }
         let is_new = read > link.read[side as usize];
         let connects = !was_established && link.from.is_established();
         if is_new {

@@ -203,7 +203,8 @@ impl Law {
             delta = (MAX_PROB / 100 * 2) as i64;
         }
         if delay > (250 * MS) >> 6 {
-            delta += step;
+            // Wraps where the terms above have, as pie_calculate_probability does (sch_pie.c:381).
+            delta = delta.wrapping_add(step);
         }
         let prob = state.prob.wrapping_add(delta as u64);
         state.prob = if delta > 0 && prob < state.prob {

@@ -59,6 +59,17 @@ fn steps_are_bounded_above_ten_percent_and_larger_at_250_ms() {
 }
 
 #[test]
+fn the_controller_wraps_as_in_linux() {
+    // The terms wrap to just below 2^63 at a delay of minutes, and the step for long delays is added to that.
+    let law = law(PieSpec { alpha: 32, beta: 0, target_ns: 0, ..SPEC });
+    let weight = (32 * (MAX_PROB / TICKS_PER_SEC)) >> 5;
+    let delay = i64::MAX as u64 / weight;
+    let mut state = State { prob: MAX_PROB / 11, delay, delay_before: delay, ..State::default() };
+    law.update(&mut state, 100_000);
+    assert_eq!(state.prob, 0, "a sum below zero is a probability of none");
+}
+
+#[test]
 fn without_delay_the_probability_decays() {
     let law = law(SPEC);
     let mut state = State { prob: MAX_PROB / 2, ..State::default() };
