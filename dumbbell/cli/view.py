@@ -127,7 +127,7 @@ def _agreement(folder: Path) -> dict[str, Any] | None:
 
 def _write(collection: Collection, path: Path, everything: bool, points: int | None, limit: str | None) -> None:
     from dumbbell.explorer.export import MOST_POINTS, Extent, export
-    from dumbbell.files import writing
+    from dumbbell.files import write_file
     from dumbbell.scenario.units import Size
 
     try:
@@ -142,8 +142,7 @@ def _write(collection: Collection, path: Path, everything: bool, points: int | N
             f"--limit {limit}: the page takes {least} with as few runs' series as it has; expected a higher limit, or fewer --points"
         )
     new = not path.parent.exists()
-    with writing(path):
-        path.write_bytes(page.content)
+    write_file(path, page.content)
     series = f"the series of {page.with_series} of them (--all keeps all)"
     if page.with_series == page.runs:
         series = "its series" if page.runs == 1 else "their series"

@@ -6,7 +6,6 @@ two packs at worst, and the next one that joins them goes on from there.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -200,7 +199,7 @@ def _write(store: Store, cut: _Cut) -> Pack:
         name, files = of_parts(whole, next(iter(cut.of)).metrics, names)
     except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
         raise _Spoilt(cut.of) from None  # one of them is unlike the others, and nothing says which
-    times = [os.stat(each.folder).st_mtime_ns for each in cut.of]
+    times = [store.folder.stat(each.name).st_mtime_ns for each in cut.of]
     add_pack(store, name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those that it lay beside
     made = next(each for each in store.packs.all() if each.folder.name == name)
     if not all(one.equals(other) for one, other in zip(made.parts(), whole, strict=True)):

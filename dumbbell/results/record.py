@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import chain, compress
-from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
+from dumbbell.files import SafeFolder
 from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.imported import is_import
@@ -48,15 +48,15 @@ def as_record(table: Table, file: str) -> Mapping[str, Any]:
     return table.columns if len(table) <= MOST_LISTED else {"file": file, "rows": len(table)}
 
 
-def stored_files(record: Mapping[str, Any], folder: Path) -> dict[str, StoredFile]:
+def stored_files(record: Mapping[str, Any], folder: SafeFolder, key: str) -> dict[str, StoredFile]:
     """The files of a checked record beside run.json and host.json, by name. The formats without checksums do not list captures."""
     if record["format"] == FORMAT:
-        return {name: StoredFile.of_record(folder, name, entry) for name, entry in record["files"].items()}
+        return {name: StoredFile.of_record(folder, f"{key}/{name}", entry) for name, entry in record["files"].items()}
     sizes = {SERIES: record["series_bytes"]}
     for table in map(record.get, KEYS):
         if isinstance(table, dict) and _is_text(table.get("file")) and _is_count(table.get("bytes")):
             sizes[table["file"]] = table["bytes"]
-    return {name: StoredFile(folder / name, size, None) for name, size in sizes.items() if _is_file_name(name)}
+    return {name: StoredFile(folder, f"{key}/{name}", size, None) for name, size in sizes.items() if _is_file_name(name)}
 
 
 def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[Table, Table, Table, Table]:
