@@ -16,6 +16,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("attack")
     group.addoption("--seed", type=int, default=1, help="of the random attacks on the store")
     group.addoption("--flips", type=int, default=100, help="bits to flip in stored files")
+    group.addoption("--folders", type=int, default=20, help="results folders to change as somebody who means harm")
     group.addoption("--kills", type=int, default=20, help="processes to kill while they write")
 
 

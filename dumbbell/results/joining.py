@@ -17,7 +17,6 @@ from dumbbell.errors import DamagedRun
 from dumbbell.results import pack as limits
 from dumbbell.results.pack import Pack, Parts, of_parts
 from dumbbell.results.packs import add_pack, remove
-from dumbbell.results.schema import schema
 
 if TYPE_CHECKING:
     from dumbbell.results.store import Store
@@ -186,7 +185,6 @@ def _write(store: Store, cut: _Cut) -> Pack:
     """Writes the pack of a cut, unless it is there. Raises `DamagedRun` if it does not read back, `_Spoilt` if it cannot be made."""
     import polars as pl
 
-    known = schema().units
     parts = []
     for each, keys in cut.of.items():
         try:
@@ -195,7 +193,7 @@ def _write(store: Store, cut: _Cut) -> Pack:
             raise _Spoilt([each]) from None
     try:
         whole = Parts(*(pl.concat(frames, how="vertical_relaxed") for frames in zip(*parts, strict=True)))
-        names = [name for name in whole.samples["series"].unique().to_list() if name in known]
+        names = whole.samples["series"].unique().to_list()
         name, files = of_parts(whole, next(iter(cut.of)).metrics, names)
     except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
         raise _Spoilt(cut.of) from None  # one of them is unlike the others, and nothing says which

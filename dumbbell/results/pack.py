@@ -18,6 +18,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import BadInput, DamagedRun
@@ -25,6 +26,8 @@ from dumbbell.files import MOST_JSON_BYTES, Irregular, SafeFolder
 from dumbbell.results.checksums import StoredFile, file_entry, lost, seal, unreadable
 from dumbbell.results.index import sources
 from dumbbell.results.json_files import sealed_record, to_json
+from dumbbell.results.names import is_key
+from dumbbell.results.parquet import check_extent
 from dumbbell.results.record import SERIES
 from dumbbell.results.run import Run
 from dumbbell.results.series import COLUMNS, SeriesFile, arrow_schema, digest_of_frame, read_parquet
@@ -177,7 +180,7 @@ class Pack:
         except ValueError as error:
             self._damage = str(error)
         if self._damage:
-            self.keys = list(dict.fromkeys(key for file, column in _TEXTS for key in self._unchecked(file, column)))
+            self.keys = list(dict.fromkeys(key for file, column in _TEXTS for key in self._unchecked(file, column) if is_key(key)))
 
     def _understand(self, record: Mapping[str, Any]) -> None:
         """Takes over what pack.json says. Raises `ValueError` if it is not what it should be."""
@@ -186,8 +189,10 @@ class Pack:
             keys, self.metrics = list(map(str, record["runs"])), str(record["metrics"])
         except (AttributeError, KeyError, TypeError):
             raise ValueError("does not list runs and files") from None
-        if not all(isinstance(file.sha256, str) for file in files.values()):
+        if not all(isinstance(file.sha256, str) and type(file.size) is int for file in files.values()):
             raise ValueError("lacks checksums of files")
+        if not all(map(is_key, keys)):
+            raise ValueError("lists runs without a key")
         if not {RUNS, HOSTS, SAMPLES} <= files.keys() <= {RUNS, HOSTS, SAMPLES, TABLES}:
             raise ValueError("does not list the files of a pack")
         self._files, self.keys = files, keys
@@ -394,7 +399,14 @@ def _signature(store: SafeFolder, name: str) -> _Signature:
 
 @lru_cache(maxsize=4096)
 def _fault(file: StoredFile, _: _Signature) -> str:
-    return file.fault()
+    if what := file.fault():
+        return what
+    try:
+        with file.folder.reader(file.name) as content, mmap(content.fileno(), 0, access=ACCESS_READ) as mapped:
+            check_extent(mapped)
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 @lru_cache(maxsize=_HELD)
@@ -434,7 +446,7 @@ def _samples(file: StoredFile, _: _Signature, first: int, count: int) -> pl.Data
     try:
         with file.folder.reader(file.name) as content:
             return pl.scan_parquet(content).slice(first, count).select(COLUMNS).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(_first_line(error)) from None
 
 
@@ -450,7 +462,7 @@ def _read(file: StoredFile, columns: list[str] | None) -> pl.DataFrame:
     try:
         with file.folder.reader(file.name) as content:
             return pl.read_parquet(content, columns=columns)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(_first_line(error)) from None
 
 

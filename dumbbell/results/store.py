@@ -40,6 +40,7 @@ from dumbbell.files import Irregular, SafeFolder, parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record
+from dumbbell.results.names import NoName, is_cell, is_key, is_name
 from dumbbell.results.pack import PACKED, Pack, PackedFile, PackedSeries
 from dumbbell.results.packs import PACKS, Packs, has_packs
 from dumbbell.results.place import STUDY, Place, write_folder
@@ -55,8 +56,6 @@ _STUDY_FORMATS = (1, _STUDY_FORMAT)
 _OUTPUT = "application-"
 """What files begin with that programs have written."""
 _KEY = re.compile(r"[0-9a-f]{32}")
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
-"""What is a folder in this one: a list of runs that somebody else wrote may say anything."""
 
 _SORTED = json.JSONEncoder(sort_keys=True)
 _Read = TypeVar("_Read")
@@ -383,7 +382,7 @@ class Store:
                 stored |= pack.files(key, stored)
             flows, groups, ports, tins = tables(record, stored)
         except ValueError as error:
-            if sealed:
+            if sealed and not isinstance(error, NoName):
                 expected = "expected a run written by dumbbell, and by no later version than this"
                 raise BadInput(f"{path}: {error}; {expected}") from None
             raise damaged(folder / RUN, str(error)) from None
@@ -430,12 +429,13 @@ class Store:
         except ValueError as error:
             raise BadInput(f"{path}: {error}; expected {what} (`dumbbell check --repair {self.path}` lists its runs anew)") from None
         try:
-            found = [(str(run["name"]), dict(run["cell"]), str(run["key"])) for run in record["runs"]]
-        except (KeyError, TypeError, ValueError):
+            found = [(run["name"], run["cell"], run["key"]) for run in record["runs"]]
+        except (KeyError, TypeError):
             raise BadInput(f"{path}: lists no runs; expected a results folder written by dumbbell") from None
-        for _, _, key in found:
-            if not _NAME.fullmatch(key):
-                raise BadInput(f"{path}: {key!r} is no key of a run; expected a results folder written by dumbbell")
+        for i, (name, cell, key) in enumerate(found):
+            if not (is_name(name) and is_cell(cell) and is_key(key)):
+                wrong = "name" if not is_name(name) else "key" if not is_key(key) else "coordinates"
+                raise BadInput(f"{path}: runs.{i} has no valid {wrong}; expected a results folder written by dumbbell")
         return found
 
 
