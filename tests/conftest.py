@@ -17,6 +17,7 @@ def pytest_addoption(parser):
     group.addoption("--seed", type=int, default=1, help="of everything that tests draw")
     group.addoption("--examples", type=int, help="cases of each property test; as many as the test says if not given")
     group.addoption("--flips", type=int, default=100, help="bits to flip in stored files, foreign files and requests to damage")
+    group.addoption("--folders", type=int, default=20, help="results folders to change as somebody who means harm")
     group.addoption("--kills", type=int, default=20, help="processes to kill while they write")
 
 

@@ -21,7 +21,7 @@ from dumbbell.engines.execute import Progress, execute
 from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput, DumbbellError
 from dumbbell.executor.progress_state import ProgressState
-from dumbbell.files import read_json, write_text
+from dumbbell.files import MOST_JSON_BYTES, SafeFolder, parse_json, write_within
 from dumbbell.results import Store
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def compare(
             if progress is not None:
                 progress(state + rest)
 
-        done = execute(on[engine], Store(folder / engine), executor, tell)
+        done = execute(on[engine], Store(SafeFolder(folder).below(engine)), executor, tell)
         if done.damaged:
             what = f"{len(done.damaged)} of its runs are damaged, so that runs cannot be paired"
             raise DumbbellError(f"{folder / engine}: {what}; expected whole runs (`dumbbell check --repair {folder / engine}`)")
@@ -113,15 +113,14 @@ def compare(
 def _dated(folder: Path, runs: Sequence[Run]) -> str:
     """The date of the reference runs from the folder's file; today, which is then written there, if that file is for other runs."""
     keys = sha256("".join(run.key for run in runs).encode()).hexdigest()
-    path = folder / _REFERENCE
     try:
-        noted = read_json(path)
+        noted = parse_json(SafeFolder(folder).read(_REFERENCE, MOST_JSON_BYTES))
         if noted["keys"] == keys:
             return str(noted["date"])
     except (OSError, ValueError, KeyError, TypeError):
         pass  # missing or not readable: written anew
     today = datetime.now(UTC).date().isoformat()
-    write_text(path, json.dumps({"date": today, "keys": keys}, indent=1) + "\n")
+    write_within(folder, _REFERENCE, json.dumps({"date": today, "keys": keys}, indent=1) + "\n")
     return today
 
 

@@ -4,7 +4,9 @@ scenarios of the largest differences."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ from dumbbell.agreement.tables import (
 )
 from dumbbell.drawing import style
 from dumbbell.errors import BadInput
-from dumbbell.files import read_json, write_text
+from dumbbell.files import MOST_JSON_BYTES, SafeFolder, parse_json, write_within
 
 if TYPE_CHECKING:
     from dumbbell.agreement.comparison import Comparison
@@ -32,22 +34,25 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 DOCUMENT = "agree.json"
+_EARLIER = re.compile(r"worst-.*\.(png|svg)|.*\.yaml")
+"""The files of an earlier comparison, in its folder `worst`."""
 _FIGURES = 5
 """Number of scenarios with a figure."""
 
 
 def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found: Difference, draw: bool = True) -> list[Path]:
     """Write all files; returns the paths of the figures. Figures and scenarios of an earlier comparison are removed."""
-    write_text(folder / DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
-    write_text(folder / "differences.csv", differences_table(found, compared.engines).csv())
+    write_within(folder, DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_within(folder, "differences.csv", differences_table(found, compared.engines).csv())
     lists = {"windows.csv": windows_list(document), "pairs.csv": pairs_list(document), "stability.csv": stability_list(document)}
     for name, table in lists.items():
         if table.rows:
-            write_text(folder / name, table.csv())
+            write_within(folder, name, table.csv())
         else:
-            (folder / name).unlink(missing_ok=True)
-    for stale in (*folder.glob("worst/worst-*.png"), *folder.glob("worst/worst-*.svg"), *folder.glob("worst/*.yaml")):
-        stale.unlink()
+            SafeFolder(folder).remove(name)
+    with suppress(FileNotFoundError):
+        for stale in filter(_EARLIER.fullmatch, SafeFolder(folder).names("worst")):
+            SafeFolder(folder).remove(f"worst/{stale}")
     drawn: list[Path] = []
     lines: list[str] = []
     scenarios = {scenario.name: scenario for scenario in compared.scenario_set.scenarios}
@@ -55,24 +60,24 @@ def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found
     for cell in worst(found):
         cells.setdefault(str(cell.key["scenario"]), cell)
     for rank, (name, cell) in enumerate(list(cells.items())[:_FIGURES], 1):
-        write_text(folder / "worst" / f"{name}.yaml", as_yaml(scenarios[name]))
+        write_within(folder, f"worst/{name}.yaml", as_yaml(scenarios[name]))
         if draw:
             (reference, ours), values = _furthest(compared, name, cell)
             beside = " and ".join(f"{value:.4g} ({engine})" for value, engine in zip(values, compared.engines, strict=True))
             title = f"{name}, seed {reference.scenario['seed']}: {METRICS[cell.metric].title} {beside}"
-            drawn += style.save(overlay(reference, ours, title), folder / "worst", f"worst-{rank}")
+            drawn += style.save(overlay(reference, ours, title), folder, f"worst/worst-{rank}")
             lines.append(f"![{title}](worst/worst-{rank}.png)\n")
-    write_text(folder / "agree.md", _page(document, lines))
+    write_within(folder, "agree.md", _page(document, lines))
     return drawn
 
 
 def read(folder: Path) -> dict[str, Any] | None:
     """The contents of agree.json in a folder; None if there is no such file. Raises `BadInput` if it cannot be read."""
     path = folder / DOCUMENT
-    if not path.exists():
-        return None
     try:
-        document = read_json(path)
+        document = parse_json(SafeFolder(folder).read(DOCUMENT, MOST_JSON_BYTES))
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read ({error}); expected a statement written by dumbbell agree") from None
     if (

@@ -16,7 +16,7 @@ from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.progress import runs_bar
 from dumbbell.errors import BadInput
 from dumbbell.escaping import csv_text
-from dumbbell.files import creatable, write_text
+from dumbbell.files import SafeFolder, creatable, write_within
 
 if TYPE_CHECKING:
     from dumbbell.studies.calibration import Knob, Point, Task
@@ -68,7 +68,9 @@ def _calibrate(
     found: list[tuple[Task, list[Point]]] = []
     for task in tasks:
         with runs_bar(f"calibrate {task.name}") as progress:
-            found.append((task, calibration.calibrate(task, calibration.looking(task, Store(folder / "runs"), where, progress))))
+            found.append(
+                (task, calibration.calibrate(task, calibration.looking(task, Store(SafeFolder(folder).below("runs")), where, progress)))
+            )
     document = [
         {
             "name": task.name,
@@ -78,8 +80,8 @@ def _calibrate(
         for task, points in found
     ]
     rows = [list(calibration.row(task, points[-1]).values()) for task, points in found]
-    write_text(folder / "calibration.csv", csv_text([calibration.COLUMNS, *rows]))
-    write_text(folder / "calibration.json", json_.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_within(folder, "calibration.csv", csv_text([calibration.COLUMNS, *rows]))
+    write_within(folder, "calibration.json", json_.dumps(document, indent=1, allow_nan=False) + "\n")
     if json:
         print_json({"out": str(folder), "calibrations": document})
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.cli.output import note
 from dumbbell.errors import BadInput
-from dumbbell.files import writing
+from dumbbell.files import write_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,5 +140,4 @@ def _ways(rows: pl.DataFrame, connection: Any, window_s: float) -> list[Way]:
 def _write(path: Path, frame: pl.DataFrame) -> None:
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", compression_level=1, statistics=False)
-    with writing(path):
-        path.write_bytes(buffer.getvalue())
+    write_file(path, buffer.getvalue())

@@ -144,13 +144,14 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
     for given, name in zip(asked, names, strict=True):
         if name not in known:
             raise BadInput(f"figure {given!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
-    target = output.out or opened.path / "figures"
+    place, within = output.figures(opened.path)
+    target = place / within
     new = "" if target.is_dir() else "the new folder "
     written: list[Path] = []
     with progress_bar("drawing", "figures") as progress:
         progress(0, len(names))
         for done, name in enumerate(names, 1):
-            written += style.save(known[name](output.view), target, view_named(name, output.view), output.formats)
+            written += style.save(known[name](output.view), place, f"{within}{view_named(name, output.view)}", output.formats)
             progress(done, len(names))
     shown = ", ".join(view_named(name, output.view) for name in names)
     note(f"{len(names)} {'figure' if len(names) == 1 else 'figures'} in {new}{target}: {shown}")

@@ -73,6 +73,10 @@ class Output:
     formats: Sequence[Format]
     out: Path | None
 
+    def figures(self, results: Path) -> tuple[Path, str]:
+        """Where figures of a results folder go: a folder that the user has chosen, and where in it."""
+        return (results, "figures/") if self.out is None else (self.out, "")
+
 
 def wording_of(title: str | None, x_label: str, y_label: str, labels: Sequence[str]) -> Wording:
     """The texts that were set. Raises `BadInput` for a label that is not NAME=TEXT."""
@@ -123,11 +127,12 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
         shows = [COMMAND.offered("x", key), COMMAND.offered("panels", key), COMMAND.offered("where", f"{key}={value}")]
         note(f"note: {key} has no place in one figure: {shows[0]}, {shows[1]} or {shows[2]} shows it")
     figure = across_figure(settled, wording, view.size, view.start_s, view.stop_s)
-    target = output.out or paths[0] / "figures"
+    place, within = output.figures(paths[0])
+    target = place / within
     new = "" if target.is_dir() else "the new folder "
     others = "".join(f"-with-{path.resolve().name}" for path in paths[1:])
     name = as_file_name(view_named(f"{'summary' if is_summary else file_name(settled)}{others}", view))
-    written = style.save(figure, target, name, output.formats)
+    written = style.save(figure, place, f"{within}{name}", output.formats)
     note(f"1 figure in {new}{target}: {name}{', '.join(path.suffix for path in written)}")
     return written
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dumbbell.files import writing
+from dumbbell.files import write_within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -193,32 +194,34 @@ def figure_of(rows: int, columns: int, width: float, height: float, **more: Any)
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[Format] = ("png", "svg")) -> list[Path]:
-    """Write NAME.png and so on. Texts are texts in SVG and PDF. The files contain no date, so that equal data give equal files."""
+    """Write NAME.png and so on; NAME may be of a folder in this one. Texts are texts in SVG and PDF.
+
+    The files contain no date, so that equal data give equal files. Raises as `write_within`.
+    """
     from matplotlib import rc_context
 
-    paths = [folder / f"{name}.{each}" for each in FORMATS if each in formats]
-    with writing(folder / name), rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "none", "pdf.fonttype": 42}):
-        for path in paths:
-            _print(figure, path)
-    return paths
+    with rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "none", "pdf.fonttype": 42}):
+        return [write_within(folder, f"{name}.{each}", _printed(figure, each)) for each in FORMATS if each in formats]
 
 
-def _print(figure: Figure, path: Path) -> None:
+def _printed(figure: Figure, form: Format) -> bytes:
     # Figure.savefig would draw everything twice, to compute a layout that `with_fixed_layout` has fixed already. The canvases of
     # SVG and PDF change the figure's resolution, so that of PNG comes first.
     canvas: Any
-    if path.suffix == ".png":
+    file = io.BytesIO()
+    if form == "png":
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         canvas = FigureCanvasAgg(figure)
-        canvas.print_png(path, metadata={"Software": None})
-    elif path.suffix == ".svg":
+        canvas.print_png(file, metadata={"Software": None})
+    elif form == "svg":
         from matplotlib.backends.backend_svg import FigureCanvasSVG
 
         canvas = FigureCanvasSVG(figure)
-        canvas.print_svg(path, metadata={"Date": None, "Creator": "dumbbell"})
+        canvas.print_svg(file, metadata={"Date": None, "Creator": "dumbbell"})
     else:
         from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
         canvas = FigureCanvasPdf(figure)
-        canvas.print_pdf(path, metadata={"CreationDate": None, "Creator": "dumbbell"})
+        canvas.print_pdf(file, metadata={"CreationDate": None, "Creator": "dumbbell"})
+    return file.getvalue()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dumbbell.exchange.formats import WRITTEN
-from dumbbell.files import temporary, writing
+from dumbbell.files import PARTIAL, SafeFolder, temporary, writing
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -53,15 +53,16 @@ def write_all(folder: Path, exports: Iterable[Exported]) -> list[Path]:
     They appear once all are written. Raises `BadInput` if they cannot be written, `EnvironmentFault` if the disk is full.
     """
     names: dict[str, None] = {}
-    with writing(folder / "files"), temporary(folder / f".partial-{secrets.token_hex(8)}") as half:
-        half.mkdir()
+    there = SafeFolder(folder)
+    with writing(folder / "files"), temporary(folder / f"{PARTIAL}{secrets.token_hex(8)}") as half:
+        there.make(half.name)
         for export in exports:
             for name, content in export.files.items():
-                (half / name).write_bytes(content)
+                there.replace(f"{half.name}/{name}", content)
             for name, content in export.shared.items():
-                with open(half / name, "ab") as file:
+                with os.fdopen(there.open(f"{half.name}/{name}", os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
                     file.write(content)
             names |= dict.fromkeys((*export.files, *export.shared))
         for name in names:
-            os.replace(half / name, folder / name)
+            there.rename(f"{half.name}/{name}", name)
     return [folder / name for name in names]

@@ -29,6 +29,7 @@ from dumbbell.explorer.arrays import reduced, within
 from dumbbell.explorer.capture import Capture
 from dumbbell.explorer.collection import Collection
 from dumbbell.explorer.page import document
+from dumbbell.results.store import read_capture
 
 LOOPBACK = "127.0.0.1"
 MOST_WAITING = 64
@@ -119,7 +120,7 @@ class Site:
         return _JSON, _json(self._opened(f"{key}:{name}:").index())
 
     def _pcap(self, key: str, name: str) -> tuple[str, bytes]:
-        return _BYTES, self._of(key).captures(key)[name].read_bytes()
+        return _BYTES, read_capture(self._of(key).captures(key)[name])
 
     def _of(self, key: str) -> Collection:
         """The collection that a key is of: a connection of a run's capture has KEY:NAME:NUMBER."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.files import Irregular, SafeFolder
 
 _SEAL = re.compile(rb',\n "sha256": "([0-9a-f]{64})"\n}\n')
 _SEAL_BYTES = len(',\n "sha256": ""\n}\n') + 64
@@ -54,12 +56,20 @@ def damaged(path: Path, what: str) -> DamagedRun:
 class StoredFile:
     """A file of a stored run, with what is known of its contents."""
 
-    path: Path
+    folder: SafeFolder
+    """The store's."""
+    name: str
+    """In that folder."""
     size: int
     sha256: str | None
     """None in a run of a format without checksums."""
     by_now: Callable[[], StoredFile | None] | None = field(default=None, compare=False, repr=False, kw_only=True)
     """Looks where the file is by now; None if it is where it was."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.folder.path / self.name
 
     def read(self) -> bytes:
         """The contents, from wherever they were moved. Raises `DamagedRun` unless they are those that were written."""
@@ -73,8 +83,10 @@ class StoredFile:
     def _content(self) -> bytes:
         """As `read`, from where it was."""
         try:
-            content = self.path.read_bytes()
-        except OSError as error:
+            with self.folder.reader(self.name) as file:
+                self.verify_size(os.fstat(file.fileno()).st_size)
+                content = file.read()
+        except (OSError, Irregular) as error:
             raise unreadable(self.path, error) from None
         self._compare(len(content), None if self.sha256 is None else hashlib.sha256(content).hexdigest())
         return content
@@ -87,9 +99,11 @@ class StoredFile:
     def fault(self) -> str:
         """In which way it is not as it was written; empty if it is. Raises `BadInput` if it must not be read."""
         try:
-            with open(self.path, "rb") as file:
+            with self.folder.reader(self.name) as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
                 size = file.tell()
+        except Irregular as error:
+            return error.what(self.path)
         except OSError as error:
             if not (what := lost(error)):
                 raise unreadable(self.path, error) from None
@@ -111,9 +125,9 @@ class StoredFile:
         return "" if sha256 == self.sha256 else CHANGED
 
     @classmethod
-    def of_record(cls, folder: Path, name: str, entry: Mapping[str, Any]) -> StoredFile:
+    def of_record(cls, folder: SafeFolder, name: str, entry: Mapping[str, Any]) -> StoredFile:
         """The file that an entry of `files` in a checked run.json is about."""
-        return cls(folder / name, entry["bytes"], entry["sha256"])
+        return cls(folder, name, entry["bytes"], entry["sha256"])
 
 
 def file_entry(content: bytes) -> dict[str, Any]:
@@ -128,8 +142,9 @@ def lost(error: OSError) -> str:
     return f"cannot be read ({error.strerror})" if error.errno == errno.EIO else ""
 
 
-def unreadable(path: Path, error: OSError) -> BadInput:
-    """The error for a file of a stored run that cannot be read: only what is lost is damage, what is forbidden is not."""
-    if what := lost(error):
+def unreadable(path: Path, error: OSError | Irregular) -> BadInput:
+    """The error for a file of a stored run that cannot be read: what is lost, or no file, is damage, what is forbidden is not."""
+    if what := lost(error) if isinstance(error, OSError) else error.what(path):
         return damaged(path, what)
+    assert isinstance(error, OSError)
     return BadInput(f"{path}: cannot be read ({error.strerror}); expected a readable file")

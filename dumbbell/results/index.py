@@ -12,10 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from dumbbell.files import SafeFolder
 from dumbbell.results.summary import Summary
 
 INDEX = "index.jsonl"
@@ -40,17 +41,20 @@ def source_files() -> list[Path]:
     return [file for place in _SOURCES for file in (sorted(place.glob("*.py")) if place.is_dir() else [place])]
 
 
-def fingerprint(record: bytes, files: Iterable[os.DirEntry[str]]) -> str:
+def fingerprint(record: bytes, files: Mapping[str, os.stat_result]) -> str:
     """The fingerprint of a run: of the bytes of its run.json, and of size and modification time of the Parquet files among `files`."""
-    stats = sorted((file.name, file.stat()) for file in files if file.name.endswith(".parquet"))
+    stats = sorted((name, stat) for name, stat in files.items() if name.endswith(".parquet"))
     return _hash(sources().encode(), record, *(f"{name} {stat.st_size} {stat.st_mtime_ns}".encode() for name, stat in stats))
 
 
 class Index:
-    """The index in a store's folder, as far as it has been read. Reading never fails: an unreadable line counts as missing."""
+    """The index in a store's folder, as far as it has been read. An unreadable line counts as missing, and so does an unreadable file.
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / INDEX
+    Raises `Irregular` if the file is a link, or no regular file.
+    """
+
+    def __init__(self, folder: SafeFolder) -> None:
+        self._folder = folder
         self._lines: dict[str, tuple[str, str]] = {}
         """Key -> (fingerprint, JSON)."""
         self._file = -1
@@ -61,9 +65,7 @@ class Index:
     def refresh(self) -> None:
         """Reads the lines appended since the last call, or all lines if the file has been replaced."""
         try:
-            if not self._path.is_file():  # opening another kind could wait for ever
-                raise FileNotFoundError
-            with open(self._path, "rb") as file:
+            with self._folder.reader(INDEX) as file:
                 stat = os.fstat(file.fileno())
                 if stat.st_ino != self._file or stat.st_size < self._read:
                     self._lines, self._file, self._read = {}, stat.st_ino, 0
@@ -94,11 +96,14 @@ class Index:
     def add(self, key: str, run_fingerprint: str, summary: Summary) -> None:
         """Appends a line. The caller holds the folder's lock (shared). Raises `OSError` if it cannot be written."""
         content = json.dumps(summary.plain(), separators=(",", ":"))
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            os.write(descriptor, line(key, run_fingerprint, content))
-        finally:
-            os.close(descriptor)
+        written = line(key, run_fingerprint, content)
+        with os.fdopen(self._folder.open(INDEX, os.O_RDWR | os.O_APPEND | os.O_CREAT), "a+b", buffering=0) as file:
+            if os.fstat(file.fileno()).st_nlink == 1:
+                file.write(written)
+                return
+            file.seek(0)
+            before = file.read()
+        self._folder.replace(INDEX, before + written)  # a hard link: appended to, another folder's file would change, too
 
     def compacted(self, there: Iterable[str]) -> bytes | None:
         """The file's contents with only the last line of each key in `there`; None if that would not halve it.
@@ -109,7 +114,7 @@ class Index:
         self.refresh()
         lines = [line(key, *self._lines[key]) for key in there if key in self._lines]
         content = b"".join(lines)
-        outdated = self._file != -1 and os.path.getsize(self._path) > 2 * len(content)
+        outdated = self._file != -1 and self._folder.stat(INDEX).st_size > 2 * len(content)
         self._lines, self._file = {}, -1  # who asks for requests reads few summaries
         return content if outdated else None
 

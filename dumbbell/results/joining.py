@@ -7,7 +7,6 @@ two packs at worst, and the next one that joins them goes on from there.
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +18,6 @@ from dumbbell.errors import DamagedRun
 from dumbbell.results import pack as limits
 from dumbbell.results.pack import Pack, Parts, of_parts
 from dumbbell.results.packs import add_pack, remove
-from dumbbell.results.schema import schema
 
 if TYPE_CHECKING:
     from dumbbell.results.store import Store
@@ -199,7 +197,6 @@ def _write(store: Store, cut: _Cut) -> Pack:
     """Writes the pack of a cut, unless it is there. Raises `DamagedRun` if it does not read back, `_Spoilt` if it cannot be made."""
     import polars as pl
 
-    known = schema().units
     parts = []
     for each, keys in cut.of.items():
         try:
@@ -208,11 +205,11 @@ def _write(store: Store, cut: _Cut) -> Pack:
             raise _Spoilt([each]) from None
     try:
         whole = Parts(*(pl.concat(frames, how="vertical_relaxed") for frames in zip(*parts, strict=True)))
-        names = [name for name in whole.samples["series"].unique().to_list() if name in known]
+        names = whole.samples["series"].unique().to_list()
         name, files = of_parts(whole, next(iter(cut.of)).metrics, names)
     except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
         raise _Spoilt(cut.of) from None  # one of them is unlike the others, and nothing says which
-    times = [os.stat(each.folder).st_mtime_ns for each in cut.of]
+    times = [store.folder.stat(each.name).st_mtime_ns for each in cut.of]
     add_pack(store, name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those that it lay beside
     made = next(each for each in store.packs.all() if each.folder.name == name)
     if not all(one.equals(other) for one, other in zip(made.parts(), whole, strict=True)):

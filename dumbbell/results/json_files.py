@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import BadInput
-from dumbbell.files import MOST_JSON_BYTES, parse_json, read_regular
+from dumbbell.files import MOST_JSON_BYTES, Irregular, SafeFolder, parse_json
 from dumbbell.results.checksums import damaged, is_sealed, unreadable
 
 
@@ -24,21 +24,21 @@ def to_json(record: Mapping[str, Any]) -> bytes:
     return ("{\n " + ",\n ".join(lines) + "\n}\n").encode()
 
 
-def read_of_run(path: Path) -> bytes:
-    """The contents of a JSON file of a run. Raises as `checksums.unreadable` says."""
+def read_of_run(folder: SafeFolder, name: str) -> bytes:
+    """The contents of a JSON file of a run in a store. Raises as `checksums.unreadable` says."""
     try:
-        return read_regular(path, MOST_JSON_BYTES)
-    except OSError as error:
-        raise unreadable(path, error) from None
+        return folder.read(name, MOST_JSON_BYTES)
+    except (OSError, Irregular) as error:
+        raise unreadable(folder.path / name, error) from None
     except ValueError as error:
-        raise damaged(path, str(error)) from None
+        raise damaged(folder.path / name, str(error)) from None
 
 
-def read_of_store(path: Path) -> bytes:
+def read_of_store(folder: SafeFolder, name: str) -> bytes:
     """The contents of a JSON file of a results folder. Raises `BadInput`."""
-    expected = "expected a results folder written by dumbbell"
+    path, expected = folder.path / name, "expected a results folder written by dumbbell"
     try:
-        return read_regular(path, MOST_JSON_BYTES)
+        return folder.read(name, MOST_JSON_BYTES)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; {expected}") from None
     except NotADirectoryError:

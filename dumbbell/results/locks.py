@@ -8,26 +8,27 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from pathlib import Path
+
+from dumbbell.files import Irregular, SafeFolder
 
 
-def remove_unclaimed(path: Path) -> None:
+def remove_unclaimed(folder: SafeFolder, name: str) -> None:
     """Removes the file of a claim whose process has ended. On a file system without locks it stays."""
     try:
-        descriptor = _looked_at(path)
+        descriptor = _looked_at(folder, name)
     except BlockingIOError:
         return
     if descriptor is not None:
         try:
-            path.unlink(missing_ok=True)  # while it has the lock of who looks: nobody can claim it meanwhile
+            folder.remove(name)  # while it has the lock of who looks: nobody can claim it meanwhile
         finally:
             os.close(descriptor)
 
 
-def is_claimed(path: Path) -> bool:
+def is_claimed(folder: SafeFolder, name: str) -> bool:
     """Whether a process holds a claim now. On a file system without locks nobody does."""
     try:
-        descriptor = _looked_at(path)
+        descriptor = _looked_at(folder, name)
     except BlockingIOError:
         return True
     if descriptor is not None:
@@ -35,14 +36,14 @@ def is_claimed(path: Path) -> bool:
     return False
 
 
-def _looked_at(path: Path) -> int | None:
+def _looked_at(folder: SafeFolder, name: str) -> int | None:
     """A descriptor with the lock of who looks at a claim; None if there is no such file, or its file system has no locks.
 
     Raises `BlockingIOError` if a process holds the claim.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR)
-    except OSError:
+        descriptor = folder.open(name, os.O_RDWR)
+    except (OSError, Irregular):
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -65,10 +66,10 @@ def claim(descriptor: int) -> None:
             flock(descriptor, fcntl.LOCK_UN)
 
 
-def is_at(descriptor: int, path: Path) -> bool:
+def is_at(descriptor: int, folder: SafeFolder, name: str) -> bool:
     """Whether an open file is still the one of that name: whoever tidies up may have removed it before it was locked."""
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+        return os.path.samestat(os.fstat(descriptor), folder.stat(name))
     except FileNotFoundError:
         return False
 

@@ -15,18 +15,19 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
+from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import BadInput, DamagedRun
-from dumbbell.files import MOST_JSON_BYTES, read_regular
+from dumbbell.files import MOST_JSON_BYTES, Irregular, SafeFolder
 from dumbbell.results.checksums import StoredFile, file_entry, lost, seal, unreadable
 from dumbbell.results.index import sources
 from dumbbell.results.json_files import sealed_record, to_json
+from dumbbell.results.names import is_key
+from dumbbell.results.parquet import check_extent
 from dumbbell.results.record import SERIES
 from dumbbell.results.run import Run
 from dumbbell.results.series import COLUMNS, SeriesFile, arrow_schema, digest_of_frame, read_parquet
@@ -154,18 +155,24 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 class Pack:
     """A pack in a store. A damaged one still says of which runs it is."""
 
-    def __init__(self, folder: Path) -> None:
-        """Reads pack.json. Raises `BadInput` if a later version wrote it, or if it must not be read."""
-        self.folder, self.runs = folder, folder / RUNS
+    def __init__(self, store: SafeFolder, name: str) -> None:
+        """Reads pack.json; `name` is that of the pack in its store.
+
+        Raises `BadInput` if a later version wrote it, or if it must not be read.
+        """
+        self._store, self.name, self.folder = store, name, store.path / name
+        self.runs = self.folder / RUNS
         self._damage = ""
         """What is wrong with pack.json."""
         self._files: dict[str, StoredFile] = {}
         self.metrics = ""
         """A hash of the code that computed those of its runs."""
         self.keys: Sequence[str] = ()
-        path = folder / MANIFEST
+        path = self.folder / MANIFEST
         try:
-            self._understand(sealed_record(read_regular(path, MOST_JSON_BYTES), path, (_FORMAT,), "a pack"))
+            self._understand(sealed_record(store.read(f"{name}/{MANIFEST}", MOST_JSON_BYTES), path, (_FORMAT,), "a pack"))
+        except Irregular as error:
+            self._damage = error.what(path)
         except OSError as error:
             if not lost(error):
                 raise unreadable(path, error) from None
@@ -173,17 +180,19 @@ class Pack:
         except ValueError as error:
             self._damage = str(error)
         if self._damage:
-            self.keys = list(dict.fromkeys(key for file, column in _TEXTS for key in self._unchecked(file, column)))
+            self.keys = list(dict.fromkeys(key for file, column in _TEXTS for key in self._unchecked(file, column) if is_key(key)))
 
     def _understand(self, record: Mapping[str, Any]) -> None:
         """Takes over what pack.json says. Raises `ValueError` if it is not what it should be."""
         try:
-            files = {str(name): StoredFile.of_record(self.folder, str(name), entry) for name, entry in record["files"].items()}
+            files = {str(name): StoredFile.of_record(self._store, f"{self.name}/{name}", entry) for name, entry in record["files"].items()}
             keys, self.metrics = list(map(str, record["runs"])), str(record["metrics"])
         except (AttributeError, KeyError, TypeError):
             raise ValueError("does not list runs and files") from None
-        if not all(isinstance(file.sha256, str) for file in files.values()):
+        if not all(isinstance(file.sha256, str) and type(file.size) is int for file in files.values()):
             raise ValueError("lacks checksums of files")
+        if not all(map(is_key, keys)):
+            raise ValueError("lists runs without a key")
         if not {RUNS, HOSTS, SAMPLES} <= files.keys() <= {RUNS, HOSTS, SAMPLES, TABLES}:
             raise ValueError("does not list the files of a pack")
         self._files, self.keys = files, keys
@@ -204,8 +213,9 @@ class Pack:
         import polars as pl
 
         try:
-            return int(pl.scan_parquet(self.folder / SAMPLES).select(pl.len()).collect().item())
-        except (pl.exceptions.PolarsError, OSError):
+            with self._store.reader(f"{self.name}/{SAMPLES}") as content:
+                return int(pl.scan_parquet(content).select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, BadInput, OSError):
             return 0
 
     @property
@@ -216,7 +226,9 @@ class Pack:
 
     def files(self, key: str, stored: Mapping[str, StoredFile]) -> dict[str, StoredFile]:
         """Those of the files of a run that are in the pack, as `stored` has those in a folder; the others lie in the run's folder."""
-        return {name: PackedFile(each.path, each.size, each.sha256, self, key) for name, each in stored.items() if name in PACKED}
+        return {
+            name: PackedFile(each.folder, each.name, each.size, each.sha256, self, key) for name, each in stored.items() if name in PACKED
+        }
 
     @property
     def damage(self) -> str:
@@ -265,9 +277,9 @@ class Pack:
 
     def sizes(self) -> dict[str, int]:
         """Of each run the number of its samples. Raises `DamagedRun`."""
-        path = self._checked(RUNS, "")
+        file, _ = self._checked(RUNS, "")
         try:
-            rows = _read(path, ["key", "samples"]).rows()
+            rows = _read(file, ["key", "samples"]).rows()
             if [key for key, _ in rows] != list(self.keys) or any(type(count) is not int or count < 0 for _, count in rows):
                 raise ValueError("not one for each of its runs")
             return dict(rows)
@@ -284,7 +296,7 @@ class Pack:
             rows = {HOSTS: dict.fromkeys(self.keys, 1), SAMPLES: {key: count for key, count in self.sizes().items() if count}}
             frames = []
             for name in (RUNS, HOSTS, SAMPLES, TABLES):
-                frame = _read(self._checked(name, ""), None) if name in self._files else pl.DataFrame(schema=_SCHEMAS[name])
+                frame = _read(self._checked(name, "")[0], None) if name in self._files else pl.DataFrame(schema=_SCHEMAS[name])
                 if name in _SCHEMAS:
                     _check(frame, _SCHEMAS[name])
                 if name in rows and frame["key"].rle().struct.unnest().rows() != [(count, key) for key, count in rows[name].items()]:
@@ -296,11 +308,10 @@ class Pack:
 
     def samples(self, key: str) -> pl.DataFrame:
         """The long table of a run. Raises `DamagedRun`."""
-        path = self._checked(SAMPLES, key)
-        runs = self._checked(RUNS, key)
+        samples, runs = self._checked(SAMPLES, key), self._checked(RUNS, key)
         try:
-            group, within, count = _places(runs, _signature(runs))[key]
-            frame = _samples(path, _signature(path), *group)[within : within + count]
+            group, within, count = _places(*runs)[key]
+            frame = _samples(*samples, *group)[within : within + count]
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged(SAMPLES, f"has no such samples ({_first_line(error)})", key) from None
         if len(frame) != count:
@@ -313,37 +324,39 @@ class Pack:
 
     def table(self, key: str, name: str) -> bytes:
         """A file of a table. Raises `DamagedRun`."""
-        path = self._checked(TABLES, key)
+        file = self._checked(TABLES, key)
         try:
-            return _tables(path, _signature(path))[key, name]
+            return _tables(*file)[key, name]
         except (KeyError, ValueError) as error:
             raise self._damaged(TABLES, f"has no {name} of the run ({_first_line(error)})", key) from None
 
     def _text(self, file: str, column: str, key: str) -> str:
-        path = self._checked(file, key)
+        texts = self._checked(file, key)
         try:
-            return _texts(path, _signature(path), column)[key]
+            return _texts(*texts, column)[key]
         except (KeyError, ValueError) as error:
             raise self._damaged(file, f"has no {column} of the run ({_first_line(error)})", key) from None
 
     def _unchecked(self, file: str, column: str) -> Mapping[str, str]:
         """The texts of a column, of a file that may be damaged."""
-        path = self.folder / file
+        name = f"{self.name}/{file}"
+        signature = _signature(self._store, name)
         try:
-            return _texts(path, _signature(path), column, guarded=True)
+            return _texts(StoredFile(self._store, name, signature[1], None), signature, column, guarded=True)
         except (OSError, ValueError, BadInput):
             return {}
 
-    def _checked(self, name: str, key: str) -> Path:
-        """A file that is as it was written. Raises `DamagedRun`."""
+    def _checked(self, name: str, key: str) -> tuple[StoredFile, _Signature]:
+        """A file that is as it was written, and by which it is known. Raises `DamagedRun`."""
         if self._damage:
             raise self._damaged(MANIFEST, self._damage, key)
         if name not in self._files:
             raise self._damaged(MANIFEST, f"lists no {name}", key)
         file = self._files[name]
-        if what := _fault(file, _signature(file.path)):
+        signature = _signature(self._store, file.name)
+        if what := _fault(file, signature):
             raise self._damaged(name, what, key)
-        return file.path
+        return file, signature
 
     def _damaged(self, name: str, what: str, key: str) -> DamagedRun:
         again = f"`dumbbell check --repair {self.folder.parent.parent}` makes its runs again"
@@ -392,36 +405,43 @@ _SCHEMAS: Mapping[str, Mapping[str, Any]] = {
 _Signature = tuple[int, int, int]
 
 
-def _signature(path: Path) -> _Signature:
+def _signature(store: SafeFolder, name: str) -> _Signature:
     """By which a file is known to be the one that was read; zeros if it is not there."""
     try:
-        stat = os.stat(path)
-    except OSError:
+        stat = store.stat(name)
+    except (OSError, Irregular):
         return (0, 0, 0)
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 @lru_cache(maxsize=4096)
 def _fault(file: StoredFile, _: _Signature) -> str:
-    return file.fault()
+    if what := file.fault():
+        return what
+    try:
+        with file.folder.reader(file.name) as content, mmap(content.fileno(), 0, access=ACCESS_READ) as mapped:
+            check_extent(mapped)
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 @lru_cache(maxsize=_HELD)
-def _texts(path: Path, signature: _Signature, column: str, guarded: bool = False) -> dict[str, str]:
+def _texts(file: StoredFile, _: _Signature, column: str, guarded: bool = False) -> dict[str, str]:
     """Key -> text. `guarded`: of a file that may be damaged. Raises `ValueError`, `BadInput`."""
     import polars as pl
 
     names = ["key", column]
-    frame = read_parquet(StoredFile(path, signature[1], None)).select(names) if guarded else _read(path, names)
+    frame = read_parquet(file).select(names) if guarded else _read(file, names)
     if frame.schema.dtypes() != [pl.String, pl.String]:
         raise ValueError("is not of a pack")
     return dict(zip(frame["key"].fill_null("").to_list(), frame[column].fill_null("").to_list(), strict=True))
 
 
 @lru_cache(maxsize=_HELD)
-def _places(path: Path, _: _Signature) -> dict[str, tuple[tuple[int, int], int, int]]:
+def _places(file: StoredFile, _: _Signature) -> dict[str, tuple[tuple[int, int], int, int]]:
     """Key -> first sample and number of samples of those that are read together, where the run begins among them, and how many it has."""
-    frame = _read(path, ["key", "samples"])
+    frame = _read(file, ["key", "samples"])
     groups: list[tuple[int, int]] = []
     """Of each group its first sample and number."""
     places: list[tuple[str, int, int, int]] = []
@@ -436,22 +456,23 @@ def _places(path: Path, _: _Signature) -> dict[str, tuple[tuple[int, int], int, 
 
 
 @lru_cache(maxsize=_HELD)
-def _samples(path: Path, _: _Signature, first: int, count: int) -> pl.DataFrame:
+def _samples(file: StoredFile, _: _Signature, first: int, count: int) -> pl.DataFrame:
     """Consecutive rows of the long table."""
     import polars as pl
 
     try:
-        frame = pl.scan_parquet(path).slice(first, count).select(COLUMNS).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+        with file.folder.reader(file.name) as content:
+            frame = pl.scan_parquet(content).slice(first, count).select(COLUMNS).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(_first_line(error)) from None
     _check(frame, {column: _SCHEMAS[SAMPLES][column] for column in COLUMNS})
     return frame
 
 
 @lru_cache(maxsize=1)
-def _tables(path: Path, _: _Signature) -> dict[tuple[str, str], bytes]:
+def _tables(file: StoredFile, _: _Signature) -> dict[tuple[str, str], bytes]:
     """Key and name of the file -> its contents."""
-    frame = _read(path, list(_TABLES))
+    frame = _read(file, list(_TABLES))
     _check(frame, _TABLES)
     return {(key, name): content for key, name, content in frame.rows()}
 
@@ -466,12 +487,13 @@ def _check(frame: pl.DataFrame, schema: Mapping[str, Any]) -> None:
         raise ValueError("lacks values")
 
 
-def _read(path: Path, columns: list[str] | None) -> pl.DataFrame:
+def _read(file: StoredFile, columns: list[str] | None) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.read_parquet(path, columns=columns)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        with file.folder.reader(file.name) as content:
+            return pl.read_parquet(content, columns=columns)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(_first_line(error)) from None
 
 

@@ -10,14 +10,13 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from dumbbell.errors import BadInput, DamagedRun
-from dumbbell.files import parse_json
+from dumbbell.files import MOST_JSON_BYTES, parse_json
 from dumbbell.results.joining import join, take_out
 from dumbbell.results.pack import PACKED, Gathered, Pack, Packable, contents
 from dumbbell.results.packs import add_pack, remove
-from dumbbell.results.place import PACK, remove_folder, sync_folder
+from dumbbell.results.place import PACK, remove_folder
 from dumbbell.results.record import SERIES
 from dumbbell.results.series import SeriesFile, digest_of_frame
 from dumbbell.results.store import Store, leave_out
@@ -92,14 +91,14 @@ def remove_damaged(store: Store) -> int:
 
 def _has_more_than_captures(store: Store, key: str) -> bool:
     """Whether a folder has a run, or what is left of one that lies in a pack."""
-    names = set(os.listdir(store.path / key))
+    names = store.folder.files(key).keys()
     return RUN in names or (bool(names & _TAKEN) and store.packs.find(key) is not None)
 
 
 def _made_again(store: Store, folders: Sequence[str]) -> set[str]:
     """The keys of whole runs in folders of which whole packs say something else: a pack was damaged when they were made again."""
-    there = ((key, each) for key in folders for each in store.packs.having(key) if (store.path / key / RUN).exists())
-    differing = {key for key, each in there if not each.damage and not _reads_back(each, key, store.path / key)}
+    there = ((key, each) for key in folders for each in store.packs.having(key) if os.path.lexists(store.path / key / RUN))
+    differing = {key for key, each in there if not each.damage and not _reads_back(each, store, key)}
     return set(filter(store.is_whole, differing))
 
 
@@ -134,40 +133,42 @@ def _packable(store: Store, key: str) -> Packable | str:
     samples = run.frame
     if digest_of_frame(samples) != run.digest:
         return "its digest is not that of its samples in their order"
-    return Packable(run, store.record(key), store.host(key), samples, _tables(store.path / key))
+    return Packable(run, store.record(key), store.host(key), samples, _tables(store, key))
 
 
 def _retire(store: Store, key: str, found: Packed) -> None:
     """Removes the folder of a run once it was read back from its pack, but for files that do not go into packs."""
-    folder, lies = store.path / key, store.packs.find(key)
-    if lies is None or not _reads_back(lies, key, folder):
+    lies = store.packs.find(key)
+    if lies is None or not _reads_back(lies, store, key):
         found.kept[key] = "its copy in a pack differs"
         return
     with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
-        if set(os.listdir(folder)) <= _TAKEN:
-            remove_folder(store.place, folder)
+        if set(store.folder.names(key)) <= _TAKEN:
+            remove_folder(store.place, key)
         else:
-            (folder / RUN).unlink(missing_ok=True)  # first: a folder without it has no run
-            sync_folder(folder)
+            store.folder.remove(f"{key}/{RUN}")  # first: a folder without it has no run
+            store.folder.sync(key)
             for name in _TAKEN:
-                (folder / name).unlink(missing_ok=True)
+                store.folder.remove(f"{key}/{name}")
     found.runs += 1
 
 
-def _reads_back(lies: Pack, key: str, folder: Path) -> bool:
-    """Whether a run in a pack is that in a folder, as far as the folder still has it, and its samples have the digest that it says."""
+def _reads_back(lies: Pack, store: Store, key: str) -> bool:
+    """Whether a run in a pack is that in its folder, as far as the folder still has it, and its samples have the digest that it says."""
     try:
         record, host = lies.record(key), lies.host(key)
         if lies.digest(key) != parse_json(record)["digest"]:
             return False
-        if any(lies.table(key, name) != content for name, content in _tables(folder).items()):
+        if any(lies.table(key, name) != content for name, content in _tables(store, key).items()):
             return False
     except DamagedRun:
         return False
+    there = store.folder.files(key)
     texts = ((RUN, record), (HOST, host))
-    return all((folder / name).read_bytes() == content for name, content in texts if (folder / name).exists())
+    return all(store.folder.read(f"{key}/{name}", MOST_JSON_BYTES) == content for name, content in texts if name in there)
 
 
-def _tables(folder: Path) -> dict[str, bytes]:
-    """The files of long tables in a folder."""
-    return {name: (folder / name).read_bytes() for name in PACKED - {SERIES} if (folder / name).is_file()}
+def _tables(store: Store, key: str) -> dict[str, bytes]:
+    """The files of long tables in the folder of a run."""
+    there = PACKED.intersection(store.folder.files(key)) - {SERIES}
+    return {name: store.folder.read(f"{key}/{name}", MOST_JSON_BYTES) for name in there}

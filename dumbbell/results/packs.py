@@ -7,13 +7,12 @@ import os
 import re
 import time
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import DamagedRunWarning
-from dumbbell.files import temporary
+from dumbbell.files import SafeFolder, temporary
 from dumbbell.results.pack import Pack
-from dumbbell.results.place import remove_folder, sync_folder, write_folder
+from dumbbell.results.place import remove_folder, write_folder
 
 if TYPE_CHECKING:
     from dumbbell.results.store import Store
@@ -24,9 +23,12 @@ _SETTLED_NS = 10**8
 """After this time another change of a folder has another time of modification (the kernel's clock of files has ticks of 10 ms at most)."""
 
 
-def has_packs(folder: Path) -> bool:
-    """Whether a folder holds packs, by their names."""
-    return folder.is_dir() and any(_ID.fullmatch(name) for name in os.listdir(folder))
+def has_packs(folder: SafeFolder) -> bool:
+    """Whether a results folder holds packs, by their names."""
+    try:
+        return bool(_ids(folder))
+    except OSError:
+        return False
 
 
 def add_pack(store: Store, name: str, files: dict[str, bytes], written_ns: int | None = None) -> None:
@@ -34,34 +36,33 @@ def add_pack(store: Store, name: str, files: dict[str, bytes], written_ns: int |
 
     Raises `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written.
     """
-    place = store.path / PACKS / name
-    if place.exists():
+    if os.path.lexists(store.path / PACKS / name):
         return
     with store.place.disk_errors(), store.place.locked(fcntl.LOCK_SH), temporary(store.place.partial(name)) as half:
-        write_folder(half, files)
+        write_folder(store.place, half.name, files)
         if written_ns is not None:
             os.utime(half, ns=(written_ns, written_ns))
-        if not place.parent.is_dir():
-            place.parent.mkdir()
-            sync_folder(store.path)
-        os.rename(half, place)
-        sync_folder(place.parent)
+        if not os.path.lexists(store.path / PACKS):
+            store.folder.make(PACKS)
+            store.folder.sync()
+        store.folder.rename(half.name, f"{PACKS}/{name}")
+        store.folder.sync(PACKS)
     store.packs.refresh()
 
 
 def remove(store: Store, pack: Pack) -> None:
     """Removes a pack at once. Raises as `add_pack`."""
     with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
-        remove_folder(store.place, pack.folder)
-        sync_folder(store.packs.path)
+        remove_folder(store.place, pack.name)
+        store.folder.sync(PACKS)
     store.packs.refresh()
 
 
 class Packs:
     """The packs in a store's folder, as far as they have been read. Another process may add some at any time."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / PACKS
+    def __init__(self, folder: SafeFolder) -> None:
+        self._folder, self._path = folder, folder.path / PACKS
         self._packs: dict[str, Pack] = {}
         self._of: dict[str, Pack] = {}
         """By key."""
@@ -91,19 +92,19 @@ class Packs:
     def refresh(self) -> None:
         """Reads the list of packs again if it changed."""
         try:
-            changed_ns = os.stat(self.path).st_mtime_ns
+            changed_ns = os.lstat(self._path).st_mtime_ns
             if changed_ns == self._seen_ns:
                 return
             is_settled = time.time_ns() - changed_ns > _SETTLED_NS
-            ids = self._ids()
-            while not is_settled and ids != (ids := self._ids()):
+            ids = _ids(self._folder)
+            while not is_settled and ids != (ids := _ids(self._folder)):
                 pass  # whoever lists a folder while one pack takes the place of another may see neither
         except OSError:
             changed_ns, is_settled, ids = -1, False, []
         self._seen_ns = changed_ns if is_settled else -1
         if list(self._packs) == ids:
             return
-        packs = {name: self._packs.get(name) or Pack(self.path / name) for name in ids}
+        packs = {name: self._packs.get(name) or Pack(self._folder, f"{PACKS}/{name}") for name in ids}
         if not all(pack.keys or os.path.lexists(pack.folder) for pack in packs.values()):
             self._seen_ns = -1
             self.refresh()  # one has gone since they were listed, and what took its place may not have been there
@@ -117,5 +118,6 @@ class Packs:
                 if there is None or (there.damage and not pack.damage):  # two packs only have a run if one of them was damaged
                     self._of[key] = pack
 
-    def _ids(self) -> list[str]:
-        return sorted(name for name in os.listdir(self.path) if _ID.fullmatch(name))
+
+def _ids(folder: SafeFolder) -> list[str]:
+    return sorted(name for name in folder.names(PACKS) if _ID.fullmatch(name))

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import chain, compress
-from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
+from dumbbell.files import SafeFolder
 from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
+from dumbbell.results.described import check_described
 from dumbbell.results.imported import is_import
+from dumbbell.results.names import NoName, is_cell, is_name
 from dumbbell.results.schema import schema
 from dumbbell.results.series import SeriesFile
-from dumbbell.results.tables import FLOWS, GROUPS, KEYS, MOST_LISTED, NOT_ALWAYS, NOT_TCP, PORTS, TINS, Table, of_counters
+from dumbbell.results.tables import (
+    FLOWS,
+    GROUPS,
+    KEYS,
+    MOST_LISTED,
+    NOT_ALWAYS,
+    NOT_TCP,
+    PORTS,
+    TINS,
+    Table,
+    Value,
+    check_flows,
+    of_counters,
+)
 
 FORMAT = 3
 """The format that is written."""
@@ -23,23 +38,29 @@ continue after the end of a flow."""
 SERIES = "series.parquet"
 _MOST_REMEMBERED = 500
 """Values of a table whose types are remembered."""
-_LIST, _TEXT, _COORDINATE = frozenset((list,)), frozenset((str,)), frozenset((str, int, float))
+_LIST, _TEXT = frozenset((list,)), frozenset((str,))
 """Types that JSON gives."""
+_MOST = 2**63 - 1
+"""What the integers of a table hold."""
 _not_negative = (0.0).__le__
 
 
 def checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The record of a run. Raises `ValueError` with the reason if a key is missing or has a value of the wrong kind."""
+    """The record of a run. Raises `ValueError` with the reason if a key is missing or has a value of the wrong kind.
+
+    For a name it raises `NoName`.
+    """
     files = _FILES if record["format"] == FORMAT else _SIZE
     shape = _COMMON | files | (_COUNTERS if record["format"] == 1 else _TABLES)
     for key, (expected, fits) in shape.items():
         if key not in record:
             raise ValueError(f"lacks {key!r}")
         if not fits(record[key]):
-            raise ValueError(f"{key} is not {expected}")
-    for key in ("plan", *NOT_ALWAYS):
+            raise (NoName if fits in (is_name, is_cell) else ValueError)(f"{key} is not {expected}")
+    for key in NOT_ALWAYS:
         if not isinstance(record.get(key), dict | None):
             raise ValueError(f"{key} is not a mapping")
+    check_described(record)
     return record
 
 
@@ -48,15 +69,15 @@ def as_record(table: Table, file: str) -> Mapping[str, Any]:
     return table.columns if len(table) <= MOST_LISTED else {"file": file, "rows": len(table)}
 
 
-def stored_files(record: Mapping[str, Any], folder: Path) -> dict[str, StoredFile]:
+def stored_files(record: Mapping[str, Any], folder: SafeFolder, key: str) -> dict[str, StoredFile]:
     """The files of a checked record beside run.json and host.json, by name. The formats without checksums do not list captures."""
     if record["format"] == FORMAT:
-        return {name: StoredFile.of_record(folder, name, entry) for name, entry in record["files"].items()}
+        return {name: StoredFile.of_record(folder, f"{key}/{name}", entry) for name, entry in record["files"].items()}
     sizes = {SERIES: record["series_bytes"]}
     for table in map(record.get, KEYS):
         if isinstance(table, dict) and _is_text(table.get("file")) and _is_count(table.get("bytes")):
             sizes[table["file"]] = table["bytes"]
-    return {name: StoredFile(folder / name, size, None) for name, size in sizes.items() if _is_file_name(name)}
+    return {name: StoredFile(folder, f"{key}/{name}", size, None) for name, size in sizes.items() if _is_file_name(name)}
 
 
 def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[Table, Table, Table, Table]:
@@ -69,6 +90,8 @@ def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[
     for table in () if is_import(record["engine"]) else (flows, groups, ports, tins):
         if len(table) <= MOST_LISTED and not _is_full(table):
             _check_rows(table)
+    if len(flows) <= MOST_LISTED:
+        check_flows(flows)
     return flows, groups, ports, tins
 
 
@@ -105,28 +128,35 @@ def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile
         raise ValueError(f"{name} is not columns of the same length")
     values = list(chain.from_iterable(columns))
     shape = name, tuple(content), tuple(map(type, values))
-    misfit, are_numbers = (_fit if len(values) <= _MOST_REMEMBERED else _fit.__wrapped__)(*shape)
+    misfit, are_numbers, are_text = (_fit if len(values) <= _MOST_REMEMBERED else _fit.__wrapped__)(*shape)
     if misfit:
         raise ValueError(misfit)
-    if not all(map(_not_negative, compress(values, are_numbers))):
-        negative = next(column for column, of in content.items() if any(type(each) in (int, float) and not each >= 0 for each in of))
-        raise ValueError(_does_not_hold(name, negative))
+    numbers = list(compress(values, are_numbers))
+    if not all(map(_not_negative, numbers)) or max(numbers, default=0) > _MOST or not all(map(is_name, compress(values, are_text))):
+        wrong, of = next((column, of) for column, of in content.items() if not all(map(_can_be_held, of)))
+        raise (NoName if str in map(type, of) else ValueError)(_does_not_hold(name, wrong))
     return Table(name, content)
 
 
+def _can_be_held(value: Value) -> bool:
+    return value is None or (is_name(value) if isinstance(value, str) else 0 <= value <= _MOST)
+
+
 @lru_cache(maxsize=256)
-def _fit(name: str, columns: tuple[str, ...], types: tuple[type, ...]) -> tuple[str, tuple[bool, ...]]:
+def _fit(name: str, columns: tuple[str, ...], types: tuple[type, ...]) -> tuple[str, tuple[bool, ...], tuple[bool, ...]]:
     """In which way a table with these columns, and these types of their values one after the other, does not conform to the schema, empty
-    if it does; and which of the values are numbers. Remembered, since the runs of a sweep are alike.
+    if it does; and which of the values are numbers, and which text. Remembered, since the runs of a sweep are alike.
     """
     known = schema().table(name)
     if unknown := sorted(set(columns) - known.keys()):
-        return f"{name} has the unknown column {unknown[0]!r}", ()
+        return f"{name} has the unknown column {unknown[0]!r}", (), ()
     rows = len(types) // len(columns) if columns else 0
     for i, column in enumerate(columns):
         if not known[column].types.issuperset(types[i * rows : (i + 1) * rows]):
-            return _does_not_hold(name, column), ()
-    return "", tuple(each in (int, float) for each in types)
+            return _does_not_hold(name, column), (), ()
+    if rows and (KEYS[name] not in columns or type(None) in types[(at := columns.index(KEYS[name]) * rows) : at + rows]):
+        return f"{name} has rows without a name", (), ()
+    return "", tuple(each in (int, float) for each in types), tuple(each is str for each in types)
 
 
 def _does_not_hold(name: str, column: str) -> str:
@@ -137,7 +167,13 @@ def _of_counters(counters: Mapping[str, Any]) -> tuple[Table, Table]:
     """The tables of a record of format 1."""
     for entity, values in counters.items():
         kind, slash, _ = entity.partition("/")
-        if not slash or kind not in _NEEDED_COUNTERS or not isinstance(values, dict) or not all(map(_is_count, values.values())):
+        if (
+            not slash
+            or not is_name(entity)
+            or kind not in _NEEDED_COUNTERS
+            or not isinstance(values, dict)
+            or not all(map(_is_count, values.values()))
+        ):
             raise ValueError(f"counters of {entity!r} are not whole numbers by name")
         if lacking := sorted(_NEEDED_COUNTERS[kind] - values.keys()):
             raise ValueError(f"counters of {entity!r} lack {', '.join(lacking)}")
@@ -149,15 +185,11 @@ def _is_text(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
+    return type(value) is int and 0 <= value <= _MOST
 
 
 def _is_mapping(value: object) -> bool:
     return isinstance(value, dict)
-
-
-def _is_cell(value: object) -> bool:
-    return isinstance(value, dict) and _COORDINATE.issuperset(map(type, value.values()))
 
 
 def _is_texts(value: object) -> bool:
@@ -169,7 +201,7 @@ def _is_names(value: object) -> bool:
 
 
 def _is_file_name(name: str) -> bool:
-    return "/" not in name and "\0" not in name and name not in ("", ".", "..")
+    return is_name(name) and "/" not in name and name not in ("", ".", "..")
 
 
 def _is_files(value: object) -> bool:
@@ -193,8 +225,8 @@ _NEEDED_COUNTERS: Mapping[str, frozenset[str]] = {
 """Format 1: the counters that every flow, UDP stream and port has."""
 _COMMON: _Shape = {
     "key": ("text", _is_text),
-    "name": ("text", _is_text),
-    "cell": ("coordinates by name", _is_cell),
+    "name": ("a printable name", is_name),
+    "cell": ("coordinates by name, finite and printable", is_cell),
     "scenario": ("a mapping", _is_mapping),
     "status": (f"one of {', '.join(get_args(Status))}", lambda value: value in get_args(Status)),
     "reasons": ("a list of text", _is_texts),

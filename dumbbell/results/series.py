@@ -16,13 +16,15 @@ import numpy as np
 
 from dumbbell.errors import DamagedRun
 from dumbbell.results.checksums import StoredFile, damaged
+from dumbbell.results.parquet import check_extent
 from dumbbell.results.schema import schema
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-COLUMNS = ("t_ns", "entity", "series", "value")
+_SCHEMA = {"t_ns": int, "entity": str, "series": str, "value": float}
+COLUMNS = tuple(_SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def arrow_schema(names: Iterable[str], before: Sequence[str] = ()) -> Any:
     import nanoarrow as na
 
     known = schema().units
-    units = {name: known[name] for name in dict.fromkeys(names)}
+    units = {name: known[name] for name in dict.fromkeys(names) if name in known}
     text = na.Schema(na.Type.LARGE_STRING)
     fields = {
         "t_ns": na.Schema(na.Type.INT64, metadata={"unit": "ns"}),
@@ -147,8 +149,6 @@ class SeriesFile:
     def frame(self) -> pl.DataFrame:
         """The long table. Raises `DamagedRun`."""
         frame = self._read()
-        if tuple(frame.columns) != COLUMNS:
-            raise damaged(self.file.path, f"has the columns {', '.join(frame.columns)}, not {', '.join(COLUMNS)}")
         return frame if self.ends_ns is None else _ended(frame, self.ends_ns)
 
     def several(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[NDArray[np.int64], NDArray[np.float64]]]:
@@ -175,11 +175,22 @@ class SeriesFile:
     def _read(self, wanted: pl.Expr | None = None) -> pl.DataFrame:
         """As `_stored`, from wherever it was moved since the run was read."""
         try:
-            return self._stored(wanted)
+            return self._fitting(self._stored(wanted))
         except DamagedRun:
             if self.by_now is None or (now := self.by_now()) is None:
                 raise
             return now._read(wanted)
+
+    def _fitting(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows, which are samples. Raises `DamagedRun`."""
+        import polars as pl
+
+        if rows.schema != pl.Schema(_SCHEMA):
+            has = ", ".join(f"{name} ({kind})" for name, kind in rows.schema.items())
+            raise damaged(self.file.path, f"has the columns {has}; not {', '.join(COLUMNS)}")
+        if any(each.null_count() for each in rows):
+            raise damaged(self.file.path, "has samples of nothing")
+        return rows
 
     def _stored(self, wanted: pl.Expr | None = None) -> pl.DataFrame:
         """The rows of the file, or those that are `wanted`."""
@@ -209,11 +220,15 @@ def read_parquet(file: StoredFile, wanted: pl.Expr | None = None) -> pl.DataFram
     import polars as pl
 
     content = file.read()
+    try:
+        check_extent(content)
+    except ValueError as error:
+        raise damaged(file.path, str(error)) from None
     if file.sha256 is None and not _can_be_decoded(content):
         raise damaged(file.path, "is no Parquet file, or truncated or changed")
     try:
         return pl.read_parquet(content) if wanted is None else pl.scan_parquet(content).filter(wanted).collect()
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise damaged(file.path, f"cannot be read ({' '.join(str(error).split())[:120]})") from None
 
 

@@ -36,13 +36,14 @@ from typing import Any, TypeVar
 
 from dumbbell.collector import collector_paused
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
-from dumbbell.files import parse_json, temporary
+from dumbbell.files import Irregular, SafeFolder, parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record
+from dumbbell.results.names import NoName, is_cell, is_key, is_name
 from dumbbell.results.pack import PACKED, Pack, PackedFile, PackedSeries
 from dumbbell.results.packs import PACKS, Packs, has_packs
-from dumbbell.results.place import STUDY, Place, sync_folder, write_folder
+from dumbbell.results.place import STUDY, Place, write_folder
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile
@@ -55,8 +56,6 @@ _STUDY_FORMATS = (1, _STUDY_FORMAT)
 _OUTPUT = "application-"
 """What files begin with that programs have written."""
 _KEY = re.compile(r"[0-9a-f]{32}")
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
-"""What is a folder in this one: a list of runs that somebody else wrote may say anything."""
 
 _SORTED = json.JSONEncoder(sort_keys=True)
 _Read = TypeVar("_Read")
@@ -67,9 +66,10 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.place = Place(self.path)
-        self._index = Index(self.path)
-        self.packs = Packs(self.path)
+        self.folder = SafeFolder(self.path)
+        self.place = Place(self.folder)
+        self._index = Index(self.folder)
+        self.packs = Packs(self.folder)
 
     def request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]], replace: bool = True) -> None:
         """Adds runs, each (name, cell, key), to the requested ones in study.json.
@@ -93,9 +93,8 @@ class Store:
                 wanted[asked] = f'{{"name": {quoted}, "cell": {written}, "key": "{key}"}}'
         listed = ",\n  ".join(wanted.values())
         content = seal(f'{{\n "format": {_STUDY_FORMAT},\n "runs": [\n  {listed}\n ]\n}}\n'.encode())
-        if (self.path / STUDY).exists() and (self.path / STUDY).read_bytes() == content:
-            return
-        self.place.replace(STUDY, content)
+        if not os.path.lexists(self.path / STUDY) or read_of_store(self.folder, STUDY) != content:
+            self.place.replace(STUDY, content)
 
     def runs(self, check_series: bool = True) -> Results:
         """The requested runs that are stored, in the order of the requests. Raises `BadInput` if it is not a results folder.
@@ -166,14 +165,14 @@ class Store:
 
     def record(self, key: str) -> bytes:
         """The run.json of a stored run. Raises `DamagedRun`."""
-        return self._found(key, lambda pack: read_of_run(self.path / key / RUN) if pack is None else pack.record(key))
+        return self._found(key, lambda pack: read_of_run(self.folder, f"{key}/{RUN}") if pack is None else pack.record(key))
 
     def host(self, key: str) -> bytes:
         """The host.json of a stored run, which is whole. Raises `DamagedRun`."""
         return self._found(key, partial(self._host_in, key))
 
     def _host_in(self, key: str, pack: Pack | None) -> bytes:
-        content = read_of_run(self.path / key / HOST) if pack is None else pack.host(key)
+        content = read_of_run(self.folder, f"{key}/{HOST}") if pack is None else pack.host(key)
         try:
             if not is_sealed(content):
                 raise ValueError("lacks its SHA-256")
@@ -210,7 +209,7 @@ class Store:
     def _said_in_folder(self, key: str) -> Iterator[bytes]:
         for file in (RUN, HOST):
             with suppress(BadInput):
-                yield read_of_run(self.path / key / file)
+                yield read_of_run(self.folder, f"{key}/{file}")
 
     def list_again(self) -> int:
         """Replaces study.json by a list of the whole runs in the folder, sorted by name and cell; their number.
@@ -221,13 +220,13 @@ class Store:
         newest = {(run.name, _canonical(run.cell)): (run.name, run.cell, run.key) for run in map(self.get, by_age)}
         runs = sorted(newest.values(), key=_in_order)
         with self.place.disk_errors(), self.place.locked(fcntl.LOCK_EX):
-            (self.path / STUDY).unlink(missing_ok=True)
+            self.folder.remove(STUDY)
             self._record_request(runs)
         return len(runs)
 
     def written_ns(self, key: str) -> int:
         """When a stored run was written, or packed."""
-        return self._found(key, lambda pack: os.stat(self.path / key / RUN if pack is None else pack.folder).st_mtime_ns)
+        return self._found(key, lambda pack: self.folder.stat(f"{key}/{RUN}" if pack is None else pack.name).st_mtime_ns)
 
     def is_whole(self, key: str, apart_from: Pack | None = None) -> bool:
         """Whether the run is stored, elsewhere than in this pack, and not damaged."""
@@ -262,12 +261,12 @@ class Store:
     def add(self, key: str, files: dict[str, bytes], summary: Summary) -> Run:
         """As `write`, for a run that is in the form of its files already, see `as_files`. `summary` is that of its samples."""
         with self.place.disk_errors(), self.place.locked(fcntl.LOCK_SH), temporary(self.place.partial(key)) as half:
-            write_folder(half, files)
+            write_folder(self.place, half.name, files)
             self._install(half, key)
-            sync_folder(self.path)
+            self.folder.sync()
         kept = self.get(key)
         with suppress(FileNotFoundError):  # it was packed meanwhile
-            self._keep(key, fingerprint(files[RUN], self._files(key).values()), summary)
+            self._keep(key, fingerprint(files[RUN], self._files(key)), summary)
         return kept
 
     def _install(self, half: Path, key: str) -> None:
@@ -320,12 +319,11 @@ class Store:
         """The pack that a run is in, unless it has a folder: what has a folder beside is not packed yet, or was damaged and made again."""
         return None if os.path.lexists(f"{self.path}/{key}/{RUN}") else self.packs.find(key)
 
-    def _files(self, key: str) -> dict[str, os.DirEntry[str]]:
-        """The regular files of a run, by name. Links are not followed: what they point to is not of this store."""
+    def _files(self, key: str) -> dict[str, os.stat_result]:
+        """The regular files of a run, by name; none if they cannot be listed, which whoever reads one of them says."""
         try:
-            with os.scandir(self.path / key) as found:
-                return {entry.name: entry for entry in found if entry.is_file(follow_symlinks=False)}
-        except OSError:
+            return self.folder.files(key)
+        except (OSError, Irregular):
             return {}
 
     def _summary(self, run_fingerprint: str, run: Run) -> Summary:
@@ -345,17 +343,17 @@ class Store:
         if pack is None:  # it was made again meanwhile
             return summarise(run)
         found = pack.summary(run.key)
-        return self._summary(fingerprint(pack.record(run.key), ()), run) if found is None else found
+        return self._summary(fingerprint(pack.record(run.key), {}), run) if found is None else found
 
     def _outlined(self, key: str) -> Summary:
         return self._found(key, partial(self._outlined_from, key))
 
     def _outlined_from(self, key: str, pack: Pack | None) -> Summary:
         if pack is not None:
-            found = pack.summary(key) or self._index.find(key, fingerprint(pack.record(key), ()))
+            found = pack.summary(key) or self._index.find(key, fingerprint(pack.record(key), {}))
         else:
             # What the index says of a fingerprint was computed of files with the right checksums, so the seal need not be checked again.
-            found = self._index.find(key, fingerprint(read_of_run(self.path / key / RUN), self._files(key).values()))
+            found = self._index.find(key, fingerprint(read_of_run(self.folder, f"{key}/{RUN}"), self._files(key)))
         return self._read(key)[0].summary if found is None else found
 
     def _keep(self, key: str, run_fingerprint: str, summary: Summary) -> None:
@@ -383,18 +381,18 @@ class Store:
     ) -> tuple[Run, Mapping[str, StoredFile]]:
         folder = self.path / key
         path = folder / RUN if pack is None else pack.runs
-        content = read_of_run(path) if pack is None else pack.record(key)
+        content = read_of_run(self.folder, f"{key}/{RUN}") if pack is None else pack.record(key)
         sealed = False
         try:
             record = sealed_record(content, path, FORMATS, "a run")
             sealed = record["format"] == FORMAT
-            stored = stored_files(checked(record), folder)
+            stored = stored_files(checked(record), self.folder, key)
             if pack is not None:
                 stored |= pack.files(key, stored)
             moving = {name: replace(file, by_now=partial(self._file_by_now, key, pack, name)) for name, file in stored.items()}
             flows, groups, ports, tins = tables(record, moving)
         except ValueError as error:
-            if sealed:
+            if sealed and not isinstance(error, NoName):
                 expected = "expected a run written by dumbbell, and by no later version than this"
                 raise BadInput(f"{path}: {error}; {expected}") from None
             raise damaged(folder / RUN, str(error)) from None
@@ -404,8 +402,9 @@ class Store:
         there = self._files(key) if beside else {}
         for each in beside:
             if each.path.name not in there:
+                each.verify()  # which says what is there instead
                 raise damaged(each.path, "no such file")
-            each.verify_size(there[each.path.name].stat().st_size)
+            each.verify_size(there[each.path.name].st_size)
             if each.path.suffix == ".parquet" and each.path.name != SERIES:
                 each.verify()  # of long tables there are few, and whoever reads a run reads them
         series = replace(series_file(record, flows, stored[SERIES]), by_now=partial(self._series_by_now, key, pack))
@@ -426,26 +425,27 @@ class Store:
             captures={name: folder / name for name in sorted(there) if name.endswith(".pcap")},
             outputs={name: folder / name for name in sorted(there) if name.startswith(_OUTPUT)},
             plan=record.get("plan"),
-            summarised=partial(self._summary, fingerprint(content, there.values())) if pack is None else self._packed_summary,
+            summarised=partial(self._summary, fingerprint(content, there)) if pack is None else self._packed_summary,
         )
         return run, stored
 
     def _requested(self, missing_ok: bool = False) -> list[tuple[str, dict[str, Coordinate], str]]:
         path, what = self.path / STUDY, "a results folder"
-        if missing_ok and not path.exists():
+        if missing_ok and not os.path.lexists(path):
             return []
-        content = read_of_store(path)
+        content = read_of_store(self.folder, STUDY)
         try:
             record = sealed_record(content, path, _STUDY_FORMATS, what)
         except ValueError as error:
             raise BadInput(f"{path}: {error}; expected {what} (`dumbbell check --repair {self.path}` lists its runs anew)") from None
         try:
-            found = [(str(run["name"]), dict(run["cell"]), str(run["key"])) for run in record["runs"]]
-        except (KeyError, TypeError, ValueError):
+            found = [(run["name"], run["cell"], run["key"]) for run in record["runs"]]
+        except (KeyError, TypeError):
             raise BadInput(f"{path}: lists no runs; expected a results folder written by dumbbell") from None
-        for _, _, key in found:
-            if not _NAME.fullmatch(key):
-                raise BadInput(f"{path}: {key!r} is no key of a run; expected a results folder written by dumbbell")
+        for i, (name, cell, key) in enumerate(found):
+            if not (is_name(name) and is_cell(cell) and is_key(key)):
+                wrong = "name" if not is_name(name) else "key" if not is_key(key) else "coordinates"
+                raise BadInput(f"{path}: runs.{i} has no valid {wrong}; expected a results folder written by dumbbell")
         return found
 
 
@@ -467,14 +467,21 @@ def check_capture(path: Path) -> None:
     """Raises `DamagedRun` if a capture is one of a stored run, by the folder that it lies in, and not as it was written."""
     folder = path.absolute().parent
     store = Store(folder.parent)
-    of_run = _KEY.fullmatch(folder.name) and ((folder / RUN).is_file() or store._pack_of(folder.name) is not None)
+    of_run = _KEY.fullmatch(folder.name) and (os.path.lexists(folder / RUN) or store._pack_of(folder.name) is not None)
     if of_run and (file := store._read(folder.name)[1].get(path.name)) is not None:
         file.verify()
 
 
+def read_capture(path: Path) -> bytes:
+    """The contents of a capture of a stored run, which lies in the run's folder. Raises `OSError`, `Irregular`."""
+    folder = path.parent
+    with SafeFolder(folder.parent).reader(f"{folder.name}/{path.name}") as file:
+        return file.read()
+
+
 def has_runs(folder: Path, below: Iterable[str]) -> bool:
     """Whether runs are stored in a folder, by the names of the folders in it. Nothing is read."""
-    return any((each == PACKS and has_packs(folder / each)) or (folder / each / RUN).is_file() for each in below)
+    return any((each == PACKS and has_packs(SafeFolder(folder))) or (folder / each / RUN).is_file() for each in below)
 
 
 def leave_out(damage: DamagedRun) -> None:

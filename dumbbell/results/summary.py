@@ -16,6 +16,7 @@ from dumbbell import metrics
 from dumbbell.results.conservation import Status
 from dumbbell.results.imported import is_imported
 from dumbbell.results.limits import limited_shares
+from dumbbell.results.names import is_name
 from dumbbell.results.tables import NOT_TCP
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Summary:
         flows, groups = _all_named(FLOW_METRICS, found.get("flows")), _all_named(GROUP_METRICS, found.get("groups"))
         datagrams, run = _all_named(DATAGRAM_METRICS, found.get("datagrams")), _named(RUN_METRICS, found.get("run"))
         traits, engine = _traits(found.get("traits")), found.get("engine")
-        if run is None or flows is None or groups is None or datagrams is None or traits is None or not isinstance(engine, str):
+        if run is None or flows is None or groups is None or datagrams is None or traits is None or not is_name(engine):
             return None
         return cls(found["status"], flows, run, groups, datagrams, traits, engine)
 
@@ -347,14 +348,14 @@ def _traits(found: object) -> dict[str, dict[str, Traits]] | None:
     if not all(isinstance(named, dict) for named in found.values()):
         return None
     listed = [each for named in found.values() for each in named.values()]
-    if not all(isinstance(each, list) and len(each) == len(Traits._fields) and all(type(part) is str for part in each) for each in listed):
+    if not all(isinstance(each, list) and len(each) == len(Traits._fields) and all(map(is_name, each)) for each in listed):
         return None
     return {kind: {name: Traits(*each) for name, each in named.items()} for kind, named in found.items()}
 
 
 def _all_named(names: tuple[str, ...], found: object) -> dict[str, dict[str, float]] | None:
     """Metrics of several flows or groups; None for other data."""
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or not all(map(is_name, found)):
         return None
     named = {name: _named(names, values) for name, values in found.items()}
     complete = {name: values for name, values in named.items() if values is not None}

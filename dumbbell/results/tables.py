@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dumbbell.results.checksums import StoredFile, damaged
-from dumbbell.results.schema import schema
+from dumbbell.results.names import is_name
+from dumbbell.results.schema import Quantity, schema
 from dumbbell.results.series import read_parquet
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ TCP, UDP, ICMP = "tcp", "udp", "icmp"
 """Values of the column `transport` of flows."""
 NOT_TCP = (UDP, ICMP)
 """Those of streams of datagrams."""
+_DATAGRAMS = ("ping", "udp", "voip")
+"""Kinds of theirs."""
 MOST_LISTED = 1000
 """A table with at most this many rows is held as lists and stored in run.json."""
 
@@ -108,7 +111,7 @@ class Table:
         Raises `DamagedRun` if it is in a file that is not as it was written.
         """
         if self._frame is None:
-            self._frame = _of_lists(self.name, self._columns) if self._columns is not None else _read(self.name, self._file)
+            self._frame = _of_lists(self.name, self._columns) if self._columns is not None else _read(self.name, self._file, self._rows)
         return self._frame
 
     @property
@@ -183,12 +186,49 @@ def _of_lists(name: str, columns: Columns) -> pl.DataFrame:
     return pl.DataFrame(dict(columns), schema=types)
 
 
-def _read(name: str, file: StoredFile | None) -> pl.DataFrame:
+def _read(name: str, file: StoredFile | None, rows: int) -> pl.DataFrame:
+    """A long table. Raises `DamagedRun` unless it is as short ones must be."""
+
     assert file is not None  # a table is lists, a frame or a file
-    frame = read_parquet(file)
-    if unknown := set(frame.columns) - schema().table(name).keys():
+    frame, known = read_parquet(file), schema().table(name)
+    if unknown := set(frame.columns) - known.keys():
         raise damaged(file.path, f"has the columns {', '.join(sorted(unknown))}, which the table of {name} has not")
+    if len(frame) != rows:
+        raise damaged(file.path, f"has {len(frame)} rows, not {rows}")
+    if KEYS[name] not in frame.columns or frame[KEYS[name]].null_count():
+        raise damaged(file.path, "has rows without a name")
+    if wrong := next((column.name for column in frame if not _holds(column, known[column.name])), None):
+        raise damaged(file.path, f"column {wrong!r} does not hold what it should")
+    if name == FLOWS:
+        try:
+            check_flows(Table(name, frame))
+        except ValueError as error:
+            raise damaged(file.path, str(error)) from None
     return frame
+
+
+def _holds(column: pl.Series, quantity: Quantity) -> bool:
+    """Whether a column of a long table has what that of a short one may have."""
+    import polars as pl
+
+    if column.dtype == pl.Null:
+        return True
+    if not quantity.is_number:
+        return column.dtype == pl.String and all(map(is_name, column.drop_nulls().unique().to_list()))
+    if column.dtype != pl.Int64 and (quantity.is_whole or column.dtype != pl.Float64):
+        return False
+    return bool((column.cast(pl.Float64).is_finite() & (column >= 0)).all())
+
+
+def check_flows(flows: Table) -> None:
+    """Raises `ValueError` for a row of the table of flows that is of no known kind, or has no life."""
+    lives = zip(*map(flows.column, ("flow", "transport", "kind", *_LIFE)), strict=True)
+    for flow, transport, kind, start_ns, end_ns in lives:
+        if transport in NOT_TCP:
+            if kind is not None and kind not in _DATAGRAMS:
+                raise ValueError(f"flow {flow!r} is of the unknown kind {kind!r}")
+        elif start_ns is None or end_ns is None or end_ns < start_ns:
+            raise ValueError(f"flow {flow!r} lacks its start or its end")
 
 
 def counters(flows: Table, ports: Table) -> dict[str, dict[str, int]]:

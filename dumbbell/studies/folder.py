@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
-from dumbbell.files import MOST_JSON_BYTES, parse_json, read_regular, writing
+from dumbbell.files import MOST_JSON_BYTES, SafeFolder, parse_json, write_within
 from dumbbell.results import Outline, Run, load, outlines
 from dumbbell.results.checksums import is_sealed, seal
 from dumbbell.results.place import STUDY
@@ -127,7 +127,7 @@ def _without_results(path: Path) -> BadInput:
 
 
 def _store_path(path: Path, request: Mapping[str, Any]) -> Path:
-    return path / _RUNS if request else path
+    return SafeFolder(path).below(_RUNS) if request else path
 
 
 def open_store(path: Path, study: Study, part: Part, request: Request, engine: str) -> Store:
@@ -148,11 +148,8 @@ def open_store(path: Path, study: Study, part: Part, request: Request, engine: s
         contained = name == "part" and earlier.get(name) in [each.name for each in part.parts]
         if earlier and earlier.get(name) != wanted[name] and not contained:
             raise BadInput(f"{path / STUDY}: was made for {name} {earlier.get(name)}; expected {wanted[name]}, or another folder")
-    partial = path / f".{STUDY}.{os.getpid()}"
-    with writing(path / STUDY):
-        partial.write_bytes(seal((json.dumps(wanted, indent=1) + "\n").encode()))
-        partial.replace(path / STUDY)
-    return Store(path / _RUNS)
+    write_within(path, STUDY, seal((json.dumps(wanted, indent=1) + "\n").encode()))
+    return Store(SafeFolder(path).below(_RUNS))
 
 
 def stores_in(folder: Path) -> list[Path]:
@@ -171,7 +168,7 @@ def stores_in(folder: Path) -> list[Path]:
 def read_request(path: Path) -> dict[str, Any]:
     """The contents of DIR/study.json; empty if the folder does not belong to a study. Raises `BadInput` if it cannot be read."""
     try:
-        content = read_regular(path / STUDY, MOST_JSON_BYTES)
+        content = SafeFolder(path).read(STUDY, MOST_JSON_BYTES)
         if (path / _RUNS).is_dir():
             is_sealed(content)  # earlier versions wrote no checksum
         found = parse_json(content)

@@ -23,7 +23,7 @@ from dumbbell.comparing.format import Format
 from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput
 from dumbbell.escaping import csv_text
-from dumbbell.files import write_text
+from dumbbell.files import SafeFolder, write_within
 from dumbbell.studies.claims import count_statuses, share_passed
 from dumbbell.studies.folder import Folder, open_folder, open_store
 from dumbbell.studies.runs import Runs
@@ -180,17 +180,17 @@ def write_report(reproduction: Reproduction, view: View, draw: bool = True, draw
     """Write agreement.json, agreement.md, tables/ and figures/, calling `drawing` after each figure. Returns the files of the figures."""
     folder, part = reproduction.folder, reproduction.part
     out = folder.path
-    write_text(out / "agreement.json", json.dumps(reproduction.as_json(), indent=1) + "\n")
-    write_text(out / "agreement.md", agreement_markdown(reproduction))
+    write_within(out, "agreement.json", json.dumps(reproduction.as_json(), indent=1) + "\n")
+    write_within(out, "agreement.md", agreement_markdown(reproduction))
     for number, table in part.tables(folder.runs).items():
-        write_text(out / "tables" / f"table{number:02d}.csv", table.csv())
-        write_text(out / "tables" / f"table{number:02d}.md", table.markdown())
+        write_within(out, f"tables/table{number:02d}.csv", table.csv())
+        write_within(out, f"tables/table{number:02d}.md", table.markdown())
     for name, table in _named_tables(part, folder.runs).items():
-        write_text(out / "tables" / f"{name}.csv", table.csv())
-        write_text(out / "tables" / f"{name}.md", table.markdown())
+        write_within(out, f"tables/{name}.csv", table.csv())
+        write_within(out, f"tables/{name}.md", table.markdown())
     for format_ in part.formats:
-        write_text(out / "tables" / f"{format_.name}.csv", tidy(folder.runs, format_))
-    return write_figures(part, folder.runs, out / "figures", view, drawing) if draw else []
+        write_within(out, f"tables/{format_.name}.csv", tidy(folder.runs, format_))
+    return write_figures(part, folder.runs, out, view, drawing) if draw else []
 
 
 def agreement_markdown(reproduction: Reproduction) -> str:
@@ -247,14 +247,14 @@ def _named_tables(part: Part, runs: Sequence[Run]) -> dict[str, Table]:
 
 
 def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, drawing: Drawing | None = None) -> list[Path]:
-    """Draw the figures of the part as PNG and SVG, calling `drawing` after each. Returns the files."""
+    """Draw the figures of the part into FOLDER/figures as PNG and SVG, calling `drawing` after each. Returns the files."""
     from dumbbell.drawing import style
 
     report = drawing or (lambda _done, _total: None)
     report(0, len(part.figures))
     written: list[Path] = []
     for done, (name, draw) in enumerate(part.figures.items(), 1):
-        written += style.save(draw(runs, view), folder, name)
+        written += style.save(draw(runs, view), folder, f"figures/{name}")
         report(done, len(part.figures))
     return written
 
@@ -296,13 +296,13 @@ def run_ablations(
     rows = []
     unchanged = Fitted("none", "", "", "", {})
     for fitted in (unchanged, *part.fitted):
-        where = out if fitted is unchanged else out / "ablations" / fitted.name
+        where = out if fitted is unchanged else SafeFolder(out).below(f"ablations/{fitted.name}")
         done = run_part(study, part, replace(request, override=fitted.override), engine, where, executor, progress)
         rows.append([fitted.name, fitted.alternative, *_ablation_numbers(done)])
     heads = [head for format_ in part.judged_formats for head in breakdown_heads(format_)]
     table = Table("Agreement without each fitted choice", ["ablation", "instead", *heads], rows)
-    write_text(out / "ablations.csv", table.csv())
-    write_text(out / "ablations.md", table.markdown())
+    write_within(out, "ablations.csv", table.csv())
+    write_within(out, "ablations.md", table.markdown())
     return table
 
 

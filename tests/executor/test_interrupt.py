@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from dumbbell.executor.interrupt import Aborted, abortable, deferred, is_interrupted, uninterrupted
+from dumbbell.executor.interrupt import abortable, deferred, is_interrupted, uninterrupted
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 

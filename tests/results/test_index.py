@@ -176,10 +176,14 @@ def test_what_a_writer_left_half_written_costs_no_more_than_the_line_and_its_nei
 def test_a_store_that_cannot_be_written_is_read(kept, computed, monkeypatch):
     (kept.path / "index.jsonl").unlink()
 
-    def fail(*_):
-        raise PermissionError("read only")
+    opened = os.open
 
-    monkeypatch.setattr(os, "open", fail)
+    def open_to_read(path, flags, *more, **others):
+        if flags & os.O_ACCMODE != os.O_RDONLY:
+            raise PermissionError("read only")
+        return opened(path, flags, *more, **others)
+
+    monkeypatch.setattr(os, "open", open_to_read)
     assert plain(load(kept.path)) == EXPECTED
     assert computed == KEYS
     assert not (kept.path / "index.jsonl").exists()

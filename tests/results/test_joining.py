@@ -147,7 +147,7 @@ def test_a_damaged_pack_stays_while_others_are_put_together(packed, name, monkey
     assert packing.pack(found := Store(packed.path)).joined == 2
     assert sorted(len(each.keys) for each in found.packs.all()) == [3, 4]
     assert folder.exists()
-    assert [key for key in KEYS if not found.is_whole(key)] == list(Pack(folder).keys)
+    assert [key for key in KEYS if not found.is_whole(key)] == list(Pack(packed.folder, f"packs/{folder.name}").keys)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Packs: the same runs in fewer files, and no less careful with what is damaged."""
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from support import make_run
 
 from dumbbell.comparing.summary import run_table, summary_table
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
+from dumbbell.files import SafeFolder
 from dumbbell.results import Store, index, load, outlines, pack, packing, series, store, summary
 from dumbbell.results.tables import FLOWS, Table
 
@@ -359,16 +361,14 @@ def test_a_run_may_be_packed_before_the_index_has_it(folders, monkeypatch):
 
 
 def test_a_run_that_goes_while_it_is_read_is_damaged(folders, monkeypatch):
-    listed = Store._files
+    listed = SafeFolder.files
 
-    def gone(self, key):
-        found = listed(self, key)
-        for each in found.values():
-            os.unlink(each.path)
-        return found
+    def gone(self, name):
+        shutil.rmtree(self.path / name)
+        return listed(self, name)
 
-    monkeypatch.setattr(Store, "_files", gone)
-    with pytest.raises(DamagedRun, match=r"run\.json: no such file"):
+    monkeypatch.setattr(SafeFolder, "files", gone)
+    with pytest.raises(DamagedRun, match=r"series\.parquet: no such file"):
         Store(folders.path).get(KEYS[0])
 
 

@@ -6,13 +6,13 @@ import json
 import os
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support import make_run
 
 from dumbbell.errors import BadInput, DamagedRunWarning, EnvironmentFault
+from dumbbell.files import SafeFolder
 from dumbbell.results import Store, load, outlines
 from dumbbell.results.checksums import seal
 from dumbbell.results.json_files import to_json
@@ -185,18 +185,18 @@ def test_who_looks_whether_there_is_a_claim_has_none(store, monkeypatch):
 
 def test_nobody_claims_what_is_being_removed(store, monkeypatch):
     """Or the claim would be one that others do not see."""
-    unlink, asked = Path.unlink, []
+    remove, asked = SafeFolder.remove, []
 
-    def claimed_meanwhile(path, **more):
-        descriptor = os.open(path, os.O_RDWR)
+    def claimed_meanwhile(folder, name):
+        descriptor = os.open(folder.path / name, os.O_RDWR)
         with pytest.raises(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        asked.append(path.name)
+        asked.append(name)
         os.close(descriptor)
-        unlink(path, **more)
+        remove(folder, name)
 
     (store.path / ".claim-cluster").touch()
-    monkeypatch.setattr(Path, "unlink", claimed_meanwhile)
+    monkeypatch.setattr(SafeFolder, "remove", claimed_meanwhile)
     store.place.clear()
     assert asked == [".claim-cluster"]
     assert not (store.path / ".claim-cluster").exists()

@@ -23,6 +23,7 @@ from dumbbell.errors import BadInput
 from dumbbell.exchange.exported import Exported
 from dumbbell.plan.addresses import SUBNETS
 from dumbbell.results.capacity import Capacity, capacities
+from dumbbell.results.store import read_capture
 from dumbbell.scenario.trace import OPPORTUNITY_BYTES
 from dumbbell.scenario.units import ETHERNET_BYTES
 
@@ -106,7 +107,7 @@ _Packet = tuple[int, int, bytes]
 
 def _packets(capture: bytes | Path, subnet: str) -> Iterator[_Packet]:
     """The IP packets in a capture of a run that hosts of a subnet sent."""
-    content = capture if isinstance(capture, bytes) else capture.read_bytes()
+    content = capture if isinstance(capture, bytes) else read_capture(capture)
     if len(content) < 24 or struct.unpack_from("<I", content)[0] != _MAGIC_NS:
         raise BadInput(f"{'a capture' if isinstance(capture, bytes) else capture}: is no capture of a run; expected pcap with ns")
     side = bytes(int(part) for part in subnet.split("."))

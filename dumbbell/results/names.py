@@ -1,0 +1,39 @@
+"""Names and coordinates as a record may have them: what is shown to people, and put into file names."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TypeGuard
+
+_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+
+
+class NoName(ValueError):
+    """A record has a name or a coordinate that no version of dumbbell writes."""
+
+
+LONGEST_NAME = 200
+"""Characters; those that a scenario gives have at most 100, and a number."""
+_LONGEST_COORDINATE = 4096
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """Whether something can be the name of a flow, a port, a run or a key: text of one line, without control characters."""
+    return isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
+
+
+def is_key(value: object) -> bool:
+    """Whether something can be the key of a run, and so a folder in a store: a list of runs that somebody else wrote may say anything."""
+    return isinstance(value, str) and _KEY.fullmatch(value) is not None
+
+
+def is_cell(value: object) -> bool:
+    """Whether something can be the coordinates of a run."""
+    return isinstance(value, dict) and all(map(is_name, value)) and all(map(_is_coordinate, value.values()))
+
+
+def _is_coordinate(value: object) -> bool:
+    if type(value) is str:
+        return len(value) <= _LONGEST_COORDINATE and value.isprintable()
+    return (type(value) is int and abs(value) < 2**64) or (type(value) is float and math.isfinite(value))
