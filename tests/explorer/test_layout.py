@@ -116,6 +116,17 @@ def test_flows_of_an_unknown_control_have_colours_and_rates_of_few_samples_are_d
     assert page.evaluate("dumbbell.statistics(0, 2)")[0]["rows"][0]["goodput"] == pytest.approx(8)
 
 
+def test_flows_one_after_another_are_not_added_up_as_if_they_were_at_once(opened, tmp_path):
+    golden = tmp_path / "golden.csv"
+    rows = [f"{t + start},flow/{name},rx_bytes,{t * 1e6:.0f}" for name, start in (("a", 0), ("b", 1)) for t in (0, 0.5, 1)]
+    golden.write_text("\n".join(["t_s,entity,series,value", *rows]))
+    stores.stored(tmp_path / "runs", *runs_of([golden], None))
+    (tmp_path / "page.html").write_bytes(export(Runs(tmp_path / "runs", "imports")).content)
+    (found,) = opened((tmp_path / "page.html").as_uri()).evaluate("dumbbell.statistics(0, 2)")
+    assert [row["goodput"] for row in found["rows"]] == pytest.approx([8, 8])
+    assert found["total"] == pytest.approx(8)
+
+
 def test_a_sweep_that_is_running_is_followed_and_a_note_goes_with_the_address(opened, tmp_path, serving):
     folder = tmp_path / "runs"
     stores.small(folder, sweep={"path.rtt": ["10ms", "20ms"]})

@@ -109,7 +109,10 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["compare", "DIR", "sec"], "sec: no such study or file; expected one of sce, oracle, teacup, ordering, fairness or a CSV file"),
+        (
+            ["compare", "DIR", "sec"],
+            "sec: no such study or file (did you mean 'sce'?); expected one of sce, oracle, teacup, ordering, fairness or a CSV file",
+        ),
         (
             ["compare", "DIR", "sce/two"],
             "part 'two' of study sce is unknown (did you mean 'two-flow'?); expected one of draft, one-flow, two-flow",
@@ -249,7 +252,7 @@ def test_figures_are_the_same_bytes_each_time(dumbbell, keep, make_run):
         assert status == 0
         assert "sawtooth" in err
     names = {path.name for path in (folder / "a").iterdir()}
-    assert names == {"sawtooth.png", "sawtooth.svg", "heatmap-reno.png", "heatmap-reno.svg"}
+    assert names == {f"{name}-print.{form}" for name in ("sawtooth", "heatmap-reno") for form in ("png", "svg")}
     for name in names:
         assert (folder / "a" / name).read_bytes() == (folder / "b" / name).read_bytes()
 
@@ -260,7 +263,8 @@ def test_any_run_can_be_drawn(dumbbell, keep_plain, make_run):
     assert (status, out) == (0, "run-cc-reno-rtt-80ms\n")
     status, out, _ = dumbbell("plot", folder, "--json", "--from", "10", "--to", "20")
     assert status == 0
-    assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == ["run-cc-reno-rtt-80ms.png", "run-cc-reno-rtt-80ms.svg"]
+    name = "run-cc-reno-rtt-80ms-from-10s-to-20s"
+    assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [f"{name}.png", f"{name}.svg"]
 
 
 def test_a_quick_request_is_noted_once(keep, published_runs):
