@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import os
 import signal
 import subprocess
 from typing import NamedTuple
@@ -22,7 +23,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Refuse unknown names in DUMBBELL_REQUIRE before any test runs, and set what property tests draw."""
+    """Refuse unknown names in DUMBBELL_REQUIRE before any test runs, and set what property tests draw and who may read what is written."""
+    os.umask(0o022)  # programs that run as other users read what tests write
     required()
     draw_from(config.getoption("examples"))
 

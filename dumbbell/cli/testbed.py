@@ -17,6 +17,7 @@ from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
 
     from dumbbell.engines.testbed.hosts import Hosts
 
@@ -55,7 +56,7 @@ def _lab(command: CommandArgument = None, left: LeftOption = 1, right: RightOpti
     with ExitStack() as stack:
         with progress_bar("laboratory", "guests", lines=False) as progress:
             booted = stack.enter_context(laboratory.booted(left, right, progress))
-        status = _status(booted.start(command))
+        status = _status(lambda: booted.start(command))
     raise typer.Exit(status)
 
 
@@ -92,15 +93,24 @@ def _recover(hosts: HostsOption = None) -> None:  # noqa: ARG001
         show(f"{name}: {count} changes undone" if count else f"{name}: nothing was left")
 
 
-def _status(process: subprocess.Popen[bytes]) -> int:
-    """Waits for COMMAND. A terminal tells it of Ctrl-C itself, and what it makes of that is its business; other signals are passed on."""
+def _status(start: Callable[[], subprocess.Popen[bytes]]) -> int:
+    """Start COMMAND and wait for it. A terminal tells it of Ctrl-C itself, and COMMAND decides what to do; other signals are passed on."""
+    early: list[int] = []  # what comes while COMMAND starts: it may hear Ctrl-C before it is known here
+    process = None
 
     def pass_on(number: int, _frame: object) -> None:
-        if number != signal.SIGINT or not _in_foreground():
+        if number == signal.SIGINT and _in_foreground():
+            return
+        if process is None:
+            early.append(number)
+        else:
             process.send_signal(number)
 
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
+        process = start()
+        for number in early:
+            process.send_signal(number)
         return process.wait()
     finally:
         for number, handler in before.items():

@@ -16,6 +16,7 @@ import asyncssh
 import pytest
 from waiting import HANG_S, wait_until
 
+from dumbbell.cli.testbed import _status
 from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.laboratory import boot, booted, requirements
 from dumbbell.errors import EnvironmentFault
@@ -155,6 +156,14 @@ def test_nothing_stays_when_the_command_is_killed(started, number, tmp_path):
     assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 143)
     wait_until(lambda: not left_of(folder, private))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_signal_while_the_command_starts_is_passed_on():
+    def start():
+        os.kill(os.getpid(), signal.SIGTERM)
+        return subprocess.Popen(["sleep", "3600"])
+
+    assert _status(start) == -signal.SIGTERM
 
 
 @pytest.mark.usefixtures("laboratory")
