@@ -52,6 +52,7 @@ def is_plain(answer):
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DUMBBELL_HOSTS", "")  # which --hosts sets for the rest of the process
 
 
 @pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
