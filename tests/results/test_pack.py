@@ -316,21 +316,6 @@ def test_what_is_packed_while_it_is_read_is_read_from_the_pack(folders, monkeypa
     assert [run.key for run in reader.runs()] == KEYS
 
 
-@pytest.mark.parametrize("asked", ["record", "host", "verify"])
-def test_what_is_packed_while_it_is_asked_for_is_read_from_the_pack(folders, asked, monkeypatch):
-    reader, place = Store(folders.path), Store._pack_of
-    expected = getattr(reader, asked)(KEYS[0])
-
-    def packed_meanwhile(self, key):
-        found = place(self, key)
-        monkeypatch.setattr(Store, "_pack_of", place)
-        packing.pack(Store(folders.path))
-        return found
-
-    monkeypatch.setattr(Store, "_pack_of", packed_meanwhile)
-    assert getattr(reader, asked)(KEYS[0]) == expected
-
-
 @pytest.mark.parametrize("asked", ["get", "record", "host", "verify", "written_ns", "_outlined"])
 def test_a_run_whose_folder_goes_while_it_is_read_is_read_from_the_pack(folders, asked, monkeypatch):
     """After its files were listed, before they are looked at."""
