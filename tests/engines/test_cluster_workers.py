@@ -19,10 +19,11 @@ from dumbbell.cli import check
 from dumbbell.cli.executor import make_executor
 from dumbbell.engines import engine
 from dumbbell.engines.cluster import queue as queue_module
+from dumbbell.engines.cluster.batch import Batch, compute
 from dumbbell.engines.cluster.sweep import ClusterSweep
 from dumbbell.engines.execute import execute, execute_each
 from dumbbell.engines.prepared import prepare
-from dumbbell.engines.sweep import PreparedSweep
+from dumbbell.engines.sweep import Listed, PreparedSweep
 from dumbbell.errors import EnvironmentFault, WorkerWarning
 from dumbbell.executor import Threads
 from dumbbell.executor.cluster import Cluster
@@ -67,7 +68,7 @@ def kernel():
 
 @pytest.fixture
 def computed(monkeypatch):
-    """By position, how often a run was sent to a worker, and by key, the worker that computed it."""
+    """By position, how often a run was sent to a worker."""
     sent, part = Counter(), ClusterSweep._part
 
     def counting(self, positions):
@@ -156,9 +157,10 @@ def test_rounds_of_until_are_those_of_one_process(cluster, tmp_path):
     assert (many.verdicts, many.outcome.ran) == (one.verdicts, one.outcome.ran)
     assert [run.cell for run in many.outcome] == [run.cell for run in one.outcome]
     assert stored(tmp_path / "many") == stored(tmp_path / "one")
+    assert all(_worker(Store(tmp_path / "many"), run.key) for run in many.outcome)
 
 
-def test_damaged_runs_are_made_again(dumbbell, head, cluster, tmp_path, monkeypatch):
+def test_damaged_runs_are_made_again_by_workers(dumbbell, head, cluster, tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(check, "make_executor", lambda *how: opened.append(make_executor(*how)) or opened[0])
     out, file = tmp_path / "out", tmp_path / "s.json"
@@ -173,6 +175,7 @@ def test_damaged_runs_are_made_again(dumbbell, head, cluster, tmp_path, monkeypa
     opened[0].close()
     assert answer.status == 1, "a run of which nothing is left is only known from the scenario"
     assert '"repaired": 2' in answer.out
+    assert all(_worker(Store(out), runs[i].key) for i in (3, 5))
     Store(out).request([])
     execute(runs, Store(out), cluster)
     assert {key: samples for key, (_, samples) in stored(out).items()} == {key: samples for key, (_, samples) in before.items()}
@@ -186,6 +189,9 @@ def test_a_library_is_loaded_by_workers_if_that_is_allowed(cluster, tmp_path):
     command = ["cc", "-O2", "-w", "-std=gnu11", "-shared", "-fPIC", "-I", str(interface.TARGET), "-o", str(library), str(source)]
     subprocess.run(command, check=True)
     own = scenario(flows=[{"cc": {"library": str(library)}, "start": {"jitter": "10ms"}}], repeat=2)
+    prepared = prepare(own.runs())
+    refused = compute(Batch(Listed(prepared).part([0]), (prepared[0].key,), "memory"))
+    assert "expected --allow-library" in str(refused.error)
     run(own, tmp_path / "many", executor=cluster, allow_library=True)
     run(own, tmp_path / "one", allow_library=True)
     assert stored(tmp_path / "many") == stored(tmp_path / "one")

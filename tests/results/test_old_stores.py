@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dumbbell.errors import DamagedRunWarning
-from dumbbell.results import Store, load
+from dumbbell.results import Store, load, packing
 
 OLD = Path(__file__).parent / "data" / "format-1"
 """A run of 2 s: a flow that lasts, one stopped at 1 s, one of 100 kB from 0.1 s on that is complete at 0.646 s, and datagrams."""
@@ -26,6 +26,13 @@ def test_counters_are_as_they_were_written(run):
     assert list(run.counters) == list(written)
     for entity, values in written.items():
         assert dict(run.counters[entity]) == values
+
+
+def test_their_runs_stay_folders_when_a_store_is_packed(run, tmp_path):
+    shutil.copytree(OLD, tmp_path / "out")
+    made = packing.pack(Store(tmp_path / "out"))
+    assert (made.runs, made.damaged, made.kept) == (0, [], {run.key: "an earlier version wrote it, without checksums"})
+    assert load(tmp_path / "out")[0] == run
 
 
 def test_they_are_tables_too(run):
