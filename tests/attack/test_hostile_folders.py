@@ -18,7 +18,10 @@ COMMANDS = (
     ("plot", "X", "--x", "seed", "--y", "goodput", "--format", "svg"),
     ("view", "X", "--export", "page.html"),
     ("view", "X", "--export", "page.html", "--all"),
-    *(("export", "X", "--format", form, "--out", "exported") for form in ("flent", "iperf3", "xpl", "mahimahi-log", "teacup", "csv", "parquet")),
+    *(
+        ("export", "X", "--format", form, "--out", "exported")
+        for form in ("flent", "iperf3", "xpl", "mahimahi-log", "teacup", "csv", "parquet")
+    ),
     ("check", "X"),
     ("check", "X", "--repair", "--executor", "threads"),
     ("pack", "X"),
