@@ -194,7 +194,7 @@ class Irregular(BadInput):
     """Something in a folder is a link, or neither a file nor a folder."""
 
     def __init__(self, path: Path, what: str) -> None:
-        super().__init__(f"{path}: {what}; expected only files and folders in what dumbbell reads and writes")
+        super().__init__(f"{path}: {what}; expected the file or folder itself")
         self._path, self._what = path, what
 
     def what(self, path: Path) -> str:

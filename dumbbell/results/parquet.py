@@ -1,7 +1,7 @@
 """How much a Parquet file holds once it is unpacked, which is asked before it is: 200 kB can be 20 million rows, or 2 GB of one letter.
 
-A reader allocates what the pages say, so all pages are asked, and not the footer alone. The encoding is Thrift's compact protocol; the
-numbers of fields are those of parquet-format's parquet.thrift.
+A reader allocates what the pages say, so all pages are asked, and not the footer alone. The encoding is Thrift's compact protocol, with the
+fields of parquet-format's parquet.thrift.
 """
 
 from __future__ import annotations

@@ -46,10 +46,7 @@ _not_negative = (0.0).__le__
 
 
 def checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The record of a run. Raises `ValueError` with the reason if a key is missing or has a value of the wrong kind.
-
-    For a name it raises `NoName`.
-    """
+    """The record of a run. Raises `ValueError` with the reason if a key is missing or has a wrong value, `NoName` for a name."""
     files = _FILES if record["format"] == FORMAT else _SIZE
     shape = _COMMON | files | (_COUNTERS if record["format"] == 1 else _TABLES)
     for key, (expected, fits) in shape.items():

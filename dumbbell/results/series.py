@@ -79,8 +79,10 @@ def digest_of_frame(frame: pl.DataFrame) -> str:
     """The digest of series that are the long table, in the order of its rows."""
     import polars as pl
 
+    if not len(frame):
+        return digest(())
     begin = frame.select(((pl.col("entity") != pl.col("entity").shift()) | (pl.col("series") != pl.col("series").shift())).fill_null(True))
-    starts = np.flatnonzero(begin.to_series().to_numpy()).tolist() if len(frame) else []
+    starts = np.flatnonzero(begin.to_series().to_numpy()).tolist()
     t_ns, values = frame["t_ns"].to_numpy(), frame["value"].to_numpy()
     whose = frame.select("entity", "series")[starts].rows()
     spans = zip(starts, [*starts[1:], len(frame)], whose, strict=True)
@@ -188,8 +190,9 @@ class SeriesFile:
         if rows.schema != pl.Schema(_SCHEMA):
             has = ", ".join(f"{name} ({kind})" for name, kind in rows.schema.items())
             raise damaged(self.file.path, f"has the columns {has}; not {', '.join(COLUMNS)}")
-        if any(each.null_count() for each in rows):
-            raise damaged(self.file.path, "has samples of nothing")
+        known = rows if self.ends_ns is None else rows.filter(pl.col("value").is_not_nan())  # format 1 has NaN
+        if any(each.null_count() for each in rows) or not known["value"].is_finite().all():
+            raise damaged(self.file.path, "has samples that are no numbers")
         return rows
 
     def _stored(self, wanted: pl.Expr | None = None) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from support import make_run
 from dumbbell.results import Store, load
 
 RUNS = 4
-# Modules are imported once. Each line is a folder, and after how many calls that change files the command, which is a fork, kills itself, so
+# Modules are imported once. Each line is a folder, and after how many calls that change files the command, a fork, kills itself, so
 # that each step is tried as the last one. The answer is how it ended.
 PROGRAM = """
 import os, shutil, sys

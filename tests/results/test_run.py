@@ -94,7 +94,7 @@ def test_the_series_of_a_flow_end_with_it():
     assert series == {"cwnd": ([0, 1, 2], [0, 1, 2]), "rx_bytes": ([0, 1, 2, 3, 4], [0, 1, 2, 3, 7])}
 
 
-@given(values=st.lists(st.floats(allow_nan=False), min_size=1, max_size=50))
+@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=50))
 def test_the_store_keeps_every_bit_of_a_value(values, tmp_path_factory):
     from dumbbell.results import Store
 
