@@ -134,7 +134,8 @@ pub struct Case {
     pub sndbuf: Option<u64>,
     /// The end's application reads at this rate, bit/s; `None`: all that there is at once.
     pub reads_bps: Option<u64>,
-    /// Payloads of the peer's segments in order, bytes: those that repeat as often as the first number says.
+    /// Payloads of the peer's segments in order, bytes: those that repeat as often as the first number says. The last one also carries the FIN;
+    /// a payload of 0 is a FIN alone.
     pub peer_segments: Vec<(u32, u32)>,
     /// Until when the end is watched, ns.
     pub end_ns: Time,

@@ -140,7 +140,11 @@ impl End {
         };
         let mut peers = Numbers::new();
         for &(times, bytes) in &case.peer_segments {
-            (0..times).for_each(|_| peers.note(peers.next(), bytes));
+            // One without payload is the FIN.
+            (0..times).for_each(|_| peers.note(peers.next(), bytes.max(1)));
+        }
+        if case.peer_segments.last().is_some_and(|&(_, bytes)| bytes > 0) {
+            peers.lengthen_last();
         }
         let line = Line { now: 0, sent: vec![], timers: [NEVER; SOURCES], attachments: Attachments::default() };
         let (application, own) = (Application::default(), Numbers::new());
@@ -309,6 +313,13 @@ impl End {
         Ok(())
     }
 
+    /// The segment with which a packet of the peer begins. A probe of the window has the number before the next one.
+    fn segment_of_peer(&self, segment: &Segment) -> Option<u32> {
+        let found = self.peers.segment(segment.seq);
+        let probed = || self.peers.segment(segment.seq + 1).filter(|_| segment.end() == segment.seq).map(|next| next - 1);
+        found.or_else(probed)
+    }
+
     /// A packet of the wire as the end takes it.
     fn of_wire(&mut self, segment: &Segment) -> Result<(Packet, Attachment), String> {
         let unknown = |what: &str, number: u32| format!("{what} {number} is at no border of a segment");
@@ -317,12 +328,6 @@ impl End {
             self.peer_scale = segment.scale.unwrap_or(0);
         }
         self.peer_has_closed |= segment.has(bits::FIN);
-        if segment.has(bits::FIN) && !matches!(self.half, Half::Send(_)) {
-            // Alone it is a segment of its own, and else the last one is one number longer.
-            let from = self.peers.segment(segment.seq).ok_or_else(|| unknown("seq", segment.seq))?;
-            self.peers.note(from, segment.payload + 1);
-            self.peers.lengthen(from, segment.payload + 1);
-        }
         let ack = if segment.has(bits::ACK) && !matches!(self.half, Half::Receive(_)) {
             self.own.segment(segment.ack).ok_or_else(|| unknown("ack", segment.ack))?
         } else {
@@ -330,7 +335,7 @@ impl End {
         };
         let seq = match self.half {
             Half::Send(_) => 0,
-            _ => self.peers.segment(segment.seq).ok_or_else(|| unknown("seq", segment.seq))?,
+            _ => self.segment_of_peer(segment).ok_or_else(|| unknown("seq", segment.seq))?,
         };
         let mut blocks = Blocks::default();
         for &(from, to) in segment.sacks.iter().take(MAX_BLOCKS) {

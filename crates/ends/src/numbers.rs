@@ -21,10 +21,10 @@ impl Numbers {
         }
     }
 
-    /// The last segment also carries a FIN.
-    pub fn lengthen(&mut self, segment: u32, length: u32) {
-        if segment + 1 == self.next() {
-            self.starts[segment as usize + 1] = self.starts[segment as usize] + length;
+    /// The last segment also carries the FIN.
+    pub fn lengthen_last(&mut self) {
+        if let Some(end) = self.starts.last_mut() {
+            *end += 1;
         }
     }
 

@@ -68,7 +68,8 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
     loop {
         let (call, due) = (calls.peek().map(|call| call.at_ns), peer.next());
         let Some(next) = call.into_iter().chain(due).chain([end.next_timer()]).min() else { break };
-        if next > drawn.horizon || packets == drawn.most_packets {
+        let only_reads = due.is_none() && calls.peek().is_some_and(|call| matches!(call.what, What::Read { .. }));
+        if next > drawn.horizon || packets == drawn.most_packets || (only_reads && next > last + WATCHED) {
             break;
         }
         if call == Some(next) {

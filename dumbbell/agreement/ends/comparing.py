@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from dumbbell.agreement.ends.kernel import INFO, Answer, Case
 
 TOLERANCE_NS = 5_000
 """Packets that far apart are at the same time."""
-_FIELDS = ("flags", "seq", "payload", "ack", "sacks", "window", "ecn", "tsval", "tsecr", "scale")
+_FIELDS = ("seq", "payload", "ack", "sacks", "ecn", "tsval", "tsecr")
+_WINDOW = ("window", "scale")
 _STATES = ("open", "disorder", "CWR", "recovery", "loss")
 _FLAGS = {"F": 0x01, "S": 0x02, "R": 0x04, "P": 0x08, ".": 0x10, "E": 0x40, "W": 0x80}
-_SYN, _FIN = _FLAGS["S"], _FLAGS["F"]
+_SYN, _FIN, _PSH = _FLAGS["S"], _FLAGS["F"], _FLAGS["P"]
 _AROUND = 8
 """Packets shown before the first difference."""
 _MS_NS = 1_000_000
+_Apart = Callable[[Answer, Answer], Iterator[str]]
+"""Names in what two packets differ."""
 
 
 @dataclass(frozen=True)
@@ -34,43 +38,52 @@ class Difference:
 
 
 def difference(case: Case, kernel: Sequence[Answer], sim: Sequence[Answer]) -> Difference | None:
-    """The first difference; None if there is none."""
-    found = [each for each in (_in_packets(case, kernel, sim), _in_infos(case, kernel, sim)) if each is not None]
-    return min(found, key=lambda each: each.at_ns, default=None)
+    """The first difference; None if there is none. What nothing follows from, since the peer does not react, is one only if there is no other:
+    windows, then the PSH bit.
+    """
+    found = [_in_packets(case, kernel, sim, _fields_apart), _in_infos(kernel, sim)]
+    if any(found):
+        return min((each for each in found if each is not None), key=lambda each: each.at_ns)
+    # A one-way sender of the simulator has no window of its own.
+    passes = (_flags_apart,) if case["kind"] == "send" else (_windows_apart, _flags_apart)
+    return next((found for apart in passes if (found := _in_packets(case, kernel, sim, apart, "only "))), None)
 
 
 def _packets(answers: Sequence[Answer]) -> list[Answer]:
     return [answer for answer in answers if answer["is"] == "packet"]
 
 
-def _in_packets(case: Case, kernel: Sequence[Answer], sim: Sequence[Answer]) -> Difference | None:
+def _in_packets(case: Case, kernel: Sequence[Answer], sim: Sequence[Answer], apart: _Apart, only: str = "") -> Difference | None:
     theirs, ours = _packets(kernel), _packets(sim)
-    for i in range(max(len(theirs), len(ours))):
-        a = theirs[i] if i < len(theirs) else None
-        b = ours[i] if i < len(ours) else None
+    for a, b in zip_longest(theirs, ours):
         if a is None or b is None:
-            present = a or b
-            assert present is not None  # one of them is there
-            return Difference(present["at_ns"], f"{_kind_of(present, case)} only of {'linux' if a else 'the simulator'}", a, b)
-        if field := next(_fields_apart(case, a, b), None):
-            at = min(a["at_ns"], b["at_ns"])
-            first = a if a["at_ns"] <= b["at_ns"] else b
-            return Difference(at, f"{field} of {_kind_of(first, case)}{_in_state(case, kernel, at)}", a, b)
+            present = a if b is None else b
+            return Difference(present["at_ns"], f"{_kind_of(present, case)} only of {'linux' if b is None else 'the simulator'}", a, b)
+        if field := next(apart(a, b), None):
+            first = min(a, b, key=lambda packet: int(packet["at_ns"]))
+            at = first["at_ns"]
+            return Difference(at, f"{only}{field} of {_kind_of(first, case)}{_in_state(case, kernel, at)}", a, b)
     return None
 
 
-def _fields_apart(case: Case, a: Answer, b: Answer) -> Iterator[str]:
+def _fields_apart(a: Answer, b: Answer) -> Iterator[str]:
     if abs(a["at_ns"] - b["at_ns"]) > TOLERANCE_NS:
         yield "time"
-    for field in _FIELDS:
-        # A one-way sender of the simulator has no window of its own.
-        if case["kind"] == "send" and field in ("window", "scale"):
-            continue
-        if a.get(field) != b.get(field):
-            yield field
+    if (a["flags"] ^ b["flags"]) & ~_PSH:
+        yield "flags"
+    yield from (field for field in _FIELDS if a[field] != b[field])
 
 
-def _in_infos(case: Case, kernel: Sequence[Answer], sim: Sequence[Answer]) -> Difference | None:
+def _windows_apart(a: Answer, b: Answer) -> Iterator[str]:
+    yield from (field for field in _WINDOW if a.get(field) != b.get(field))
+
+
+def _flags_apart(a: Answer, b: Answer) -> Iterator[str]:
+    if a["flags"] != b["flags"]:
+        yield "PSH"
+
+
+def _in_infos(kernel: Sequence[Answer], sim: Sequence[Answer]) -> Difference | None:
     """TCP_INFO after each packet, as far as both ends have it. That of a socket before the connection is there is not compared."""
     ours = {answer["at_ns"]: answer for answer in sim if answer["is"] == "info"}
     for a in kernel:

@@ -24,6 +24,7 @@
 #include <linux/if_packet.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <linux/virtio_net.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
@@ -35,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -54,6 +56,8 @@
 #define CLOSE_WAIT 8
 #define MOST_PAYLOAD 1460
 #define MOST_BLOCKS 4
+#define FRAME 2048 /* a packet and what is about it, in one page */
+#define FRAMES 64
 
 /* Of every device: without address resolution a packet goes to its own. */
 static const unsigned char mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -63,7 +67,9 @@ static FILE *answers;
 /* One of the pairs of devices: with and without TSO. */
 struct device {
 	const char *address; /* of the end; that of the peer is one more */
-	int index, fd; /* of the peer's device */
+	int fd, sender; /* packet sockets at the peer's device */
+	unsigned char *ring; /* frames that the latter sends */
+	int next;
 };
 
 static struct device devices[] = { { .address = "10.0.0.1" }, { .address = "10.0.1.1" } };
@@ -122,7 +128,45 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-/* The packet socket at the peer's end of a pair. */
+/* Packets are sent from a ring, and have headers apart from their payload: so they are charged to the receiving socket as those of a real sender
+ * are, which its window shows. */
+static void open_sender(struct device *device, int index)
+{
+	struct tpacket_req ring = { .tp_block_size = FRAMES * FRAME, .tp_block_nr = 1, .tp_frame_size = FRAME, .tp_frame_nr = FRAMES };
+	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_ifindex = index };
+	int version = TPACKET_V2, on = 1;
+
+	device->sender = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (device->sender < 0 || bind(device->sender, (void *)&at, sizeof(at)))
+		fail("packet socket: %s", strerror(errno));
+	set(device->sender, SOL_PACKET, PACKET_VERSION, &version, sizeof(version));
+	set(device->sender, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on));
+	set(device->sender, SOL_PACKET, PACKET_TX_RING, &ring, sizeof(ring));
+	device->ring = mmap(NULL, FRAMES * FRAME, PROT_READ | PROT_WRITE, MAP_SHARED, device->sender, 0);
+	if (device->ring == MAP_FAILED)
+		fail("ring of packets: %s", strerror(errno));
+}
+
+/* Sends a packet whose payload is zeros. */
+static void send_packet(struct device *device, const unsigned char *headers, size_t length, size_t payload)
+{
+	unsigned char *frame = device->ring + device->next * FRAME, *data = frame + TPACKET2_HDRLEN - sizeof(struct sockaddr_ll);
+	struct tpacket2_hdr *about = (void *)frame;
+	struct virtio_net_hdr head = { .hdr_len = length };
+
+	device->next = (device->next + 1) % FRAMES;
+	if (about->tp_status != TP_STATUS_AVAILABLE)
+		fail("a packet cannot be sent: the ring is full");
+	memcpy(data, &head, sizeof(head));
+	memcpy(data + sizeof(head), headers, length);
+	memset(data + sizeof(head) + length, 0, payload);
+	about->tp_len = sizeof(head) + length + payload;
+	about->tp_status = TP_STATUS_SEND_REQUEST;
+	if (send(device->sender, NULL, 0, MSG_DONTWAIT) < 0)
+		fail("a packet cannot be sent: %s", strerror(errno));
+}
+
+/* The packet sockets at the peer's end of a pair. */
 static void open_device(struct device *device, int number)
 {
 	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
@@ -130,10 +174,11 @@ static void open_device(struct device *device, int number)
 	int room = ROOM, on = 1;
 
 	snprintf(name, sizeof(name), "peer%d", number);
-	at.sll_ifindex = device->index = if_nametoindex(name);
-	device->fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_IP));
-	if (!device->index || device->fd < 0 || bind(device->fd, (void *)&at, sizeof(at)))
+	at.sll_ifindex = if_nametoindex(name);
+	device->fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (!at.sll_ifindex || device->fd < 0 || bind(device->fd, (void *)&at, sizeof(at)))
 		fail("%s: %s", name, strerror(errno));
+	open_sender(device, at.sll_ifindex);
 	set(device->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	set(device->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 	set(device->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
@@ -247,15 +292,13 @@ static uint16_t folded(uint32_t total)
 	return htons(~total);
 }
 
-/* Sends a packet of the peer. Its payload is zeros, which checksums do not see. */
+/* A packet of the peer. Its payload is zeros, which checksums do not see. */
 static void inject(char *words)
 {
-	unsigned char bytes[20 + 60] = { 0 }, *at = bytes + 40;
-	struct iphdr *ip = (void *)bytes;
-	struct tcphdr *tcp = (void *)(bytes + 20);
-	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = end.device->index, .sll_halen = ETH_ALEN };
-	struct iovec parts[2] = { { .iov_base = bytes }, { .iov_base = zeros } };
-	struct msghdr message = { .msg_name = &to, .msg_namelen = sizeof(to), .msg_iov = parts, .msg_iovlen = 2 };
+	unsigned char bytes[ETH_HLEN + 20 + 60] = { 0 }, *segment = bytes + ETH_HLEN + 20, *at = segment + 20;
+	struct iphdr *ip = (void *)(bytes + ETH_HLEN);
+	struct tcphdr *tcp = (void *)segment;
+	struct ethhdr *ethernet = (void *)bytes;
 	long long v[10 + 2 * MOST_BLOCKS];
 	int n = 0, i;
 	char *word;
@@ -291,19 +334,18 @@ static void inject(char *words)
 		for (i = 0; i < 2 * v[9]; i++)
 			at = put32(at, v[10 + i] + end.isn);
 	}
-	*tcp = (struct tcphdr){ .source = htons(end.port), .dest = htons(END_PORT), .seq = htonl(v[1] + ISS), .doff = (at - bytes - 20) / 4, .window = htons(v[4]) };
-	((unsigned char *)tcp)[13] = v[0];
+	*tcp = (struct tcphdr){ .source = htons(end.port), .dest = htons(END_PORT), .seq = htonl(v[1] + ISS), .doff = (at - segment) / 4, .window = htons(v[4]) };
+	segment[13] = v[0];
 	tcp->ack_seq = tcp->ack ? htonl(v[2] + end.isn) : 0;
-	*ip = (struct iphdr){ .version = 4, .ihl = 5, .tos = v[7], .tot_len = htons(at - bytes + v[3]), .frag_off = htons(0x4000), .ttl = 64, .protocol = IPPROTO_TCP };
+	*ip = (struct iphdr){ .version = 4, .ihl = 5, .tos = v[7], .tot_len = htons(20 + at - segment + v[3]), .frag_off = htons(0x4000), .ttl = 64, .protocol = IPPROTO_TCP };
 	inet_pton(AF_INET, end.device->address, &ip->daddr);
 	ip->saddr = htonl(ntohl(ip->daddr) + 1);
-	tcp->check = folded(sum(tcp, at - bytes - 20, sum(&ip->saddr, 8, IPPROTO_TCP + at - bytes - 20 + v[3])));
+	tcp->check = folded(sum(segment, at - segment, sum(&ip->saddr, 8, IPPROTO_TCP + at - segment + v[3])));
 	ip->check = folded(sum(ip, 20, 0));
-	memcpy(to.sll_addr, mac, ETH_ALEN);
-	parts[0].iov_len = at - bytes;
-	parts[1].iov_len = v[3];
-	if (sendmsg(end.device->fd, &message, 0) < 0)
-		fail("a packet cannot be sent: %s", strerror(errno));
+	memcpy(ethernet->h_dest, mac, ETH_ALEN);
+	memcpy(ethernet->h_source, mac, ETH_ALEN);
+	ethernet->h_proto = htons(ETH_P_IP);
+	send_packet(end.device, bytes, at - bytes, v[3]);
 }
 
 static int has_room(void)

@@ -137,6 +137,7 @@ impl Drawn {
         if kind != Kind::Both {
             stream.writes.push((0, d.by_size(1, 1_000_000)));
             stream.closes = Some(0);
+            stream.fin_rides = d.happens(0.5);
             return stream;
         }
         let mut at = d.between(0, 300) * MS;
@@ -145,6 +146,7 @@ impl Drawn {
             stream.writes.push((at + 15 * MS + d.between(0, 900) * US, d.by_size(1, 1_000_000)));
             at += d.between(0, 2 * pause);
         }
+        stream.writes.sort_unstable();
         stream.closes = d.happens(0.5).then(|| at + 20 * MS);
         stream
     }
@@ -164,15 +166,21 @@ pub struct Stream {
     pub writes: Vec<(Time, u64)>,
     /// When; `None`: it does not.
     pub closes: Option<Time>,
+    /// The FIN goes with the last segment.
+    pub fin_rides: bool,
 }
 
 impl Stream {
-    /// The payloads of the segments that it is sent in, those that repeat with how often: each write ends in a short one.
+    /// The payloads of the segments that it is sent in, those that repeat with how often: each write ends in a short one. 0 is the FIN,
+    /// unless that goes with the last one.
     pub fn segments(&self) -> Vec<(u32, u32)> {
         let mut segments = vec![];
         for &(_, bytes) in &self.writes {
             let (full, rest) = (bytes / u64::from(MSS), (bytes % u64::from(MSS)) as u32);
             segments.extend([(full as u32, MSS), (u32::from(rest > 0), rest)].iter().filter(|(times, _)| *times > 0));
+        }
+        if !self.fin_rides {
+            segments.push((1, 0));
         }
         segments
     }

@@ -108,11 +108,12 @@ impl Peer {
         if !peer.drawn.end_opens {
             peer.put(OPENS_AT, Event::Greets);
         }
-        for &(at, bytes) in &stream.writes {
-            peer.put(at, Event::Writes(bytes));
-        }
+        // An application that writes and closes at once has closed before anything is sent.
         if let Some(at) = stream.closes {
             peer.put(at, Event::Closes);
+        }
+        for &(at, bytes) in &stream.writes {
+            peer.put(at, Event::Writes(bytes));
         }
         peer
     }

@@ -24,10 +24,12 @@ pub struct Sending {
     una: u32,
     /// What is sent and not acknowledged.
     outstanding: VecDeque<Cut>,
-    /// Payloads to come, of the writes that the application has made.
+    /// Payloads to come, of the writes that the application has made, and how many it has yet to make.
     unsent: VecDeque<u32>,
+    writes: usize,
     /// The application closes when all is sent.
     pub closes: bool,
+    fin_rides: bool,
     has_closed: bool,
     /// Right edge of the end's window, and the shift of its field.
     edge: u32,
@@ -46,13 +48,15 @@ pub struct Sending {
 }
 
 impl Sending {
-    pub fn new(drawn: &Drawn, _stream: &Stream) -> Self {
+    pub fn new(drawn: &Drawn, stream: &Stream) -> Self {
         Self {
             next: 1,
             una: 1,
             outstanding: VecDeque::new(),
             unsent: VecDeque::new(),
+            writes: stream.writes.len(),
             closes: false,
+            fin_rides: stream.fin_rides,
             has_closed: false,
             edge: 1,
             scale: 0,
@@ -75,6 +79,7 @@ impl Sending {
 
     /// The application writes.
     pub fn write(&mut self, bytes: u64) {
+        self.writes -= 1;
         let (full, rest) = (bytes / u64::from(MSS), (bytes % u64::from(MSS)) as u32);
         self.unsent.extend((0..full).map(|_| MSS));
         self.unsent.extend(Some(rest).filter(|&rest| rest > 0));
@@ -89,9 +94,11 @@ impl Sending {
             Some(&payload) if self.next + payload <= self.edge => {
                 self.unsent.pop_front();
                 let ends = payload < MSS || self.unsent.is_empty();
-                (self.next, payload, if ends { bits::PSH } else { 0 })
+                self.has_closed = self.unsent.is_empty() && self.fin_rides && self.closes;
+                let fin = if self.has_closed { bits::FIN } else { 0 };
+                (self.next, payload, fin | if ends { bits::PSH } else { 0 })
             }
-            None if self.closes && !self.has_closed => {
+            None if self.closes && self.writes == 0 && !self.has_closed => {
                 self.has_closed = true;
                 (self.next, 0, bits::FIN)
             }
