@@ -10,8 +10,10 @@ use crate::peer::Peer;
 
 /// What reaches the end does so at least so far apart, and so far from where a tick begins, so that what is compared has one order.
 const APART: Time = 20 * US;
+/// Where in its microsecond anything reaches the end.
+const WITHIN: Time = 300;
 /// When the end is opened.
-const OPENS_AT: Time = 10 * MS + 200 * US;
+const OPENS_AT: Time = 10 * MS + 200 * US + WITHIN;
 /// How long the end is watched after the last packet that reached it.
 const WATCHED: Time = 2 * SEC;
 
@@ -150,9 +152,16 @@ fn hear_all(end: &mut End, peer: &mut Peer, answers: &mut Vec<Answer>) {
     }
 }
 
-/// Not close to where a tick begins.
+/// The time or soon after it: not close to where a tick begins, and within a microsecond, so that the nanoseconds in which a kernel reads its
+/// clock change no timestamp.
 fn apart(at: Time) -> Time {
-    at - at % MS + (at % MS).clamp(APART, MS - 2 * APART)
+    let at = at.next_multiple_of(US) + WITHIN;
+    let (tick, since) = (at - at % MS, at % MS);
+    if since > MS - 2 * APART {
+        tick + MS + APART + WITHIN
+    } else {
+        tick + since.max(APART + WITHIN)
+    }
 }
 
 /// What the application at the end does.
@@ -173,4 +182,18 @@ fn calls(own: &Stream, drawn: &Drawn, kind: Kind) -> Vec<Action> {
     }
     calls.sort_by_key(|call| call.at_ns);
     calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reaches_an_end_is_apart_from_ticks_and_keeps_its_order() {
+        let times = [0, 1, 19_000, 20_300, 500_000, 959_999, 960_001, 999_999, MS, 5 * MS - 1];
+        let moved = times.map(apart);
+        assert!(moved.windows(2).all(|pair| pair[0] <= pair[1]), "{moved:?}");
+        assert!(moved.iter().zip(times).all(|(&at, from)| at >= from && at % US == WITHIN && at < from + MS / 10), "{moved:?}");
+        assert!(moved.iter().all(|at| (APART..=MS - APART).contains(&(at % MS))), "{moved:?}");
+    }
 }
