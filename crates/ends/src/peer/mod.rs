@@ -70,6 +70,7 @@ enum Phase {
 pub struct Peer {
     d: Draw,
     drawn: Drawn,
+    /// The peer is willing to use ECN; from the handshake on: both ends are.
     ecn: bool,
     is_dctcp: bool,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
@@ -278,15 +279,16 @@ impl Peer {
     fn arrives_syn(&mut self, segment: &Segment) {
         self.sending.scale = segment.scale.unwrap_or(0);
         self.receiving.next = 1;
+        self.recent = self.recent.max(segment.tsval);
         if self.drawn.end_opens {
             if self.phase == Phase::Closed {
-                self.recent = segment.tsval;
+                self.ecn &= segment.flags & (bits::ECE | bits::CWR) == bits::ECE | bits::CWR;
                 self.greet();
             }
             return;
         }
         if self.phase == Phase::Opening {
-            self.recent = segment.tsval;
+            self.ecn &= segment.has(bits::ECE);
             self.phase = Phase::Established;
             self.sending.open(segment);
         }
