@@ -51,7 +51,7 @@ demo: setup
 # Rust's tests check overflows and debug assertions (profile `test`), and try each target of crates/fuzz for 20 s. The tests of one Python
 # file stay together, since they share what is slow to make.
 test: setup
-	@cargo test -q --locked -p dumbbell-sim -p dumbbell-foreign -p dumbbell-trace -p dumbbell-fuzz
+	@cargo test -q --locked -p dumbbell-sim -p dumbbell-foreign -p dumbbell-trace -p dumbbell-ends -p dumbbell-fuzz
 	@$(BIN)/python -m pytest -n auto --maxprocesses=8 --dist=loadfile
 
 # What runs cost: CPU time, memory, ns-3 beside it (NS3_ROOT=... takes an installation of your own), instructions. Fails where a
@@ -107,6 +107,10 @@ validate: setup
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
 	@$(BIN)/dumbbell reproduce sce --part two-flow --out results/validate/sce-two-flow --check
 	@cargo test -q --locked -p dumbbell-sim --test measured -- --ignored --nocapture
+	@seed=$$(date +%s); echo "one end beside the kernel's, packet by packet: --seed $$seed"; \
+		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $$seed --count 4000 --show 0; \
+		$(BIN)/dumbbell agree ends --kind receive --seed $$seed --count 3000 --show 0; \
+		$(BIN)/dumbbell agree ends --kind both --cc cubic --seed $$seed --count 3000 --show 0
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; \
 		$(BIN)/python -m pytest tests/attack/test_flips.py tests/attack/test_kills.py --seed $$seed --flips 3000 --kills 200
 	@seed=$$(date +%s); echo "kills of workers and of what has the store: --seed $$seed"; $(BIN)/python tests/kill_cluster.py --seed $$seed

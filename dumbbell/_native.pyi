@@ -135,8 +135,8 @@ def ends_play(options: str) -> str:
     `{case, answers}`. ValueError: no such options."""
 
 def ends_replay(cases: str) -> str:
-    """Drives the simulator's ends by cases (a JSON list; `Case` of crates/ends/src/case.rs). JSON: of each the answers, or `{fault}`: why no
-    peer of this end can have sent it. ValueError: not cases."""
+    """Drives the simulator's ends by cases (a JSON list; `Case` of crates/ends/src/case.rs). JSON: of each the answers, or `{fault}`: why
+    no peer of this end can have sent it. ValueError: not cases."""
 
 def capabilities() -> str:
     """What can be simulated, as JSON."""

@@ -33,8 +33,8 @@ def _agree(
         typer.Argument(
             metavar="SET",
             help="smoke (a dozen short runs), standard (about 150 scenarios), random, pairs (two controls share a path), or stability "
-            "(high-speed flows with background traffic; an hour or more per processor). `dumbbell agree ends --help` has another comparison: one end "
-            "of a connection, packet by packet.",
+            "(high-speed flows with background traffic; an hour or more per processor). `dumbbell agree ends --help` has another "
+            "comparison: one end of a connection, packet by packet.",
         ),
     ],
     seed: Annotated[

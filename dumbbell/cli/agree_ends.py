@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
+from dumbbell.agreement.ends import CONTROLS, KINDS
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
@@ -24,7 +24,7 @@ NAME = "ends"
 class AgreeCommand(TyperCommand):
     """`agree`, whose word `ends` is a command of its own: it drives ends and no runs, and has options of its own."""
 
-    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """The context of the command that the first word asks for."""
         if args[:1] == [NAME]:
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -37,8 +37,8 @@ def _ends(
     files: Annotated[list[Path] | None, typer.Argument(metavar="[CASEFILE]...", help="Cases to run instead of drawn ones.")] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 63) - 1, help="Seed of the cases.")] = 1,
     count: Annotated[int, typer.Option("--count", min=1, max=1_000_000, help="Cases of each kind.")] = 300,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="send|receive|both", help="What the end does; all three by default.")] = None,
-    cc: Annotated[str, typer.Option("--cc", metavar="reno|cubic|dctcp|bbr", help="The end's congestion control.")] = "reno",
+    kind: Annotated[str | None, typer.Option("--kind", metavar="|".join(KINDS), help="What the end does; all three by default.")] = None,
+    cc: Annotated[str, typer.Option("--cc", metavar="|".join(CONTROLS), help="The end's congestion control.")] = "reno",
     tso: Annotated[bool, typer.Option("--tso", help="The end builds TSO segments; with --kind send.")] = False,
     ecn: Annotated[bool, typer.Option("--ecn", help="The connection uses ECN, and the path marks; dctcp always does.")] = False,
     show: Annotated[int, typer.Option("--show", min=0, max=1000, help="Differences to show, one a class.")] = 3,
@@ -49,13 +49,14 @@ def _ends(
 ) -> None:
     """Compare one end of a connection with that of the real kernel, packet by packet.
 
-    A random peer plays against the simulator's end. Then the same packets reach the kernel's end at the same times, and all that both ends send
-    is compared: times (5 us), flags, numbers, ACK, SACK blocks in their order, windows, ECN, timestamps; and TCP_INFO after each packet.
+    A random peer plays against the simulator's end. Then the same packets reach the kernel's end at the same times, and all that both ends
+    send is compared: times (5 us), flags, numbers, ACK, SACK blocks in their order, windows, ECN, timestamps; and TCP_INFO after each
+    packet.
 
-    Each case draws its peer: RTT 1 to 200 ms with jitter up to a fifth, rate 2 Mbit/s to 1 Gbit/s; of the packets 0 to 20 % are lost, 0 to 10 %
-    delayed by up to an RTT more, 0 to 5 % doubled, of the data 0 to 5 % marked (--ecn); nothing passes for up to 2 % of the time; the peer's
-    buffer has 2 to 3000 segments, which its application reads at once or slowly, so that the window closes; writes of 1 byte to 1 MB; ACKs of
-    1 to 8 segments or after 1 to 200 ms; D-SACKs; timestamps up to 3 s off; FIN.
+    Each case draws its peer: RTT 1 to 200 ms with jitter up to a fifth, rate 2 Mbit/s to 1 Gbit/s; 0 to 20 % of the packets are lost, 0 to
+    10 % delayed by up to an RTT more, 0 to 5 % doubled, 0 to 5 % of the data marked (--ecn); nothing passes for up to 2 % of the time; the
+    peer's buffer has 2 to 3000 segments, which its application reads at once or slowly, so that the window closes; writes of 1 byte to 1
+    MB; ACKs of 1 to 8 segments or after 1 to 200 ms; D-SACKs; timestamps up to 3 s off; FIN. docs/ends.md has the details.
     """
     from dumbbell.agreement.ends.comparing import shown
     from dumbbell.agreement.ends.rounds import Tally
@@ -79,8 +80,6 @@ def _ends(
 
 
 def _kinds(kind: str | None, cc: str, tso: bool) -> tuple[str, ...]:
-    from dumbbell.agreement.ends.cases import CONTROLS, KINDS
-
     if kind is not None and kind not in KINDS:
         raise BadInput(f"--kind {kind}: expected {', '.join(KINDS)}")
     if cc not in CONTROLS:
@@ -91,14 +90,12 @@ def _kinds(kind: str | None, cc: str, tso: bool) -> tuple[str, ...]:
 
 
 def _drawn(kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool) -> Iterator[Compared]:
-    from dumbbell.agreement.ends.rounds import played
+    from dumbbell.agreement.ends.rounds import IN_ONE_GUEST, played
 
     for kind in kinds:
-        done = 0
-        for each in played(seed, count, kind, cc, ecn, tso):
+        for done, each in enumerate(played(seed, count, kind, cc, ecn, tso), start=1):
             yield each
-            done += 1
-            if done % 300 == 0 and done < count:
+            if done % IN_ONE_GUEST == 0 and done < count:
                 note(f"{kind}: {done} of {count} cases")
 
 

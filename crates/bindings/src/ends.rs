@@ -24,7 +24,8 @@ pub fn ends_play(py: Python<'_>, options: &str) -> PyResult<String> {
 pub fn ends_replay(py: Python<'_>, cases: &str) -> PyResult<String> {
     let cases: Vec<Case> = serde_json::from_str(cases).map_err(|e| PyValueError::new_err(e.to_string()))?;
     working(py, || {
-        let answered = |found: Result<Vec<Answer>, String>| found.map_or_else(|fault| json!({"fault": fault}), |all| json!(all));
+        let answered =
+            |found: Result<Vec<Answer>, String>| found.map_or_else(|fault| json!({"fault": fault}), |all| json!(all));
         Ok(cases.iter().map(|case| answered(replay(case))).collect())
     })
 }

@@ -126,12 +126,9 @@ impl End {
         .map_err(|error| error.to_string())?;
         let stack = Stack::from_spec(&spec.stack).map_err(line)?;
         let none: &Controls = &|_, _| None;
-        let (control, needs) =
-            cc::build(&case.cc, &Map::new(), &stack.control_parameters(), none).map_err(line)?;
+        let (control, needs) = cc::build(&case.cc, &Map::new(), &stack.control_parameters(), none).map_err(line)?;
         let half = match case.kind {
-            Kind::Send => {
-                Half::Send(Sender::new(0, 0, &spec, stack, control, needs).seeded([case.control_seed, 0]))
-            }
+            Kind::Send => Half::Send(Sender::new(0, 0, &spec, stack, control, needs).seeded([case.control_seed, 0])),
             Kind::Receive => Half::Receive(Receiver::new(0, 0, &spec, &stack, needs.ecn)),
             Kind::Both => {
                 let end = TwoWayEnd::new(0, 0, &spec, &stack, control, needs, true, opens);
@@ -255,8 +252,7 @@ impl End {
         let beside = HEADERS + blocks.option_bytes();
         let payload = if has(flags::SYN) { 0 } else { u32::from(p.len).saturating_sub(beside) };
         let fin = u32::from(has(flags::FIN));
-        let mut wire =
-            BITS.iter().filter(|(_, flag)| has(*flag)).fold(bits::ACK, |all, (bit, _)| all | bit);
+        let mut wire = BITS.iter().filter(|(_, flag)| has(*flag)).fold(bits::ACK, |all, (bit, _)| all | bit);
         let (segment, ack) = match self.half {
             // SYN and SYN-ACK of a one-way end are told apart by the bit of the one that is rarer.
             Half::Send(_) => {
@@ -316,7 +312,8 @@ impl End {
     /// The segment with which a packet of the peer begins. A probe of the window has the number before the next one.
     fn segment_of_peer(&self, segment: &Segment) -> Option<u32> {
         let found = self.peers.segment(segment.seq);
-        let probed = || self.peers.segment(segment.seq + 1).filter(|_| segment.end() == segment.seq).map(|next| next - 1);
+        let probed =
+            || self.peers.segment(segment.seq + 1).filter(|_| segment.end() == segment.seq).map(|next| next - 1);
         found.or_else(probed)
     }
 

@@ -193,7 +193,10 @@ mod tests {
         let times = [0, 1, 19_000, 20_300, 500_000, 959_999, 960_001, 999_999, MS, 5 * MS - 1];
         let moved = times.map(apart);
         assert!(moved.windows(2).all(|pair| pair[0] <= pair[1]), "{moved:?}");
-        assert!(moved.iter().zip(times).all(|(&at, from)| at >= from && at % US == WITHIN && at < from + MS / 10), "{moved:?}");
+        assert!(
+            moved.iter().zip(times).all(|(&at, from)| at >= from && at % US == WITHIN && at < from + MS / 10),
+            "{moved:?}"
+        );
         assert!(moved.iter().all(|at| (APART..=MS - APART).contains(&(at % MS))), "{moved:?}");
     }
 }

@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dumbbell.agreement.ends import CONTROLS
 from dumbbell.agreement.ends.kernel import Answer, Case
 from dumbbell.errors import BadInput
 from dumbbell.native import native
-
-KINDS = ("send", "receive", "both")
-CONTROLS = ("reno", "cubic", "dctcp", "bbr")
 
 
 def written(case: Case) -> str:
@@ -49,7 +47,9 @@ def _check(path: Path, case: dict[str, Any]) -> None:
 
 
 def replayed(cases: list[Case]) -> list[list[Answer] | str]:
-    """The simulator's answers to cases; of one that no peer of its end can have sent a line that says so. Raises ValueError if it is no case."""
+    """The simulator's answers to cases; for one that no peer of its end can have sent, a line that says so. Raises ValueError if it is no
+    case.
+    """
     found = json.loads(native().ends_replay(json.dumps(cases)))
     return [each["fault"] if isinstance(each, dict) else each for each in found]
 

@@ -19,8 +19,8 @@ _SYN, _FIN, _PSH = _FLAGS["S"], _FLAGS["F"], _FLAGS["P"]
 _AROUND = 8
 """Packets shown before the first difference."""
 _DEFINED_OTHERWISE = {"sndbuf_limited_us"}
-"""The simulator also counts the time in which what an application has written went at once and it waits for room, as `agent/socket.c` does for
-runs of the kernel; TCP_INFO by itself does not."""
+"""The simulator also counts the time in which what an application has written went at once and it waits for room, as `agent/socket.c` does
+for runs of the kernel; TCP_INFO by itself does not."""
 _MS_NS = 1_000_000
 _Apart = Callable[[Answer, Answer], Iterator[str]]
 """Names in what two packets differ."""
@@ -41,15 +41,16 @@ class Difference:
 
 
 def difference(case: Case, kernel: Sequence[Answer], sim: Sequence[Answer]) -> Difference | None:
-    """The first difference; None if there is none. What nothing follows from, since the peer does not react, is one only if there is no other:
-    windows, then the PSH bit.
+    """The first difference; None if there is none.
+
+    Nothing follows from another window or PSH bit, since the peer does not react: they count only if there is no other difference.
     """
-    found = [_in_packets(case, kernel, sim, _fields_apart), _in_infos(kernel, sim)]
-    if any(found):
-        return min((each for each in found if each is not None), key=lambda each: each.at_ns)
+    behaviour = (_in_packets(case, kernel, sim, _fields_apart), _in_infos(kernel, sim))
+    if found := [each for each in behaviour if each is not None]:
+        return min(found, key=lambda each: each.at_ns)
     # A one-way sender of the simulator has no window of its own.
     passes = (_flags_apart,) if case["kind"] == "send" else (_windows_apart, _flags_apart)
-    return next((found for apart in passes if (found := _in_packets(case, kernel, sim, apart, "only "))), None)
+    return next((each for apart in passes if (each := _in_packets(case, kernel, sim, apart, "only "))), None)
 
 
 def _packets(answers: Sequence[Answer]) -> list[Answer]:
@@ -61,7 +62,8 @@ def _in_packets(case: Case, kernel: Sequence[Answer], sim: Sequence[Answer], apa
     for a, b in zip_longest(theirs, ours):
         if a is None or b is None:
             present = a if b is None else b
-            return Difference(present["at_ns"], f"{_kind_of(present, case)} only of {'linux' if b is None else 'the simulator'}", a, b)
+            at, whose = present["at_ns"], "linux" if b is None else "the simulator"
+            return Difference(at, f"{_kind_of(present, case)} only of {whose}{_in_state(case, kernel, at)}", a, b)
         if field := next(apart(a, b), None):
             first = min(a, b, key=lambda packet: int(packet["at_ns"]))
             at = first["at_ns"]
@@ -125,10 +127,11 @@ def shown(case: Case, found: Difference, kernel: Sequence[Answer], sim: Sequence
     """Lines that show a difference with what came before it."""
     number = f"seed {case['seed']}, case {case['number']}"
     lines = [f"{number} ({case['kind']}, {case['cc']}): {found.name}, at {found.at_ns / _MS_NS:.3f} ms"]
-    earlier = [("  peer     ", action) for action in case["actions"] if action["do"] == "packet"]
-    earlier += [("  call     ", action) for action in case["actions"] if action["do"] not in ("packet", "read")]
-    earlier += [("  linux    ", answer) for answer in _packets(kernel)]
-    before = sorted((pair for pair in earlier if pair[1]["at_ns"] < found.at_ns + 1), key=lambda pair: int(pair[1]["at_ns"]))
+    earlier = [
+        ("  peer     " if action["do"] == "packet" else "  call     ", action) for action in case["actions"] if action["do"] != "read"
+    ]
+    earlier += [("  linux    ", answer) for answer in _packets(kernel) if answer is not found.kernel]
+    before = sorted((pair for pair in earlier if pair[1]["at_ns"] <= found.at_ns), key=lambda pair: int(pair[1]["at_ns"]))
     for who, packet in before[-_AROUND:]:
         lines.append(who + described(packet))
     for who, answers in (("linux", kernel), ("simulator", sim)):

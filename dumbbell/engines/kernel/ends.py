@@ -1,4 +1,4 @@
-"""Drives one end of TCP connections of the real kernel, packet by packet: many cases, one after the other, in one guest (`ends.c`)."""
+"""Drives one end of TCP connections of the real kernel, packet by packet: many cases, one after the other, in one guest (`driver/`)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dumbbell.engines.kernel.guest import boot
 from dumbbell.engines.linux import programs
 from dumbbell.errors import EnvironmentFault
 
+_HERE = Path(__file__).parent
 RMEM, WMEM = "4096 131072 6291456", "4096 16384 4194304"
 """Receive and send buffers (sysctls tcp_rmem and tcp_wmem) of the end, bytes: as crates/ends/src/end.rs has them."""
 _PLENTY = "1000000"
@@ -24,12 +25,15 @@ _CASE_LIMIT_S = 5.0
 
 
 def run(cases: Iterable[str]) -> list[list[str]]:
-    """The kernel's answers to cases, which are lines as `ends.c` reads them: of each case its lines. Raises `EnvironmentFault`."""
+    """The kernel's answers to cases, which are lines as `driver/driver.h` describes them: of each case its lines.
+
+    Raises `EnvironmentFault`.
+    """
     listed = list(cases)
-    binary, program = find(), programs.compiled("ends", [Path(__file__).with_name("ends.c")])
+    binary, program = find(), programs.compiled("driver", sorted((_HERE / "driver").glob("*.[ch]")))
     with tempfile.TemporaryDirectory(prefix="dumbbell-ends-") as place:
         folder = Path(place)
-        shutil.copy(program.path, folder / "ends")
+        shutil.copy(program.path, folder / "driver")
         (folder / "cases").write_text("".join(listed), encoding="ascii")
         for name, lines in {"script": _script(), "end.ip": _end(), "peer.ip": _peer()}.items():
             (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
@@ -65,7 +69,7 @@ def _script() -> Iterator[str]:
         yield f"sysctl end net.ipv4.{key} {value}"
     yield "sysctl end net.core.txrehash 0"
     yield f"sysctl init net.ipv4.tcp_mem {_PLENTY} {_PLENTY} {_PLENTY}"
-    yield "run end - ./ends peer cases answers"
+    yield "run end - ./driver peer cases answers"
 
 
 def _end() -> Iterator[str]:

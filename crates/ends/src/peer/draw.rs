@@ -153,7 +153,8 @@ impl Drawn {
 
     /// The turns of an end whose application reads at a rate: when, and how much.
     pub fn turns(&self, bps: u64, from: Time) -> impl Iterator<Item = (Time, u64)> {
-        let due = move |turns: u64| (u128::from(turns) * u128::from(bps) * u128::from(TURN) / 8 / u128::from(SEC)) as u64;
+        let due =
+            move |turns: u64| (u128::from(turns) * u128::from(bps) * u128::from(TURN) / 8 / u128::from(SEC)) as u64;
         let many = self.horizon / TURN;
         (0..many).map(move |turn| (from + (turn + 1) * TURN, due(turn + 1) - due(turn)))
     }

@@ -185,7 +185,8 @@ impl Peer {
             if is_lost || (dark_from..dark_to).contains(&self.now) {
                 continue;
             }
-            let begins = if direction == 0 { self.now.max(self.last[0].saturating_sub(self.drawn.rtt / 2)) } else { self.now };
+            let begins =
+                if direction == 0 { self.now.max(self.last[0].saturating_sub(self.drawn.rtt / 2)) } else { self.now };
             let mut at = begins + wire + self.drawn.rtt / 2;
             if self.drawn.jitter > 0 {
                 at += self.d.between(0, self.drawn.jitter);
