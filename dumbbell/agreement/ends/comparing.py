@@ -127,19 +127,17 @@ def shown(case: Case, found: Difference, kernel: Sequence[Answer], sim: Sequence
     """Lines that show a difference with what came before it."""
     number = f"seed {case['seed']}, case {case['number']}"
     lines = [f"{number} ({case['kind']}, {case['cc']}): {found.name}, at {found.at_ns / _MS_NS:.3f} ms"]
-    earlier = [
-        ("  peer     " if action["do"] == "packet" else "  call     ", action) for action in case["actions"] if action["do"] != "read"
-    ]
-    earlier += [("  linux    ", answer) for answer in _packets(kernel) if answer is not found.kernel]
+    calls = [action for action in case["actions"] if action["do"] not in ("packet", "read")]
+    earlier = [("  call      ", call) for call in calls]
+    earlier += [("  peer      ", action) for action in case["actions"] if action["do"] == "packet"]
+    earlier += [("  linux     ", answer) for answer in _packets(kernel) if answer is not found.kernel]
     before = sorted((pair for pair in earlier if pair[1]["at_ns"] <= found.at_ns), key=lambda pair: int(pair[1]["at_ns"]))
-    for who, packet in before[-_AROUND:]:
-        lines.append(who + described(packet))
-    for who, answers in (("linux", kernel), ("simulator", sim)):
-        answer = found.kernel if who == "linux" else found.sim
-        lines.append(f"> {who:<9}{described(answer) if answer is not None else 'nothing'}")
+    lines += [who + described(packet) for who, packet in before[-_AROUND:]]
+    for name, answer, answers in (("linux", found.kernel, kernel), ("simulator", found.sim, sim)):
+        lines.append(f"> {name:<9} {described(answer) if answer is not None else 'nothing'}")
         info = [each for each in answers if each["is"] == "info" and each["at_ns"] <= found.at_ns]
         if info and (answer is None or answer["is"] != "info"):
-            lines.append(f"           before: {described(info[-1])}")
+            lines.append(f"            before: {described(info[-1])}")
     return lines
 
 

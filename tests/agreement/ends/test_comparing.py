@@ -62,5 +62,5 @@ def test_a_difference_is_shown_with_what_came_before():
     text = "\n".join(shown(CASE, found, kernel, sim))
     assert text.startswith("seed 1, case 2 (both, reno): data only of linux in recovery, at 3.000 ms\n")
     assert "write 5" in text
-    assert "> linux           3.000 .    seq 1+9 ack 1 win 500 ts 2 1 ecn 2\n" in text
-    assert "> simulator nothing\n           before:        2.000 ca_state 3 cwnd 10" in text
+    assert "> linux            3.000 .    seq 1+9 ack 1 win 500 ts 2 1 ecn 2\n" in text
+    assert "> simulator nothing\n            before:        2.000 ca_state 3 cwnd 10" in text

@@ -129,7 +129,7 @@ impl Sending {
         if segment.payload == 0 && !self.outstanding.is_empty() && segment.ack == self.una {
             self.duplicates += 1;
         }
-        self.duplicates % DUPLICATES == 0 && self.duplicates > 0 && !segment.sacks.is_empty()
+        self.duplicates > 0 && self.duplicates.is_multiple_of(DUPLICATES) && !segment.sacks.is_empty()
     }
 
     /// The next new segment tells the end that its ECN echo was heard.
