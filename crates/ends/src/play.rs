@@ -199,4 +199,35 @@ mod tests {
         );
         assert!(moved.iter().all(|at| (APART..=MS - APART).contains(&(at % MS))), "{moved:?}");
     }
+
+    #[test]
+    fn a_case_leads_to_what_the_live_peer_led_to() {
+        for kind in [Kind::Send, Kind::Receive, Kind::Both] {
+            for (cc, ecn) in [("cubic", false), ("dctcp", true), ("bbr", false)] {
+                let tso = kind == Kind::Send && cc == "bbr";
+                let options = Options { seed: 1, first: 0, count: 8, kind, cc: cc.into(), ecn, tso };
+                for number in 0..options.count {
+                    let (case, answers) = play(&options, number).expect("an end");
+                    assert_eq!(replay(&case), Ok(answers));
+                    let packets = case.actions.iter().filter(|action| matches!(action.what, What::Packet(_)));
+                    let times: Vec<Time> = packets.map(|action| action.at_ns).collect();
+                    assert!(times.windows(2).all(|pair| pair[0] + APART <= pair[1]), "{times:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_peer_can_have_sent_is_told() {
+        let options =
+            Options { seed: 1, first: 0, count: 1, kind: Kind::Send, cc: "reno".into(), ecn: false, tso: false };
+        let (mut case, _) = play(&options, 0).expect("an end");
+        let segment = Segment { flags: crate::case::bits::ACK, ack: 1_000_000, ..Segment::default() };
+        let at_ns = case.actions.last().expect("it has actions").at_ns + APART;
+        case.actions.push(Action { at_ns, what: What::Packet(segment) });
+        let told = replay(&case).expect_err("nothing like that was sent");
+        assert!(told.ends_with("ack 1000000 is at no border of a segment"), "{told}");
+        let unknown = Case { cc: "none".into(), ..case };
+        assert!(replay(&unknown).expect_err("no such control").contains("unknown \"none\""));
+    }
 }
