@@ -40,11 +40,13 @@ def _cut(each: Compared) -> Case:
 
 
 def _candidates(case: Case, parts: int) -> Iterator[Case]:
-    """The case without each of so many parts of its actions, the later first."""
-    actions = case["actions"]
+    """The case without each of so many parts of its actions, the later first. Whoever opens stays, and so do the calls at a one-way end: the
+    simulator's writes its transfer and closes by itself.
+    """
+    actions, stay = case["actions"], ("open",) if case["kind"] == "both" else ("open", "write", "read", "close")
     size = -(-len(actions) // parts)
     for start in reversed(range(0, len(actions), size)):
-        kept = [action for i, action in enumerate(actions) if not start <= i < start + size or action["do"] == "open"]
+        kept = [action for i, action in enumerate(actions) if not start <= i < start + size or action["do"] in stay]
         if len(kept) < len(actions):
             yield case | {"actions": kept}
 

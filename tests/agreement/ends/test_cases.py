@@ -63,8 +63,9 @@ def test_an_ack_of_what_was_not_sent_is_an_error(tmp_path, case):
         cases.read(path)
 
 
-def test_a_case_shrinks_to_what_its_difference_needs(monkeypatch):
-    """Of 40 actions two are needed; without them there is none, and with one alone another."""
+@pytest.mark.parametrize(("kind", "left"), [("both", [1, 7, 23]), ("send", [1, 2, 7, 23])])
+def test_a_case_shrinks_to_what_its_difference_needs(monkeypatch, kind, left):
+    """Of 40 actions two are needed: without them there is no difference, and with one alone another. The call of a one-way end stays."""
 
     def found(case):
         times = {action["at_ns"] for action in case["actions"]}
@@ -72,8 +73,9 @@ def test_a_case_shrinks_to_what_its_difference_needs(monkeypatch):
         return Compared(case, [], [], name and Difference(23, name, {"at_ns": 23}, None))
 
     monkeypatch.setattr(shrinking, "replayed", lambda listed: [found(each) for each in listed])
-    actions = [{"at_ns": 1, "do": "open"}, *({"at_ns": at, "do": "packet"} for at in range(2, 41))]
-    small = shrinking.shrunken(found({"actions": actions, "end_ns": 10**9}))
-    assert [action["at_ns"] for action in small.case["actions"]] == [1, 7, 23]
+    calls = [{"at_ns": 1, "do": "open"}, {"at_ns": 2, "do": "write", "bytes": 9}]
+    actions = [*calls, *({"at_ns": at, "do": "packet"} for at in range(3, 41))]
+    small = shrinking.shrunken(found({"kind": kind, "actions": actions, "end_ns": 10**9}))
+    assert [action["at_ns"] for action in small.case["actions"]] == left
     assert small.difference.name == "the class"
     assert small.case["end_ns"] < 10**9
