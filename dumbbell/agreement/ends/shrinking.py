@@ -40,8 +40,9 @@ def _cut(each: Compared) -> Case:
 
 
 def _candidates(case: Case, parts: int) -> Iterator[Case]:
-    """The case without each of so many parts of its actions, the later first. Whoever opens stays, and so do the calls at a one-way end: the
-    simulator's writes its transfer and closes by itself.
+    """The case without each of so many parts of its actions, the later first.
+
+    The call that opens stays, and so do all calls at a one-way end: that of the simulator writes its transfer and closes by itself.
     """
     actions, stay = case["actions"], ("open",) if case["kind"] == "both" else ("open", "write", "read", "close")
     size = -(-len(actions) // parts)
