@@ -52,7 +52,7 @@ demo: setup
 # slow to make. Whatever tests draw follows from recorded seeds (.cargo/config.toml, tests/conftest.py), so that what passed once passes
 # again; `make validate` draws anew.
 test: setup
-	@cargo test -q --locked -p dumbbell-sim -p dumbbell-foreign -p dumbbell-trace -p dumbbell-fuzz
+	@cargo test -q --locked -p dumbbell-sim -p dumbbell-foreign -p dumbbell-trace -p dumbbell-ends -p dumbbell-fuzz
 	@$(BIN)/python -m pytest -n auto --maxprocesses=8 --dist=loadfile
 
 # What runs cost: CPU time, memory, ns-3 beside it (NS3_ROOT=... takes an installation of your own), instructions. Fails where a
@@ -114,7 +114,13 @@ validate: setup
 	@seed=$$(date +%s); echo "property tests, and those by the clock: --seed $$seed"; \
 		$(BIN)/python -m pytest -m "hypothesis or clock" --seed $$seed --examples 200 --kills 200 || { \
 		echo "keep the case: as @example(...) of its test, or in a test of its own" >&2; exit 1; }
+	@seed=$$(date +%s); echo "one end compared with the kernel's, packet by packet: --seed $$seed"; \
+		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $$seed --count 4000 --show 0; \
+		$(BIN)/dumbbell agree ends --kind receive --seed $$seed --count 3000 --show 0; \
+		$(BIN)/dumbbell agree ends --kind both --cc cubic --seed $$seed --count 3000 --show 0
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; $(BIN)/python -m pytest tests/attack/test_flips.py --seed $$seed --flips 3000
+	@seed=$$(date +%s); echo "hostile folders, damaged files, requests: --seed $$seed"; $(BIN)/python -m pytest \
+		tests/attack/test_hostile_folders.py tests/exchange/test_damaged_files.py tests/explorer/test_server.py --seed $$seed --folders 500 --flips 500
 	@seed=$$(date +%s); echo "kills of workers and of what has the store: --seed $$seed"; $(BIN)/python tests/kill_cluster.py --seed $$seed
 	@if command -v tcptrace >/dev/null; then seed=$$(date +%s); echo "captures beside tcptrace: --seed $$seed"; \
 		$(BIN)/python tests/compare_tcptrace.py --seed $$seed --count 30; \

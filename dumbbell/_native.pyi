@@ -144,6 +144,14 @@ def group_rows(plan: str, workload: int, came: bytes) -> Rows:
     number: it is not complete), payload read, packets sent, segments sent again. Errors as `check`.
     """
 
+def ends_play(options: str) -> str:
+    """Lets random peers play against the simulator's ends. `options` (JSON): `Options` of crates/ends/src/play.rs. JSON: of each case
+    `{case, answers}`. ValueError: no such options."""
+
+def ends_replay(cases: str) -> str:
+    """Drives the simulator's ends by cases (a JSON list; `Case` of crates/ends/src/case.rs). JSON: of each the answers, or `{fault}`: why
+    no peer of this end can have sent it. ValueError: not cases."""
+
 def capabilities() -> str:
     """What can be simulated, as JSON."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.agree_ends import AgreeCommand
 from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json, show
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(name="agree")(_agree)
+    app.command(name="agree", cls=AgreeCommand)(_agree)
 
 
 def _agree(
@@ -32,7 +33,8 @@ def _agree(
         typer.Argument(
             metavar="SET",
             help="smoke (a dozen short runs), standard (about 150 scenarios), random, pairs (two controls share a path), or stability "
-            "(high-speed flows with background traffic; an hour or more per processor).",
+            "(high-speed flows with background traffic; an hour or more per processor). `dumbbell agree ends --help` has another "
+            "comparison: one end of a connection, packet by packet.",
         ),
     ],
     seed: Annotated[

@@ -2,6 +2,7 @@
 
 mod capture;
 mod controls;
+mod ends;
 mod events;
 mod playback;
 mod rounds;
@@ -297,6 +298,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::Analysis>()?;
     module.add_function(wrap_pyfunction!(trace::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(ends::ends_play, module)?)?;
+    module.add_function(wrap_pyfunction!(ends::ends_replay, module)?)?;
     module.add_function(wrap_pyfunction!(playback::playback, module)?)?;
     module.add_function(wrap_pyfunction!(jitter_table, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)?;

@@ -123,7 +123,7 @@ any_cc!(Reno(Reno), Cubic(Cubic), Dctcp(Dctcp), SceWindow(SceWindow), CubicSce(C
 ///
 /// # Errors
 /// There is none of that name, or a parameter is unknown or wrong.
-pub(crate) fn build(
+pub fn build(
     name: &str,
     given: &Given,
     stack: &[(&'static str, Value)],

@@ -34,8 +34,7 @@ mod view;
 mod westwood;
 mod yeah;
 
-pub(crate) use any::build;
-pub use any::{AnyCc, BoxedControl};
+pub use any::{build, AnyCc, BoxedControl};
 pub use control::{find, Control, Needs, Version, CONTROLS};
 pub use parameters::{Kind, Parameter, Parameters, Value};
 pub use reno::Reno;

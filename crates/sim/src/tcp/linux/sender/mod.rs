@@ -7,6 +7,7 @@ mod ecn;
 mod fast_path;
 mod handshake;
 mod idle;
+mod info;
 mod loss_probe;
 mod pacing;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use self::chrono::LimitedTimes;
 use self::close::Close;
 use self::ecn::EcnState;
 use self::handshake::Handshake;
+pub use self::info::Info;
 use self::loss_probe::LossProbe;
 use self::pacing::Pacing;
 use self::peer_window::PeerWindow;

@@ -141,6 +141,12 @@ impl RttEstimator {
         self.srtt8.wrapping_mul(self.unit_us)
     }
 
+    /// Mean deviation, us.
+    #[must_use]
+    pub fn mdev_us(&self) -> u32 {
+        (self.mdev4 >> 2) * self.unit_us
+    }
+
     /// Retransmission timeout without backoff, us; the initial one before the first sample.
     #[inline]
     #[must_use]

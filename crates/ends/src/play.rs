@@ -1,0 +1,233 @@
+//! A random peer plays against an end, live; and an end is driven by a case alone.
+
+use dumbbell_sim::time::{Time, MS, SEC, US};
+use serde::Deserialize;
+
+use crate::case::{Action, Answer, Case, Event, Kind, Segment, What};
+use crate::end::End;
+use crate::peer::draw::{Drawn, Stream};
+use crate::peer::Peer;
+
+/// What reaches the end does so at least so far apart, and so far from where a tick begins, so that what is compared has one order.
+const APART: Time = 20 * US;
+/// Where in its microsecond anything reaches the end.
+const WITHIN: Time = 300;
+/// When the end is opened.
+const OPENS_AT: Time = 10 * MS + 200 * US + WITHIN;
+/// How long the end is watched after the last packet that reached it.
+const WATCHED: Time = 2 * SEC;
+
+/// What cases are drawn.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Seed.
+    pub seed: u64,
+    /// Number of the first case.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// What the ends do.
+    pub kind: Kind,
+    /// Their congestion control.
+    pub cc: String,
+    /// They negotiate ECN.
+    pub ecn: bool,
+    /// They build TSO segments.
+    pub tso: bool,
+}
+
+/// Draws the case of a number, and lets its peer play against the end of the simulator.
+///
+/// # Errors
+/// A line about what the options ask of the end and cannot be.
+pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), String> {
+    let drawn = Drawn::new(options.seed, number, options.kind);
+    let own = drawn.stream(options.seed, number, "end", options.kind != Kind::Receive, options.kind);
+    let peers = drawn.stream(options.seed, number, "peer", options.kind != Kind::Send, options.kind);
+    let mut case = Case {
+        seed: options.seed,
+        number,
+        control_seed: 0,
+        kind: options.kind,
+        cc: options.cc.clone(),
+        ecn: options.ecn,
+        tso: options.tso,
+        nodelay: drawn.nodelay && options.kind == Kind::Both,
+        rcvbuf: drawn.rcvbuf.filter(|_| options.kind != Kind::Send),
+        sndbuf: drawn.sndbuf.filter(|_| options.kind != Kind::Receive),
+        reads_bps: drawn.reads_bps.filter(|_| options.kind == Kind::Receive),
+        peer_segments: peers.segments(),
+        end_ns: 0,
+        actions: calls(&own, &drawn, options.kind),
+    };
+    let mut end = End::new(&case)?;
+    let mut peer = Peer::new(options.seed, number, drawn.clone(), peers, options);
+    let mut calls = std::mem::take(&mut case.actions).into_iter().peekable();
+    let mut packets = 0;
+    let mut last: Time = 0;
+    let mut answers = vec![];
+    loop {
+        let (call, due) = (calls.peek().map(|call| call.at_ns), peer.next());
+        let Some(next) = call.into_iter().chain(due).chain([end.next_timer()]).min() else { break };
+        let only_reads = due.is_none() && calls.peek().is_some_and(|call| matches!(call.what, What::Read { .. }));
+        if next > drawn.horizon || packets == drawn.most_packets || (only_reads && next > last + WATCHED) {
+            break;
+        }
+        if call == Some(next) {
+            let call = calls.next().expect("there is one");
+            // What an application does comes at its time, and no packet close to it.
+            last = last.max(call.at_ns);
+            end.advance(call.at_ns);
+            end.act(&call.what)?;
+            case.actions.push(call);
+        } else if due == Some(next) {
+            if let Some(segment) = peer.step(next) {
+                let at = apart(next.max(last + APART));
+                if call.is_some_and(|call| call < at + APART) {
+                    peer.again(call.unwrap_or(at) + APART, segment);
+                    continue;
+                }
+                last = at;
+                packets += 1;
+                end.advance(at);
+                hear_all(&mut end, &mut peer, &mut answers);
+                let action = Action { at_ns: at, what: What::Packet(segment) };
+                end.act(&action.what)?;
+                case.actions.push(action);
+                note_info(&end, at, case.actions.len() - 1, &mut answers);
+            }
+        } else {
+            end.advance(next);
+        }
+        hear_all(&mut end, &mut peer, &mut answers);
+    }
+    case.end_ns = last + WATCHED;
+    end.advance(case.end_ns);
+    hear_all(&mut end, &mut peer, &mut answers);
+    sort(&mut answers);
+    Ok((case, answers))
+}
+
+/// Drives the end of a case by what the case has written down.
+///
+/// # Errors
+/// A line about what this end cannot be, or what no peer of this end can have sent.
+pub fn replay(case: &Case) -> Result<Vec<Answer>, String> {
+    let mut end = End::new(case)?;
+    let mut answers = vec![];
+    for (index, action) in case.actions.iter().enumerate() {
+        end.advance(action.at_ns);
+        end.act(&action.what).map_err(|what| format!("action {index}: {what}"))?;
+        answers.extend(end.take_sent().into_iter().map(packet));
+        if matches!(action.what, What::Packet(_)) {
+            note_info(&end, action.at_ns, index, &mut answers);
+        }
+    }
+    end.advance(case.end_ns);
+    answers.extend(end.take_sent().into_iter().map(packet));
+    sort(&mut answers);
+    Ok(answers)
+}
+
+fn packet((at_ns, segment): (Time, Segment)) -> Answer {
+    Answer { at_ns, event: Event::Packet(segment) }
+}
+
+fn note_info(end: &End, at_ns: Time, action: usize, answers: &mut Vec<Answer>) {
+    if let Some(info) = end.info() {
+        answers.push(Answer { at_ns, event: Event::Info { action, info } });
+    }
+}
+
+/// What TCP_INFO says comes after what was sent at the same time.
+fn sort(answers: &mut [Answer]) {
+    answers.sort_by_key(|answer| (answer.at_ns, matches!(answer.event, Event::Info { .. })));
+}
+
+fn hear_all(end: &mut End, peer: &mut Peer, answers: &mut Vec<Answer>) {
+    for (at, segment) in end.take_sent() {
+        peer.hear(at, segment.clone());
+        answers.push(packet((at, segment)));
+    }
+}
+
+/// The time or soon after it: not close to where a tick begins, and within a microsecond, so that the nanoseconds in which a kernel reads its
+/// clock change no timestamp.
+fn apart(at: Time) -> Time {
+    let at = at.next_multiple_of(US) + WITHIN;
+    let (tick, since) = (at - at % MS, at % MS);
+    if since > MS - 2 * APART {
+        tick + MS + APART + WITHIN
+    } else {
+        tick + since.max(APART + WITHIN)
+    }
+}
+
+/// What the application at the end does.
+fn calls(own: &Stream, drawn: &Drawn, kind: Kind) -> Vec<Action> {
+    let mut calls = vec![];
+    let mut call = |at_ns, what| calls.push(Action { at_ns, what });
+    if drawn.end_opens {
+        call(OPENS_AT, What::Open);
+    }
+    for &(at, bytes) in &own.writes {
+        call(if kind == Kind::Send { OPENS_AT } else { apart(at) }, What::Write { bytes });
+    }
+    if let Some(at) = own.closes {
+        call(if kind == Kind::Send { OPENS_AT } else { apart(at) }, What::Close);
+    }
+    if let (Kind::Receive, Some(bps)) = (kind, drawn.reads_bps) {
+        calls.extend(drawn.turns(bps, OPENS_AT).map(|(at_ns, bytes)| Action { at_ns, what: What::Read { bytes } }));
+    }
+    calls.sort_by_key(|call| call.at_ns);
+    calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reaches_an_end_is_apart_from_ticks_and_keeps_its_order() {
+        let times = [0, 1, 19_000, 20_300, 500_000, 959_999, 960_001, 999_999, MS, 5 * MS - 1];
+        let moved = times.map(apart);
+        assert!(moved.windows(2).all(|pair| pair[0] <= pair[1]), "{moved:?}");
+        assert!(
+            moved.iter().zip(times).all(|(&at, from)| at >= from && at % US == WITHIN && at < from + MS / 10),
+            "{moved:?}"
+        );
+        assert!(moved.iter().all(|at| (APART..=MS - APART).contains(&(at % MS))), "{moved:?}");
+    }
+
+    #[test]
+    fn a_case_leads_to_what_the_live_peer_led_to() {
+        for kind in [Kind::Send, Kind::Receive, Kind::Both] {
+            for (cc, ecn) in [("cubic", false), ("dctcp", true), ("bbr", false)] {
+                let tso = kind == Kind::Send && cc == "bbr";
+                let options = Options { seed: 1, first: 0, count: 8, kind, cc: cc.into(), ecn, tso };
+                for number in 0..options.count {
+                    let (case, answers) = play(&options, number).expect("an end");
+                    assert_eq!(replay(&case), Ok(answers));
+                    let packets = case.actions.iter().filter(|action| matches!(action.what, What::Packet(_)));
+                    let times: Vec<Time> = packets.map(|action| action.at_ns).collect();
+                    assert!(times.windows(2).all(|pair| pair[0] + APART <= pair[1]), "{times:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_peer_can_have_sent_is_told() {
+        let options =
+            Options { seed: 1, first: 0, count: 1, kind: Kind::Send, cc: "reno".into(), ecn: false, tso: false };
+        let (mut case, _) = play(&options, 0).expect("an end");
+        let segment = Segment { flags: crate::case::bits::ACK, ack: 1_000_000, ..Segment::default() };
+        let at_ns = case.actions.last().expect("it has actions").at_ns + APART;
+        case.actions.push(Action { at_ns, what: What::Packet(segment) });
+        let told = replay(&case).expect_err("nothing like that was sent");
+        assert!(told.ends_with("ack 1000000 is at no border of a segment"), "{told}");
+        let unknown = Case { cc: "none".into(), ..case };
+        assert!(replay(&unknown).expect_err("no such control").contains("unknown \"none\""));
+    }
+}

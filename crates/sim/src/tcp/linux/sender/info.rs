@@ -1,0 +1,67 @@
+//! What `getsockopt(TCP_INFO)` says of a sender (Linux 6.12 net/ipv4/tcp.c `tcp_get_info`).
+
+use super::Sender;
+use crate::time::Time;
+
+/// The fields of `struct tcp_info` that a sender has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Info {
+    /// Congestion state.
+    pub ca_state: u8,
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Slow-start threshold, segments.
+    pub ssthresh: u32,
+    /// Smoothed RTT, us.
+    pub srtt_us: u32,
+    /// Mean deviation of the RTT, us.
+    pub rttvar_us: u32,
+    /// Retransmission timeout, us.
+    pub rto_us: u64,
+    /// Degree of reordering, segments.
+    pub reordering: u32,
+    /// Outstanding segments.
+    pub unacked: u32,
+    /// Segments SACKed.
+    pub sacked: u32,
+    /// Segments deemed lost.
+    pub lost: u32,
+    /// Retransmissions outstanding.
+    pub retrans: u32,
+    /// Time with something to send, us.
+    pub busy_us: u64,
+    /// Time limited by the receiver's window, us.
+    pub rwnd_limited_us: u64,
+    /// Time limited by the send buffer, us.
+    pub sndbuf_limited_us: u64,
+}
+
+impl Sender {
+    /// What TCP_INFO says now.
+    #[must_use]
+    pub fn info(&self, now: Time) -> Info {
+        let (view, times) = (&self.view, self.limited_times(now));
+        Info {
+            ca_state: view.state as u8,
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            srtt_us: view.srtt_us8 >> 3,
+            rttvar_us: self.rtt.mdev_us(),
+            rto_us: self.clock.to_us(self.rto_ticks()),
+            reordering: self.reordering.degree(),
+            unacked: view.packets_out,
+            sacked: view.sacked_out,
+            lost: view.lost_out,
+            retrans: view.retrans_out,
+            busy_us: times.cwnd_us + times.rwnd_us + times.sndbuf_us,
+            rwnd_limited_us: times.rwnd_us,
+            sndbuf_limited_us: times.sndbuf_us,
+        }
+    }
+
+    /// True if the send buffer has taken all that the application has written.
+    #[must_use]
+    pub fn has_written_all(&self) -> bool {
+        self.buffer.is_complete()
+    }
+}

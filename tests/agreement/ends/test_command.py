@@ -1,0 +1,70 @@
+"""`dumbbell agree ends`."""
+
+import json
+
+import pytest
+from required import missing
+
+from dumbbell.agreement.ends import cases, kernel
+from dumbbell.engines import engine
+from dumbbell.errors import EnvironmentFault
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--kind", "sideways"], "--kind sideways: expected send, receive, both"),
+        (["--cc", "vegas"], "--cc vegas: expected one of reno, cubic, dctcp, bbr"),
+        (["--tso"], "--tso: only an end that sends builds TSO segments; expected --kind send"),
+        (["--tso", "--kind", "both"], "--tso: only an end that sends builds TSO segments; expected --kind send"),
+        (["nowhere.json"], "nowhere.json: No such file or directory"),
+    ],
+)
+def test_bad_input_is_an_error_in_one_line(dumbbell, arguments, line):
+    answer = dumbbell("agree", "ends", *arguments)
+    assert (answer.status, answer.err.strip()) == (2, line)
+
+
+def test_the_help_says_what_peers_are_drawn_from(dumbbell):
+    answer = dumbbell("agree", "ends", "--help")
+    assert answer.status == 0
+    for words in ("RTT 1 to 200 ms", "0 to 20 %", "2 to 3000 segments", "1 byte to 1 MB", "--kind"):
+        assert words in " ".join(answer.out.split())
+    assert "agree ends" in dumbbell("agree", "--help").out
+
+
+@pytest.fixture(scope="module")
+def _kernel():
+    try:
+        engine("kernel").require()
+    except EnvironmentFault as fault:
+        missing("kernel", fault)
+
+
+@pytest.mark.usefixtures("_kernel")
+def test_the_real_kernel_answers_and_a_case_is_kept(dumbbell, tmp_path):
+    answer = dumbbell("agree", "ends", "--kind", "send", "--seed", "1", "--count", "12", "--json", "--out", tmp_path)
+    document = json.loads(answer.out)
+    assert (answer.status, document["cases"]) == (0, 12)
+    assert 0 < document["equal"] == 12 - sum(document["classes"].values())
+    assert document["kinds"]["send"]["cases"] == 12
+    kept = sorted(tmp_path.glob("*.json"))
+    assert len(kept) == len(document["classes"])
+    if kept:
+        again = dumbbell("agree", "ends", *kept, "--json")
+        assert json.loads(again.out)["classes"] == dict.fromkeys(document["classes"], 1)
+
+
+@pytest.mark.usefixtures("_kernel")
+@pytest.mark.parametrize("options", [["receive"], ["both", "--ecn"], ["send", "--tso", "--cc", "bbr"]], ids=" ".join)
+def test_each_kind_and_option_reaches_the_kernel(dumbbell, options):
+    document = json.loads(dumbbell("agree", "ends", "--kind", *options, "--count", "3", "--json").out)
+    assert document["kinds"].keys() == {options[0]}
+    assert document["cases"] == document["equal"] + sum(document["classes"].values()) == 3
+
+
+@pytest.mark.usefixtures("_kernel")
+def test_the_kernel_repeats_itself():
+    [(case, _)] = cases.drawn(3, 0, 1, "both", "cubic", True, False)
+    first, second = kernel.answers([case, case])
+    assert first == second

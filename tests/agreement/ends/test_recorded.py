@@ -1,0 +1,49 @@
+"""The simulator's ends against recorded answers of Linux."""
+
+import json
+from collections import Counter
+
+import pytest
+from record_ends import PLANS, recorded
+
+from dumbbell.agreement.ends import KINDS, cases
+from dumbbell.agreement.ends.comparing import difference, shown
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The recorded cases with what both ends answer: case, kernel, simulator."""
+    listed = recorded()
+    answers = cases.replayed([each["case"] for each in listed])
+    return [(each["case"], each["kernel"], sim) for each, sim in zip(listed, answers, strict=True)]
+
+
+def test_the_simulator_answers_as_linux_did(found):
+    apart = [(case, kernel, sim, difference(case, kernel, sim)) for case, kernel, sim in found]
+    assert not ["\n".join(shown(case, each, kernel, sim)) for case, kernel, sim, each in apart if each is not None]
+
+
+def test_all_kinds_and_controls_are_recorded(found):
+    described = Counter((case["kind"], case["cc"], case["ecn"], case["tso"]) for case, _, _ in found)
+    expected = Counter()
+    for count, *plan in PLANS:
+        expected[tuple(plan)] += count
+    assert described == expected
+    assert described.total() == 200
+
+
+def test_what_is_recorded_tells_other_behaviour(found):
+    """Ends that send a millisecond later, or with another window, would be noticed in nearly every case."""
+    later = [{**answer, "at_ns": answer["at_ns"] + 1_000_000} for answer in found[0][2]]
+    assert difference(found[0][0], found[0][1], later).name.startswith("time of a SYN")
+    sending = [each for each in found if each[0]["kind"] == "send"]
+    altered = [[{**answer, "cwnd": answer["cwnd"] + 1} if "cwnd" in answer else answer for answer in sim] for _, _, sim in sending]
+    apart = [difference(case, kernel, sim) for (case, kernel, _), sim in zip(sending, altered, strict=True)]
+    assert all(each is not None and each.name.startswith("cwnd in") for each in apart)
+
+
+def test_a_case_is_played_again_in_the_same_way():
+    """What the live peer led to is what its case alone leads to."""
+    for kind in KINDS:
+        played = cases.drawn(7, 0, 20, kind, "cubic", True, False)
+        assert json.dumps(cases.replayed([case for case, _ in played])) == json.dumps([answers for _, answers in played])

@@ -1,0 +1,59 @@
+"""Records cases in which the simulator's end and the real kernel's agree, for tests/agreement/ends: `python tests/record_ends.py`.
+
+What is recorded are the case and the kernel's answers.
+"""
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+from dumbbell.agreement.ends.rounds import played
+
+FILE = Path(__file__).parent / "agreement" / "ends" / "recorded.json.gz"
+SEED = 2026
+PLANS = [
+    # cases to record, kind, congestion control, ECN, TSO
+    *((10, "send", cc, False, False) for cc in ("reno", "cubic", "bbr")),
+    *((10, "send", cc, True, False) for cc in ("reno", "cubic", "dctcp", "bbr")),
+    *((10, "send", cc, cc == "dctcp", True) for cc in ("reno", "cubic", "dctcp", "bbr")),
+    (35, "receive", "reno", False, False),
+    (15, "receive", "reno", True, False),
+    (10, "receive", "dctcp", True, False),
+    (10, "both", "reno", False, False),
+    (10, "both", "cubic", True, False),
+    (5, "both", "bbr", False, False),
+    (5, "both", "dctcp", True, False),
+]
+"""200 in all."""
+_AT_ONCE, _MOST_DRAWN = 300, 3000
+_MOST_ACTIONS = 150
+
+
+def recorded():
+    """What is recorded: a list of `{case, kernel}`."""
+    return json.loads(gzip.decompress(FILE.read_bytes()))
+
+
+def agreeing(count, kind, cc, ecn, tso):
+    """Cases in which both ends agree, with the kernel's answers."""
+    found = []
+    for each in played(SEED, _MOST_DRAWN, kind, cc, ecn, tso):
+        if each.difference is None and len(each.case["actions"]) <= _MOST_ACTIONS:
+            found.append({"case": each.case, "kernel": each.kernel})
+        if len(found) == count:
+            return found
+    sys.exit(f"{kind}, {cc}: only {len(found)} of {count} cases")
+
+
+def main():
+    """Writes the file."""
+    all_found = [each for plan in PLANS for each in agreeing(*plan)]
+    FILE.parent.mkdir(exist_ok=True)
+    # No time in the header: what is recorded again is the same file.
+    FILE.write_bytes(gzip.compress(json.dumps(all_found, separators=(",", ":")).encode(), mtime=0))
+    print(f"{len(all_found)} cases, {FILE.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
