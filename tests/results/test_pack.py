@@ -127,7 +127,7 @@ def test_samples_of_a_run_are_found_among_those_of_others(tmp_path, monkeypatch)
     monkeypatch.setattr(pack, "_GROUP", 40)
     found = written(tmp_path / "out")
     before = {run.key: run.frame for run in found.runs()}
-    packing.pack(found)
+    assert packing.pack(found).runs == len(KEYS)
     for key in reversed(KEYS):
         assert found.get(key).frame.equals(before[key])
 
@@ -153,6 +153,24 @@ def test_runs_stay_folders_if_their_pack_does_not_read_back(folders, name, monke
     made = packing.pack(folders)
     assert (made.runs, made.kept) == (0, dict.fromkeys(KEYS, "its copy in a pack differs"))
     assert [key for key in KEYS if not (folders.path / key / "run.json").exists()] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda run: run._replace(samples=run.samples.head(-1)),
+        lambda run: run._replace(tables=dict.fromkeys(run.tables, b"another")),
+        lambda run: run._replace(host=run.host.replace(b"2", b"4")),
+    ],
+    ids=["samples", "tables", "host.json"],
+)
+def test_runs_stay_folders_if_their_pack_has_something_else(change, tmp_path, monkeypatch):
+    """Though it is as it was written."""
+    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
+    found = written(tmp_path / "out", KEYS[:2], flows=Table.of_rows(FLOWS, rows))
+    monkeypatch.setattr(packing, "contents", lambda runs: pack.contents(list(map(change, runs))))
+    made = packing.pack(found)
+    assert (made.runs, made.kept) == (0, dict.fromkeys(KEYS[:2], "its copy in a pack differs"))
 
 
 def test_a_damaged_run_stays_a_folder(folders):
