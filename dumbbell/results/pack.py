@@ -29,7 +29,7 @@ from dumbbell.results.index import sources
 from dumbbell.results.json_files import sealed_record, to_json
 from dumbbell.results.record import SERIES
 from dumbbell.results.run import Run
-from dumbbell.results.series import COLUMNS, SeriesFile, arrow_schema, digest_of_frame, read_parquet
+from dumbbell.results.series import COLUMNS, SeriesFile, arrow_schema, digest_of_frame, parquet_errors, read_parquet
 from dumbbell.results.summary import RUN_METRICS, Summary
 from dumbbell.results.tables import KEYS
 
@@ -205,7 +205,7 @@ class Pack:
 
         try:
             return int(pl.scan_parquet(self.folder / SAMPLES).select(pl.len()).collect().item())
-        except (pl.exceptions.PolarsError, OSError):
+        except parquet_errors():
             return 0
 
     @property
@@ -442,7 +442,7 @@ def _samples(path: Path, _: _Signature, first: int, count: int) -> pl.DataFrame:
 
     try:
         frame = pl.scan_parquet(path).slice(first, count).select(COLUMNS).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except parquet_errors() as error:
         raise ValueError(_first_line(error)) from None
     _check(frame, {column: _SCHEMAS[SAMPLES][column] for column in COLUMNS})
     return frame
@@ -471,9 +471,9 @@ def _read(path: Path, columns: list[str] | None) -> pl.DataFrame:
 
     try:
         return pl.read_parquet(path, columns=columns)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except parquet_errors() as error:
         raise ValueError(_first_line(error)) from None
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:120]

@@ -288,6 +288,29 @@ def test_files_of_a_pack_that_were_tampered_with(file, columns, tampered):
     assert not any(map(found.is_whole, KEYS))
 
 
+@pytest.mark.parametrize(("name", "function"), [("series.parquet", "scan_parquet"), ("runs.parquet", "read_parquet")])
+def test_a_file_at_which_polars_panics_is_damage(packed, name, function, monkeypatch):
+    """Its pages may contradict each other, though its checksum is right."""
+    import polars as pl
+
+    lost = next(each for each in packed.packs.all() if KEYS[0] in each.keys).folder / name
+    reads = getattr(pl, function)
+
+    def panics(source, *more, **named):
+        if source == lost:
+            raise pl.exceptions.PanicException("left: 93, right: 105")
+        return reads(source, *more, **named)
+
+    monkeypatch.setattr(pl, function, panics)
+    for kept in (pack._samples, pack._texts, pack._places):
+        kept.cache_clear()
+    found = Store(packed.path)
+    with pytest.raises(DamagedRun, match=rf"{name}: has no .* \(left: 93, right: 105\)"):
+        _ = found.get(KEYS[0]).frame
+    assert [key for key in KEYS if found.is_whole(key)] == KEYS[3:]
+    assert packing.pack(found) == packing.Packed()
+
+
 @pytest.fixture
 def long_tables(tmp_path, monkeypatch):
     """The folder of a store whose runs, in packs of three, have long tables."""
