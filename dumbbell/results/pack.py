@@ -30,7 +30,7 @@ from dumbbell.results.names import is_key
 from dumbbell.results.parquet import check_extent
 from dumbbell.results.record import SERIES
 from dumbbell.results.run import Run
-from dumbbell.results.series import COLUMNS, SeriesFile, arrow_schema, digest_of_frame, read_parquet
+from dumbbell.results.series import COLUMNS, SeriesFile, arrow_schema, digest_of_frame, parquet_errors, read_parquet
 from dumbbell.results.summary import RUN_METRICS, Summary
 from dumbbell.results.tables import KEYS
 
@@ -215,7 +215,7 @@ class Pack:
         try:
             with self._store.reader(f"{self.name}/{SAMPLES}") as content:
                 return int(pl.scan_parquet(content).select(pl.len()).collect().item())
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, BadInput, OSError):
+        except (*parquet_errors(), BadInput):
             return 0
 
     @property
@@ -463,7 +463,7 @@ def _samples(file: StoredFile, _: _Signature, first: int, count: int) -> pl.Data
     try:
         with file.folder.reader(file.name) as content:
             frame = pl.scan_parquet(content).slice(first, count).select(COLUMNS).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except parquet_errors() as error:
         raise ValueError(_first_line(error)) from None
     _check(frame, {column: _SCHEMAS[SAMPLES][column] for column in COLUMNS})
     return frame
@@ -493,9 +493,9 @@ def _read(file: StoredFile, columns: list[str] | None) -> pl.DataFrame:
     try:
         with file.folder.reader(file.name) as content:
             return pl.read_parquet(content, columns=columns)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except parquet_errors() as error:
         raise ValueError(_first_line(error)) from None
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:120]

@@ -231,8 +231,15 @@ def read_parquet(file: StoredFile, wanted: pl.Expr | None = None) -> pl.DataFram
         raise damaged(file.path, "is no Parquet file, or truncated or changed")
     try:
         return pl.read_parquet(content) if wanted is None else pl.scan_parquet(content).filter(wanted).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except parquet_errors() as error:
         raise damaged(file.path, f"cannot be read ({' '.join(str(error).split())[:120]})") from None
+
+
+def parquet_errors() -> tuple[type[BaseException], ...]:
+    """What polars raises for a file that is not as Parquet should be: a thread of its own may panic."""
+    import polars as pl
+
+    return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 
 
 @lru_cache(maxsize=1)

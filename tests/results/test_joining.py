@@ -196,19 +196,21 @@ def test_of_packs_that_would_not_be_fewer_nothing_is_read(two_packs, most_runs, 
     assert joining.join(found) == 0
 
 
-def test_of_a_full_pack_that_has_the_runs_of_another_full_one_nothing_is_read(two_packs, tmp_path, monkeypatch):
-    """As while a damaged one is kept. It is looked at when a run is asked for."""
+def test_of_two_full_packs_with_the_same_runs_the_whole_one_is_read_and_joining_reads_neither(two_packs, tmp_path, monkeypatch):
+    """As while a damaged one is kept."""
     found, _ = two_packs
-    whole, damaged = found.packs.all()
-    for i, key in enumerate(damaged.keys):
-        Store(tmp_path / "again").request([("s", {"n": i}, key)])
-        Store(tmp_path / "again").write(make_run(key, cell={"n": i}), "another command")
+    again, one = Store(tmp_path / "again"), found.packs.all()[0]
+    again.request([("s", {"n": i}, key) for i, key in enumerate(one.keys)])
+    for i, key in enumerate(one.keys):
+        again.write(make_run(key, cell={"n": i}), "another command")
     monkeypatch.setattr(pack, "MOST_RUNS", 3)
-    packing.pack(Store(tmp_path / "again"))
-    (again,) = Store(tmp_path / "again").packs.all()
-    shutil.copytree(again.folder, damaged.folder.parent / again.folder.name)
+    packing.pack(again)
+    (other,) = again.packs.all()
+    shutil.copytree(other.folder, one.folder.parent / other.folder.name)
+    flip(one.folder.parent / min(one.folder.name, other.folder.name) / "series.parquet")
     found = Store(found.path)
-    assert sorted(each.folder.name for each in found.packs.all()) == sorted(each.folder.name for each in (whole, damaged, again))
+    assert len(found.packs.all()) == 3
+    assert all(map(found.is_whole, KEYS[:6]))
     monkeypatch.setattr(pack, "_fault", lambda file, _: pytest.fail(f"{file.path} was read"))
     assert joining.join(found) == 0
 

@@ -67,7 +67,7 @@ class Meanwhile:
                 self._left -= 1
                 if self._left < 0:
                     self.packed = True
-                    packing.pack(Store(self._path))
+                    assert packing.pack(Store(self._path)) != packing.Packed()
             return function(*arguments, **named)
 
         return call

@@ -129,7 +129,7 @@ def test_samples_of_a_run_are_found_among_those_of_others(tmp_path, monkeypatch)
     monkeypatch.setattr(pack, "_GROUP", 40)
     found = written(tmp_path / "out")
     before = {run.key: run.frame for run in found.runs()}
-    packing.pack(found)
+    assert packing.pack(found).runs == len(KEYS)
     for key in reversed(KEYS):
         assert found.get(key).frame.equals(before[key])
 
@@ -155,6 +155,24 @@ def test_runs_stay_folders_if_their_pack_does_not_read_back(folders, name, monke
     made = packing.pack(folders)
     assert (made.runs, made.kept) == (0, dict.fromkeys(KEYS, "its copy in a pack differs"))
     assert [key for key in KEYS if not (folders.path / key / "run.json").exists()] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda run: run._replace(samples=run.samples.head(-1)),
+        lambda run: run._replace(tables=dict.fromkeys(run.tables, b"another")),
+        lambda run: run._replace(host=run.host.replace(b"2", b"4")),
+    ],
+    ids=["samples", "tables", "host.json"],
+)
+def test_runs_stay_folders_if_their_pack_has_something_else(change, tmp_path, monkeypatch):
+    """Though it is as it was written."""
+    rows = [{**make_run().flows.row(0), "flow": f"flow{i}"} for i in range(1001)]
+    found = written(tmp_path / "out", KEYS[:2], flows=Table.of_rows(FLOWS, rows))
+    monkeypatch.setattr(packing, "contents", lambda runs: pack.contents(list(map(change, runs))))
+    made = packing.pack(found)
+    assert (made.runs, made.kept) == (0, dict.fromkeys(KEYS[:2], "its copy in a pack differs"))
 
 
 def test_a_damaged_run_stays_a_folder(folders):
@@ -270,6 +288,29 @@ def test_files_of_a_pack_that_were_tampered_with(file, columns, tampered):
         found.verify(KEYS[0])
     assert "\n" not in str(error.value)
     assert not any(map(found.is_whole, KEYS))
+
+
+@pytest.mark.parametrize(("name", "function"), [("series.parquet", "scan_parquet"), ("runs.parquet", "read_parquet")])
+def test_a_file_at_which_polars_panics_is_damage(packed, name, function, monkeypatch):
+    """Its pages may contradict each other, though its checksum is right."""
+    import polars as pl
+
+    lost = next(each for each in packed.packs.all() if KEYS[0] in each.keys).folder / name
+    reads = getattr(pl, function)
+
+    def panics(source, *more, **named):
+        if source == lost:
+            raise pl.exceptions.PanicException("left: 93, right: 105")
+        return reads(source, *more, **named)
+
+    monkeypatch.setattr(pl, function, panics)
+    for kept in (pack._samples, pack._texts, pack._places):
+        kept.cache_clear()
+    found = Store(packed.path)
+    with pytest.raises(DamagedRun, match=rf"{name}: has no .* \(left: 93, right: 105\)"):
+        _ = found.get(KEYS[0]).frame
+    assert [key for key in KEYS if found.is_whole(key)] == KEYS[3:]
+    assert packing.pack(found) == packing.Packed()
 
 
 @pytest.fixture
