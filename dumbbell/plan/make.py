@@ -76,7 +76,7 @@ def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> 
     )
     capture = ("capture",) if settings.capture else ("passive_rtt",)
     provenance = Provenance(
-        run=Origin((), {"capture": capture}),
+        run=Origin((), {"capture": capture, "workloads": ("background",)}),
         hosts=tuple(hosts.origins),
         ports=tuple(stage.origin for stage in paths.ports.stages),
         paths=(_PATH,) * len(paths.paths),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from dumbbell.engines.sim.capabilities import capabilities
+from dumbbell.plan.parameters import Parameter
 from dumbbell.scenario.discipline import Discipline
 from dumbbell.scenario.distributions import Distribution
 from dumbbell.scenario.faults import Jitter
@@ -19,7 +22,7 @@ from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Out
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Cc, Host, Stack, Start
-from dumbbell.scenario.traffic import Exchange, OnOff, Page, Ping, Streaming, Transfers, Udp
+from dumbbell.scenario.traffic import Background, Exchange, OnOff, Page, Ping, Streaming, Transfers, Udp
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 
 Strategy = st.SearchStrategy[Any]
@@ -49,8 +52,49 @@ _DRAWN: dict[Any, Strategy] = {
 """Distributions, by what is drawn."""
 _MOST_OPTIONAL = 3
 """Keys of a mapping that need not be there."""
-_CC = st.sampled_from(["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce", {"kind": "cubic", "hystart": False}])
-_STACK = st.sampled_from(["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6", "freebsd-9", {"base": "linux-6.12", "initial_cwnd": 4}])
+_USUAL_CC = st.sampled_from(["reno", "cubic", "dctcp", "reno-sce", "dctcp-sce", "cubic-sce"])
+_USUAL_STACK = st.sampled_from(["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6", "freebsd-9"])
+
+
+def _declared_cc() -> Strategy:
+    """Any congestion control that the simulator declares, with some of its parameters at their bounds, or within them."""
+
+    def value(parameter: Parameter) -> Strategy:
+        if parameter.kind == "integer":
+            least, most, usual = parameter.least, parameter.most, int(parameter.default)
+            return st.sampled_from(sorted({least, most, usual, max(least, usual // 2), min(most, 2 * usual)})) | st.integers(least, most)
+        return st.booleans() if parameter.kind == "flag" else st.sampled_from(parameter.words)
+
+    def control(name: str) -> Strategy:
+        return _some({key: value(each) for key, each in known[name].parameters.items()}).map(lambda given: {"kind": name, **given})
+
+    known = capabilities().cc
+    return st.sampled_from(sorted(known)).flatmap(control)
+
+
+def _declared_stack() -> Strategy:
+    """Any stack that the simulator declares, with some of its options as they are elsewhere, or at extremes."""
+
+    def value(option: str, default: Any) -> Strategy:
+        if isinstance(default, bool) or not isinstance(default, int):
+            return st.sampled_from([each.options[option] for each in known.values() if option in each.options])
+        return st.sampled_from(sorted({0, 1, default // 2, default, 2 * default, 100 * default, 2**31 - 1}))
+
+    def stack(name: str) -> Strategy:
+        return _some({key: value(key, default) for key, default in known[name].options.items()}).map(lambda given: {"base": name, **given})
+
+    known = capabilities().stack
+    return st.sampled_from(sorted(known)).flatmap(stack)
+
+
+def _some(strategies: Mapping[str, Strategy]) -> Strategy:
+    """Mappings of some of these keys."""
+    if not strategies:
+        return st.just({})
+    chosen = st.lists(st.sampled_from(sorted(strategies)), unique=True, max_size=_MOST_OPTIONAL)
+    return chosen.flatmap(lambda keys: st.fixed_dictionaries({key: strategies[key] for key in keys}))
+
+
 _BUFFER_STEPS = st.sampled_from([["4KiB", "128KiB", "6MiB"], ["4KiB", "16KiB", "20KiB"], ["1B", "4608B", "1GiB"]])
 _SIZES = st.sampled_from(["1B", "20kB"]) | _DRAWN[Size]
 _ARRIVALS = st.sampled_from(
@@ -160,8 +204,8 @@ def _stages() -> Strategy:
 
 
 _OF_MODELS: dict[type[BaseModel], Callable[[], Strategy]] = {
-    Cc: lambda: _CC,
-    Stack: lambda: _STACK,
+    Cc: lambda: _USUAL_CC | _declared_cc(),
+    Stack: lambda: _USUAL_STACK | _declared_stack(),
     Jitter: lambda: st.fixed_dictionaries({}, optional={"keep_order": st.booleans(), "correlation": of_type(Share)}).flatmap(
         lambda rest: st.sampled_from(["uniform", "normal", "pareto", "paretonormal"]).map(lambda shape: {shape: "3ms", **rest})
     ),
@@ -192,6 +236,27 @@ SCENARIOS: Strategy = of_model(
     engine=st.just("sim"),
 )
 """Scenario files as data. Most can be run, the rest contradict themselves."""
+
+
+@cache
+def extreme() -> Strategy:
+    """Scenario files as data whose bottlenecks, RTTs and durations are at their extremes as well, and that differ in seed."""
+    rates = st.sampled_from(["1kbit", "64kbit", "700kbit", "2mbit", "10mbit", "30mbit", "100mbit", "1gbit", "10gbit"])
+    rtts = st.sampled_from(["0s", "1ns", "100us", "1ms", "5ms", "20ms", "40ms", "72ms", "150ms", "300ms", "2s", "60s"])
+    dumbbell = of_model(Path, "delay", "access", "reverse", "impairments", "mtu", rtt=rtts, bottleneck=of_model(Bottleneck, rate=rates))
+    return of_model(
+        Settings,
+        name=st.just("any"),
+        duration=st.sampled_from(["100ms", "700ms", "2s", "5s", "10s", "30s", "60s", "300s", "3600s"]),
+        sample=st.sampled_from(["0s", "10ms", "1s"]),
+        path=dumbbell | dumbbell | of_type(Path),
+        flows=st.lists(of_model(Flow, cc=of_type(Cc), stack=of_type(Stack)), min_size=1, max_size=3),
+        background=st.just([]) | st.lists(of_type(Background), min_size=1, max_size=2),
+        hosts=st.just({}) | _OF_KEYS[Settings, "hosts"],
+        seed=st.integers(0, 2**32),
+        engine=st.just("sim"),
+    )
+
 
 JUNK: Strategy = st.sampled_from(
     [

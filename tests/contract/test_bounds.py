@@ -29,16 +29,13 @@ def scenario(**more):
         ({"path": {**DUMBBELL, "mtu": 9000}}, 0.6),
         # Nothing but windows limits the way back: 10 Mbit/s are 2,477 packets.
         ({"path": {**DUMBBELL, "reverse": "none"}, "flows": BOTH}, 0.2),
-        # cake raises its rate to what comes, and the access line is 100 Mbit/s.
+        # cake raises its rate to what comes: 24 packets, where 1 kbit/s lets one through.
         (
             {
-                "path": {
-                    **DUMBBELL,
-                    "access": {"rate": "100mbit"},
-                    "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "cake", "autorate_ingress": True}},
-                }
+                "path": {"rtt": "1ms", "bottleneck": {"rate": "1kbit", "qdisc": {"kind": "cake", "autorate_ingress": True}}},
+                "duration": "10s",
             },
-            0.1,
+            0.0,
         ),
         ({"background": [{"kind": "onoff", "cc": "reno", "rate": "2mbit", "write": "10kB", "direction": "reverse"}]}, 0.4),
     ],

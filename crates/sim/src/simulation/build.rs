@@ -96,6 +96,7 @@ impl<'a> World<'a> {
             approaching: None,
             end,
             most_noted: MOST_NOTED,
+            most_slots: MAX_CONNECTIONS,
             first_flow_source,
             events: 0,
         })

@@ -120,6 +120,8 @@ struct World<'a> {
     approaching: Option<(usize, bool)>,
     end: Time,
     most_noted: usize,
+    /// Most connections at once of those that come and go.
+    most_slots: usize,
     first_flow_source: usize,
     events: u64,
 }
@@ -164,16 +166,27 @@ impl World<'_> {
         Ok(true)
     }
 
-    /// Refuses to note more packets than memory is meant to hold. The plan's bound is an estimate of what arrives; this is what was sent.
+    /// Refuses to note more packets, and to have more connections at once, than memory is meant to hold. The plan's bound of packets is an
+    /// estimate of what arrives, and how many connections are there at once nobody knows before.
     #[cold]
     #[inline(never)]
     fn is_stopped(&self, stop: &AtomicBool) -> Result<bool, Vec<Refusal>> {
-        if self.network.noted() > self.most_noted {
+        let (noted, slots) = (self.network.noted(), self.slots.taken());
+        let refused = |field, most: usize, what: &str, expected: &str| {
             let s = self.network.now() as f64 / SEC as f64;
-            let expected = "a shorter duration";
-            let what = format_args!("has more than {} packets after {s:.3} s", self.most_noted);
-            let flaws = Flaws::one("capture", what, expected);
-            return Err(flaws.at(Place { kind: Part::Run, index: None }).collect());
+            let flaws = Flaws::one(field, format_args!("has more than {most} {what} after {s:.3} s"), expected);
+            Err(flaws.at(Place { kind: Part::Run, index: None }).collect())
+        };
+        if noted > self.most_noted {
+            return refused("capture", self.most_noted, "packets", "a shorter duration");
+        }
+        if slots > self.most_slots {
+            return refused(
+                "workloads",
+                self.most_slots,
+                "connections at once",
+                "fewer arrivals, or a shorter duration",
+            );
         }
         Ok(stop.load(Ordering::Relaxed))
     }

@@ -268,7 +268,6 @@ impl<'a> Slots<'a> {
     }
 
     /// Slots that there are.
-    #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
         self.slots.len()
     }

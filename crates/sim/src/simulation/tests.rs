@@ -324,15 +324,13 @@ fn flows_that_time_out_together_share_alike() {
     assert!(read.iter().all(|each| (each / mean - 1.0).abs() < 0.12), "{read:?}");
 }
 
-/// A bulk flow, and how many connections it consists of.
+/// So many bulk flows.
 fn bulk(connections: usize) -> Value {
     let each = |i: usize| json!({"name": format!("f-{i}"), "start_ns": 0, "stop_ns": null, "ports": [49152, 1024]});
-    let host = json!({"tso": false, "rmem": [4096, 131072, 6291456], "rcvbuf": null, "wmem": [4096, 16384, 4194304],
-                      "sndbuf": null, "cached_ssthresh": null});
-    json!({"kind": "tcp", "id": "f", "path": 0, "from": 0, "to": 1, "direction": "forward", "opener": "from",
-           "cc": {"kind": "cubic"}, "stack": {"name": "linux-6.12", "options": {}}, "host": host, "ecn": false, "sce_echo": false,
-           "transfer_bytes": null, "first_write_bytes": null,
-           "connections": (0..connections).map(each).collect::<Vec<Value>>()})
+    let mut all = tcp("f", "linux-6.12", false, 0);
+    (all["kind"], all["transfer_bytes"]) = (json!("tcp"), Value::Null);
+    all["connections"] = (0..connections).map(each).collect();
+    all
 }
 
 #[test]
@@ -353,6 +351,17 @@ fn a_capture_is_bounded_by_what_is_sent() {
     assert!(told.ends_with(" s; expected a shorter duration"), "{told}");
     world.most_noted = usize::MAX;
     assert_eq!(world.run(&AtomicBool::new(false)), Ok(true));
+}
+
+#[test]
+fn connections_that_come_faster_than_they_go_are_bounded() {
+    let arrivals =
+        json!({"kind": "listed", "at_ns": (0..50_000).collect::<Vec<u64>>(), "sizes_bytes": null, "classes": null});
+    let net = world(1, &qdisc(0), &[transfers(&tcp("a", "linux-6.12", false, 1000), &arrivals, [10_000, 59_999])]);
+    let mut world = World::build(&net, &|_, _| None).unwrap();
+    world.most_slots = 1000;
+    let told = world.run(&AtomicBool::new(false)).unwrap_err()[0].to_string();
+    assert!(told.starts_with("Run.workloads: has more than 1000 connections at once after 0.0"), "{told}");
 }
 
 #[test]
