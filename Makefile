@@ -108,7 +108,8 @@ validate: setup
 	@$(BIN)/dumbbell reproduce sce --part two-flow --out results/validate/sce-two-flow --check
 	@cargo test -q --locked -p dumbbell-sim --test measured -- --ignored --nocapture
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; \
-		$(BIN)/python -m pytest tests/attack/test_flips.py tests/attack/test_kills.py --seed $$seed --flips 3000 --kills 200
+		$(BIN)/python -m pytest tests/attack/test_flips.py tests/attack/test_kills.py tests/attack/test_links.py tests/attack/test_hostile_folders.py \
+		--seed $$seed --flips 3000 --kills 200 --folders 500
 	@seed=$$(date +%s); echo "kills of workers and of what has the store: --seed $$seed"; $(BIN)/python tests/kill_cluster.py --seed $$seed
 	@if command -v tcptrace >/dev/null; then seed=$$(date +%s); echo "captures beside tcptrace: --seed $$seed"; \
 		$(BIN)/python tests/compare_tcptrace.py --seed $$seed --count 30; \
