@@ -119,8 +119,8 @@ validate: setup
 		$(BIN)/dumbbell agree ends --kind receive --seed $$seed --count 3000 --show 0; \
 		$(BIN)/dumbbell agree ends --kind both --cc cubic --seed $$seed --count 3000 --show 0
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; $(BIN)/python -m pytest tests/attack/test_flips.py --seed $$seed --flips 3000
-	@seed=$$(date +%s); echo "hostile folders, damaged files, requests: --seed $$seed"; $(BIN)/python -m pytest \
-		tests/attack/test_hostile_folders.py tests/attack/test_links.py tests/exchange/test_damaged_files.py tests/explorer/test_server.py --seed $$seed --folders 500 --flips 500
+	@seed=$$(date +%s); echo "hostile folders, damaged files, requests: --seed $$seed"; $(BIN)/python -m pytest --seed $$seed \
+		--folders 500 --flips 500 tests/attack/test_hostile_folders.py tests/exchange/test_damaged_files.py tests/explorer/test_server.py
 	@seed=$$(date +%s); echo "kills of workers and of what has the store: --seed $$seed"; $(BIN)/python tests/kill_cluster.py --seed $$seed
 	@if command -v tcptrace >/dev/null; then seed=$$(date +%s); echo "captures beside tcptrace: --seed $$seed"; \
 		$(BIN)/python tests/compare_tcptrace.py --seed $$seed --count 30; \

@@ -142,7 +142,9 @@ def _rate_bps(port: Port) -> int | None:
     """The rate of a port at the start."""
     if isinstance(port, Link):
         return port.rate_bps
-    rate: int | None = None if port.qdisc.get("more", {}).get("autorate_ingress") else port.shaper.get("rate_bps", port.qdisc.get("rate_bps"))
+    rate: int | None = (
+        None if port.qdisc.get("more", {}).get("autorate_ingress") else port.shaper.get("rate_bps", port.qdisc.get("rate_bps"))
+    )
     return rate
 
 

@@ -15,7 +15,7 @@ from pydantic_core import SchemaValidator, ValidationError, to_json
 from pydantic_core import core_schema as of
 
 from dumbbell.results.imported import is_import
-from dumbbell.results.names import LONGEST_NAME, NoName
+from dumbbell.results.names import LONGEST_NAME, NotOurs
 
 _MOST = 2**63 - 1
 _LONGEST_NS = 10**15
@@ -25,7 +25,7 @@ _MOST_OPPORTUNITIES = 50_000_000
 
 
 def check_described(record: Mapping[str, Any]) -> None:
-    """Raises `ValueError` with the reason unless plan, scenario and engine of a record are what they should be, for a name `NoName`."""
+    """Raises `ValueError` with the reason unless plan, scenario and engine of a record are what they should be, `NotOurs` for a name."""
     checked = {"plan": record.get("plan"), "engine": record["engine"]}
     if is_import(record["engine"]):
         checked["scenario"] = record["scenario"]
@@ -34,8 +34,8 @@ def check_described(record: Mapping[str, Any]) -> None:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        if first["type"] in ("string_pattern_mismatch", "string_too_long"):
-            raise NoName(f"{where} is no name") from None
+        if first["type"] in ("string_pattern_mismatch", "string_too_long", "string_unicode"):
+            raise NotOurs(f"{where} is no name") from None
         raise ValueError(f"{where}: {first['msg']}") from None
     shown = record["scenario"], record["engine"]
     try:
@@ -43,7 +43,7 @@ def check_described(record: Mapping[str, Any]) -> None:
         if b'"NaN"' in text or b'Infinity"' in text:
             json.dumps(shown, allow_nan=False)
     except (ValueError, RecursionError):
-        raise ValueError("scenario or engine is no plain JSON") from None
+        raise NotOurs("scenario or engine is no plain JSON") from None
 
 
 @cache

@@ -9,8 +9,8 @@ from typing import TypeGuard
 _KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 
 
-class NoName(ValueError):
-    """A record has a name or a coordinate that no version of dumbbell writes."""
+class NotOurs(ValueError):
+    """A record has a name or a number that no version of dumbbell writes: damage, where something unknown may be of a later version."""
 
 
 LONGEST_NAME = 200

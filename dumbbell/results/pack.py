@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from mmap import ACCESS_READ, mmap
@@ -212,11 +213,9 @@ class Pack:
         """The number of samples by the end of their file, which is not compared with its checksum; 0 if that cannot be read."""
         import polars as pl
 
-        try:
-            with self._store.reader(f"{self.name}/{SAMPLES}") as content:
-                return int(pl.scan_parquet(content).select(pl.len()).collect().item())
-        except (*parquet_errors(), BadInput):
-            return 0
+        with suppress(BadInput, *parquet_errors()), self._store.reader(f"{self.name}/{SAMPLES}") as content:
+            return int(pl.scan_parquet(content).select(pl.len()).collect().item())
+        return 0
 
     @property
     def is_full(self) -> bool:

@@ -12,7 +12,7 @@ from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.described import check_described
 from dumbbell.results.imported import is_import
-from dumbbell.results.names import NoName, is_cell, is_name
+from dumbbell.results.names import NotOurs, is_cell, is_name
 from dumbbell.results.schema import schema
 from dumbbell.results.series import SeriesFile
 from dumbbell.results.tables import (
@@ -46,14 +46,14 @@ _not_negative = (0.0).__le__
 
 
 def checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The record of a run. Raises `ValueError` with the reason if a key is missing or has a wrong value, `NoName` for a name."""
+    """The record of a run. Raises `ValueError` with the reason if a key is missing or has a wrong value, `NotOurs` for a name."""
     files = _FILES if record["format"] == FORMAT else _SIZE
     shape = _COMMON | files | (_COUNTERS if record["format"] == 1 else _TABLES)
     for key, (expected, fits) in shape.items():
         if key not in record:
             raise ValueError(f"lacks {key!r}")
         if not fits(record[key]):
-            raise (NoName if fits in (is_name, is_cell) else ValueError)(f"{key} is not {expected}")
+            raise (NotOurs if fits in (is_name, is_cell) else ValueError)(f"{key} is not {expected}")
     for key in NOT_ALWAYS:
         if not isinstance(record.get(key), dict | None):
             raise ValueError(f"{key} is not a mapping")
@@ -131,7 +131,7 @@ def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile
     numbers = list(compress(values, are_numbers))
     if not all(map(_not_negative, numbers)) or max(numbers, default=0) > _MOST or not all(map(is_name, compress(values, are_text))):
         wrong, of = next((column, of) for column, of in content.items() if not all(map(_can_be_held, of)))
-        raise (NoName if str in map(type, of) else ValueError)(_does_not_hold(name, wrong))
+        raise (NotOurs if str in map(type, of) else ValueError)(_does_not_hold(name, wrong))
     return Table(name, content)
 
 

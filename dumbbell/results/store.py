@@ -40,7 +40,7 @@ from dumbbell.files import Irregular, SafeFolder, parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record
-from dumbbell.results.names import NoName, is_cell, is_key, is_name
+from dumbbell.results.names import NotOurs, is_cell, is_key, is_name
 from dumbbell.results.pack import PACKED, Pack, PackedFile, PackedSeries
 from dumbbell.results.packs import PACKS, Packs, has_packs
 from dumbbell.results.place import STUDY, Place, write_folder
@@ -392,7 +392,7 @@ class Store:
             moving = {name: replace(file, by_now=partial(self._file_by_now, key, pack, name)) for name, file in stored.items()}
             flows, groups, ports, tins = tables(record, moving)
         except ValueError as error:
-            if sealed and not isinstance(error, NoName):
+            if sealed and not isinstance(error, NotOurs):
                 expected = "expected a run written by dumbbell, and by no later version than this"
                 raise BadInput(f"{path}: {error}; {expected}") from None
             raise damaged(folder / RUN, str(error)) from None

@@ -56,7 +56,6 @@ class Judged(NamedTuple):
 def drawn(seed: int, index: int) -> dict[str, Any]:
     """A scenario as data: a function of seed and index, with one version of hypothesis."""
     import hypothesis
-
     from attack.scenario_files import extreme
 
     found: list[dict[str, Any]] = []
@@ -126,6 +125,7 @@ def _take_out(tree: Any, location: Sequence[str | int]) -> None:
 def judged(tree: Mapping[str, Any], most_packets: int = MOST_PACKETS) -> Judged:
     """Runs a scenario twice."""
     from attack.absurd import absurdities
+
     from dumbbell.engines.base import expected_packets
 
     try:
@@ -175,7 +175,9 @@ def _use(native: str | None) -> None:
         spec.loader.exec_module(sys.modules["dumbbell._native"])
 
 
-def all_judged(judge: Callable[..., Judged], given: Sequence[tuple[Any, ...]], native: str | None, workers: int) -> Iterator[tuple[int, Judged]]:
+def all_judged(
+    judge: Callable[..., Judged], given: Sequence[tuple[Any, ...]], native: str | None, workers: int
+) -> Iterator[tuple[int, Judged]]:
     """Judges in processes of their own: one that crashes, or that never comes back, costs one scenario."""
     at = 0
     while at < len(given):
