@@ -38,7 +38,7 @@ continue after the end of a flow."""
 SERIES = "series.parquet"
 _MOST_REMEMBERED = 500
 """Values of a table whose types are remembered."""
-_LIST, _TEXT = frozenset((list,)), frozenset((str,))
+_LIST, _TEXT, _COORDINATE = frozenset((list,)), frozenset((str,)), frozenset((str, int, float))
 """Types that JSON gives."""
 _MOST = 2**63 - 1
 """What the integers of a table hold."""
@@ -53,7 +53,9 @@ def checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
         if key not in record:
             raise ValueError(f"lacks {key!r}")
         if not fits(record[key]):
-            raise (NotOurs if fits in (is_name, is_cell) else ValueError)(f"{key} is not {expected}")
+            raise ValueError(f"{key} is not {expected}")
+    if not is_name(record["name"]) or not is_cell(record["cell"]):
+        raise NotOurs("name or coordinates are not printable, or too long or large")
     for key in NOT_ALWAYS:
         if not isinstance(record.get(key), dict | None):
             raise ValueError(f"{key} is not a mapping")
@@ -189,6 +191,10 @@ def _is_mapping(value: object) -> bool:
     return isinstance(value, dict)
 
 
+def _is_coordinates(value: object) -> bool:
+    return isinstance(value, dict) and _COORDINATE.issuperset(map(type, value.values()))
+
+
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and _TEXT.issuperset(map(type, value))
 
@@ -222,8 +228,8 @@ _NEEDED_COUNTERS: Mapping[str, frozenset[str]] = {
 """Format 1: the counters that every flow, UDP stream and port has."""
 _COMMON: _Shape = {
     "key": ("text", _is_text),
-    "name": ("a printable name", is_name),
-    "cell": ("coordinates by name, finite and printable", is_cell),
+    "name": ("text", _is_text),
+    "cell": ("coordinates by name", _is_coordinates),
     "scenario": ("a mapping", _is_mapping),
     "status": (f"one of {', '.join(get_args(Status))}", lambda value: value in get_args(Status)),
     "reasons": ("a list of text", _is_texts),

@@ -95,7 +95,7 @@ def _change(content, rng):
 
 
 def _sealed(content):
-    return seal((json.dumps(content, indent=1) + "\n").encode())
+    return seal((json.dumps(content, indent=1) + "\n").encode()) if content else b"{}"
 
 
 def _series(folder, rng):
@@ -103,7 +103,7 @@ def _series(folder, rng):
     path = rng.choice(sorted(folder.glob("*/series.parquet")) or [folder / "none"])
     path.write_bytes(_parquet(path.read_bytes(), rng))
     record = json.loads((path.parent / "run.json").read_bytes())
-    del record["sha256"]
+    record.pop("sha256", None)
     with suppress(KeyError, TypeError):  # it was changed before
         record["files"]["series.parquet"] = file_entry(path.read_bytes())
     (path.parent / "run.json").write_bytes(_sealed(record))
@@ -127,7 +127,7 @@ def _packed(folder, rng):
     path.write_bytes(content)
     manifest = path.parent / "pack.json"
     record = json.loads(manifest.read_bytes())
-    del record["sha256"]
+    record.pop("sha256", None)
     with suppress(KeyError, TypeError):
         record["files"][path.name] = file_entry(content)
     manifest.write_bytes(_sealed(record))

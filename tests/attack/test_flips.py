@@ -26,7 +26,7 @@ def written(tmp_path_factory):
     store.request([("s", {"n": i}, key) for i, key in enumerate(KEYS)])
     plain, captured, long = (make_run(key, cell={"n": i}, samples=50 + i) for i, key in enumerate(KEYS))
     row = plain.flows.rows()[0]
-    store.write(replace(plain, plan={"workloads": []}))
+    store.write(replace(plain, plan={"duration_ns": 10**9, "workloads": []}))
     store.write(replace(captured, captures={"left.pcap": np.random.default_rng(1).bytes(500)}))
     datagrams = [{**row, "flow": f"udp-{i}", "transport": "udp"} for i in range(MOST_LISTED)]
     store.write(replace(long, flows=Table.of_rows("flows", [row, *datagrams])))

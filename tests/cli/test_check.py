@@ -214,7 +214,7 @@ def test_files_of_other_kinds_are_damage(dumbbell, store, kind):
         victim.symlink_to(other if kind == "link" else "/nowhere")
     answer = dumbbell("table", store.path)
     assert answer.status == 1
-    assert f"{victim}: no such file" in answer.err
+    assert f"{victim}: {'is not a regular file' if kind == 'pipe' else 'is a link'}; expected a whole run" in answer.err
 
 
 def test_packed_runs_are_checked_and_made_again(tmp_path, dumbbell):

@@ -107,7 +107,7 @@ def _transfers(runs: Runs) -> Transfers:
 
 def of_run(run: Run) -> list[Transfer]:
     """The transfers of a run; none if it does not belong to this study."""
-    if not {"mode", "scenario", "seed"} <= run.cell.keys():
+    if not {"mode", "scenario", "seed"} <= run.cell.keys() or not isinstance(run.cell["seed"], int):
         return []
     scenario = str(run.cell["scenario"])
     if scenario not in {each for each, _ in setups()}:
@@ -125,7 +125,7 @@ def of_run(run: Run) -> list[Transfer]:
                 experiment=str(run.cell.get("experiment", "")),
                 scenario=scenario,
                 sender=sender,
-                seed=int(run.cell["seed"]),
+                seed=run.cell["seed"],
                 start_s=start_s,
                 end_s=end_s,
                 completed="completed_ns" in flow,

@@ -150,7 +150,7 @@ def condition_of(run: Run) -> Condition | None:
 def trial_of(run: Run) -> Trial | None:
     """The trial of a run; None if the run does not belong to this study."""
     condition = condition_of(run)
-    if condition is None or not {"mode", "protocol", "seed"} <= run.cell.keys():
+    if condition is None or not {"mode", "protocol", "seed"} <= run.cell.keys() or not isinstance(run.cell["seed"], int):
         return None
     from dumbbell.results.capacity import capacities
 
@@ -173,7 +173,7 @@ def trial_of(run: Run) -> Trial | None:
         experiment=str(run.cell.get("experiment", "")),
         protocol=str(run.cell["protocol"]),
         condition=condition,
-        seed=int(run.cell["seed"]),
+        seed=run.cell["seed"],
         bits=sent(BOTTLENECK),
         reverse_bits=sent(f"{BOTTLENECK}-reverse"),
         flow_bits=np.array(flow_bits),

@@ -168,7 +168,7 @@ def coordinates_of(run: Run) -> tuple[Experiment, float | None, int] | None:
     try:
         experiment = Experiment(str(cell["cc"]), str(cell["qdisc"]), float(cell["rtt_ms"]), int(float(cell["limit_packets"])))
         return experiment, float(cell[ONSET]) if ONSET in cell else None, int(cell["seed"])
-    except (KeyError, ValueError):
+    except (KeyError, OverflowError, ValueError):
         return None
 
 

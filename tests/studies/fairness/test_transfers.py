@@ -30,6 +30,7 @@ def test_runs_of_others_are_no_transfers(make_run):
     assert (
         of_run(make_run("Combo1", {"S1": 1.0, "S2": 1.0}).__class__.crashed("no", key="k", name="n", cell={"seed": 1}, scenario={})) == []
     )
+    assert of_run(make_run("Combo1", {"S1": 1.0, "S2": 1.0}, seed="x")) == []
 
 
 def test_missing_runs_are_named(make_run):

@@ -17,6 +17,9 @@ PLAN = {
     "ports": [
         {
             "id": name,
+            "name": "bottleneck",
+            "direction": "reverse" if name.endswith("reverse") else "forward",
+            "delay_ns": 0,
             "kind": "queue",
             "qdisc": {"kind": "dummynet", "rate_bps": 400_000_000, "limit_bytes": 1 << 20},
             "shaper": {"kind": "own"},

@@ -52,6 +52,7 @@ def test_losses_of_both_flows_in_one_second_are_synchronised(make_run):
 def test_runs_of_others_are_none_of_the_study(make_run):
     run = make_run(BASE, "BIC")
     assert trial_of(replace(run, cell={"cc": "reno", "seed": 1})) is None
+    assert trial_of(replace(run, cell={**run.cell, "seed": "x"})) is None
     with pytest.raises(MissingRunError, match="no run of CUBIC, 320ms-1MiB-4-flows-type1"):
         trials([run]).of("CUBIC", BASE)
 

@@ -64,6 +64,7 @@ def test_other_runs_do_not_belong_to_the_study(make_run):
     assert coordinates_of(run) == (HERE, None, 4)
     assert run_of([run], HERE, 4) is run
     assert run_of([run], HERE, 1) is None
+    assert coordinates_of(replace(run, cell={**run.cell, "limit_packets": "inf"})) is None
     run.cell.pop("qdisc")
     assert trial_of(run) is None
     assert trials([run]).experiments == {}
