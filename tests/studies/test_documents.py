@@ -73,7 +73,7 @@ def test_ablations_that_were_not_run_leave_their_block(generate, keep, published
 
 
 def test_the_documents_use_exactly_the_existing_blocks(generate):
-    asked = {match["what"] for path in DOCS.glob("*.md") for match in generate.BLOCK.finditer(path.read_text())}
+    asked = {match["what"] for path in generate.DOCUMENTS for match in generate.BLOCK.finditer(path.read_text())}
     assert asked == {
         "facts",
         *generate.BLOCKS,
