@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from dumbbell.errors import BadInput
+from dumbbell.scenario import Scenario, ScenarioError
 
 if TYPE_CHECKING:
     from dumbbell.engines.prepared import Prepared
@@ -56,7 +57,6 @@ class Judged(NamedTuple):
 def drawn(seed: int, index: int) -> dict[str, Any]:
     """A scenario as data: a function of seed and index, with one version of hypothesis."""
     import hypothesis
-
     from attack.scenario_files import extreme
 
     found: list[dict[str, Any]] = []
@@ -83,7 +83,6 @@ def accepted(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Prepared] | None:
     nothing that can be run.
     """
     from dumbbell.engines.prepared import prepare
-    from dumbbell.scenario import Scenario, ScenarioError
 
     rest = copy.deepcopy(dict(tree))
     for _ in range(_MOST_REFUSALS):
@@ -126,6 +125,7 @@ def _take_out(tree: Any, location: Sequence[str | int]) -> None:
 def judged(tree: Mapping[str, Any], most_packets: int = MOST_PACKETS) -> Judged:
     """Runs a scenario twice."""
     from attack.absurd import absurdities
+
     from dumbbell.engines.base import expected_packets
 
     try:
@@ -140,6 +140,8 @@ def judged(tree: Mapping[str, Any], most_packets: int = MOST_PACKETS) -> Judged:
         return Judged("costly")
     try:
         first, second = prepared.produce(), prepared.produce()
+    except ScenarioError:  # more packets in captures, or more connections at once, than are bounded before
+        return Judged("refused")
     except Exception as error:
         return Judged("failed", (f"it raises {type(error).__name__}: {error}",), rest)
     lines = list(absurdities(prepared.plan, first))
@@ -170,12 +172,15 @@ def _use(native: str | None) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     if native is not None:
         spec = importlib.util.spec_from_file_location("dumbbell._native", native)
-        assert spec is not None and spec.loader is not None, f"{native} is no module"
+        assert spec is not None, f"{native} is no module"
+        assert spec.loader is not None
         sys.modules["dumbbell._native"] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules["dumbbell._native"])
 
 
-def all_judged(judge: Callable[..., Judged], given: Sequence[tuple[Any, ...]], native: str | None, workers: int) -> Iterator[tuple[int, Judged]]:
+def all_judged(
+    judge: Callable[..., Judged], given: Sequence[tuple[Any, ...]], native: str | None, workers: int
+) -> Iterator[tuple[int, Judged]]:
     """Judges in processes of their own: one that crashes, or that never comes back, costs one scenario."""
     at = 0
     while at < len(given):
