@@ -100,10 +100,18 @@ lint: setup
 		cargo deny --locked check && cargo deny --locked --manifest-path fuzz/Cargo.toml check --config deny.toml; \
 	else $(BIN)/python .ci/licences.py; fi
 
-# Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed, the property tests of Rust
-# (ten times) and of Python, tests by the clock, attacks on stored runs, and what tcptrace says of captures. Then, in a laboratory, kills in the middle of runs over machines, and such runs beside those of the kernel.
+# The native module with checks (profile `checked`), in a folder of its own, which no other build throws away.
+CHECKED := target/validate/checked/lib_native.so
+.PHONY: $(CHECKED)
+$(CHECKED):
+	@cargo build -q --locked --profile checked -p dumbbell-bindings --target-dir target/validate
+
+# Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed: the property tests of Rust
+# (ten times) and of Python, tests by the clock, random scenarios in a simulator that is built with checks, one end beside the kernel's,
+# attacks on stored runs and on what comes from others, and what tcptrace says of captures. Then, in a laboratory, kills in the middle of
+# runs over machines, and such runs beside those of the kernel.
 # Last, what `make wheels` leaves: tags, symbols, the sources built by cargo alone, a kernel built from a package that cannot be written to.
-validate: setup
+validate: setup $(CHECKED)
 	@$(BIN)/dumbbell reproduce oracle --out results/validate/oracle --check
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
 	@$(BIN)/dumbbell reproduce sce --part two-flow --out results/validate/sce-two-flow --check
@@ -114,6 +122,8 @@ validate: setup
 	@seed=$$(date +%s); echo "property tests, and those by the clock: --seed $$seed"; \
 		$(BIN)/python -m pytest -m "hypothesis or clock" --seed $$seed --examples 200 --kills 200 || { \
 		echo "keep the case: as @example(...) of its test, or in a test of its own" >&2; exit 1; }
+	@seed=$$(date +%s); echo "random scenarios: --seed $$seed"; \
+		$(BIN)/python tests/attack/random_scenarios.py --native $(CHECKED) --seed $$seed --count 2000
 	@seed=$$(date +%s); echo "one end compared with the kernel's, packet by packet: --seed $$seed"; \
 		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $$seed --count 4000 --show 0; \
 		$(BIN)/dumbbell agree ends --kind receive --seed $$seed --count 3000 --show 0; \

@@ -97,11 +97,11 @@ def expected_packets(plan: Plan) -> int:
     """
     over_tcp = [tcp for workload in plan.workloads if (tcp := workload.over) is not None]
     frame_bytes = min((tcp.segment_bytes + _HEADER_BYTES for tcp in over_tcp), default=plan.frame_bytes)
-    bits = _most_bits(plan)
+    bits = most_bits(plan)
     limiting: set[int] = set()
     packets = 0
     for workload in plan.workloads:
-        for ports, answers in _ways_of_data(plan, workload):
+        for ports, answers in ways_of_data(plan, workload):
             if limits := [(most, i) for i in ports if (most := bits[i]) is not None]:
                 limiting.add(min(limits)[1])
             else:
@@ -114,7 +114,7 @@ def expected_packets(plan: Plan) -> int:
     return packets + sum(size or 0 for size in beside)
 
 
-def _ways_of_data(plan: Plan, workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def ways_of_data(plan: Plan, workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """For each path and direction that a workload sends TCP data in: the ports of the data, and those of the ACKs."""
     if workload.over is None:
         return
@@ -126,25 +126,25 @@ def _ways_of_data(plan: Plan, workload: Workload) -> Iterator[tuple[tuple[int, .
             yield back, there
 
 
-def _most_bits(plan: Plan) -> list[int | None]:
+def most_bits(plan: Plan) -> list[int | None]:
     """For each port, the bits that it lets through in a run, at most; None if it has no rate, or finds its own."""
     rates = [_rate_bps(port) for port in plan.ports]
     bits, since = [0] * len(rates), [0] * len(rates)
     for change in sorted(plan.schedule, key=lambda change: change.at_ns):
-        if isinstance(change, RateChange):
-            bits[change.port] += (rates[change.port] or 0) * (change.at_ns - since[change.port])
+        if isinstance(change, RateChange) and (before := rates[change.port]) is not None:
+            bits[change.port] += before * (change.at_ns - since[change.port])
             rates[change.port], since[change.port] = change.rate_bps, change.at_ns
     last = zip(rates, bits, since, strict=True)
-    return [None if rate is None else (before + rate * (plan.duration_ns - at)) // _NS_PER_S for rate, before, at in last]
+    return [None if rate is None else (so_far + rate * (plan.duration_ns - at)) // _NS_PER_S for rate, so_far, at in last]
 
 
 def _rate_bps(port: Port) -> int | None:
     """The rate of a port at the start."""
     if isinstance(port, Link):
         return port.rate_bps
-    rate: int | None = (
-        None if port.qdisc.get("more", {}).get("autorate_ingress") else port.shaper.get("rate_bps", port.qdisc.get("rate_bps"))
-    )
+    if port.qdisc.get("more", {}).get("autorate_ingress"):
+        return None
+    rate: int | None = port.shaper.get("rate_bps", port.qdisc.get("rate_bps"))
     return rate
 
 

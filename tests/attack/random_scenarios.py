@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from dumbbell.errors import BadInput
+from dumbbell.scenario import Scenario, ScenarioError
 
 if TYPE_CHECKING:
     from dumbbell.engines.prepared import Prepared
@@ -82,7 +83,6 @@ def accepted(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Prepared] | None:
     nothing that can be run.
     """
     from dumbbell.engines.prepared import prepare
-    from dumbbell.scenario import Scenario, ScenarioError
 
     rest = copy.deepcopy(dict(tree))
     for _ in range(_MOST_REFUSALS):
@@ -140,6 +140,8 @@ def judged(tree: Mapping[str, Any], most_packets: int = MOST_PACKETS) -> Judged:
         return Judged("costly")
     try:
         first, second = prepared.produce(), prepared.produce()
+    except ScenarioError:  # more packets in captures, or more connections at once, than are bounded before
+        return Judged("refused")
     except Exception as error:
         return Judged("failed", (f"it raises {type(error).__name__}: {error}",), rest)
     lines = list(absurdities(prepared.plan, first))
@@ -170,7 +172,8 @@ def _use(native: str | None) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     if native is not None:
         spec = importlib.util.spec_from_file_location("dumbbell._native", native)
-        assert spec is not None and spec.loader is not None, f"{native} is no module"
+        assert spec is not None, f"{native} is no module"
+        assert spec.loader is not None
         sys.modules["dumbbell._native"] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules["dumbbell._native"])
 
