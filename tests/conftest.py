@@ -8,8 +8,10 @@ from typing import NamedTuple
 import pytest
 from drawn import draw_from, seeded
 from required import required
+from waiting import HANG_S
 
 from dumbbell import cli
+from dumbbell.executor import interrupt
 
 
 def pytest_addoption(parser):
@@ -48,8 +50,12 @@ def small_disk(tmp_path):
 
 
 @pytest.fixture
-def interruptible():
-    """Ctrl-C interrupts here and in the processes that are started: a shell lets what it runs in the background ignore it."""
+def interruptible(monkeypatch):
+    """Ctrl-C interrupts here and in the processes that are started: a shell lets what it runs in the background ignore it.
+
+    A run of this process has all the time it needs to answer: on a busy machine the process with the tests would be ended instead.
+    """
+    monkeypatch.setattr(interrupt, "GRACE_S", HANG_S)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
