@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from dumbbell.agreement.ends import CONTROLS, KINDS
-from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.cli.output import JsonOption, note, print_json, show
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
 
@@ -75,7 +75,7 @@ def _ends(
     else:
         for each in list(first.values())[: len(first) if files else show]:
             assert each.difference is not None  # it is in a class
-            typer.echo("\n".join(shown(each.case, each.difference, each.kernel, each.sim)) + "\n")
+            show("\n".join(shown(each.case, each.difference, each.kernel, each.sim)) + "\n")
         _print(tallies)
 
 
@@ -132,6 +132,6 @@ def _document(tallies: dict[str, Tally]) -> dict[str, Any]:
 
 def _print(tallies: dict[str, Tally]) -> None:
     for kind, tally in tallies.items():
-        typer.echo(f"{kind}: {tally.equal} of {tally.cases} cases are equal")
+        show(f"{kind}: {tally.equal} of {tally.cases} cases are equal")
         for name, times in tally.classes.most_common():
-            typer.echo(f"{times:>6}  {name}")
+            show(f"{times:>6}  {name}")

@@ -141,7 +141,7 @@ def _summaries(folder: Path, wanted: str | None) -> list[Table]:
     tables = {"--runs": run_table, "--groups": group_table, "--datagrams": datagram_table}
     if wanted is not None:
         made = tables[wanted](runs, str(path))
-        if not made.rows:
+        if runs and not made.rows:
             note(f"{path}: the runs have nothing for {wanted}; `dumbbell table {path}` shows what they have")
         return [made]
     all_made = [make(runs, str(path)) for make in (summary_table, group_table, datagram_table)]

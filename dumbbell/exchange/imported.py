@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, printable
 from dumbbell.exchange.formats import READ
 from dumbbell.exchange.reading import Place, read
 from dumbbell.exchange.streams import Direction
@@ -119,7 +119,7 @@ def delays(prefix: str, values_ms: NDArray[np.float64]) -> dict[str, int | float
 def runs_of(files: Sequence[Path], form: str | None) -> list[Run]:
     """The runs in files, in order. Raises `BadInput` if one of the files is of no known format, or damaged."""
     stems = [file.name for file in files]
-    shown = [file.name if stems.count(file.name) == 1 else str(file) for file in files]
+    shown = [printable(file.name if stems.count(file.name) == 1 else str(file)) for file in files]
     return [run for file, name in zip(files, shown, strict=True) for run in _runs_of(file, name, form)]
 
 

@@ -93,7 +93,7 @@ def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
 
     before = files()
     real, calls = sim.native().simulate, []
-    monkeypatch.setattr(sim.native(), "simulate", lambda network: calls.append(network) or real(network))
+    monkeypatch.setattr(sim.native(), "simulate", lambda network, *more: calls.append(network) or real(network, *more))
     told = []
     runs = execute(cells, store, progress=told.append)
     assert len(calls) == 7
@@ -110,9 +110,9 @@ def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
 def test_the_longest_come_first(monkeypatch):
     real, rates = sim.native().simulate, []
 
-    def note(network):
+    def note(network, *more):
         rates.append(json.loads(network)["ports"][1]["shaper"]["rate_bps"])
-        return real(network)
+        return real(network, *more)
 
     monkeypatch.setattr(sim.native(), "simulate", note)
     run(scenario(), workers=1)
@@ -122,10 +122,10 @@ def test_the_longest_come_first(monkeypatch):
 def test_a_run_that_fails_is_told_and_not_kept(tmp_path, monkeypatch):
     real = sim.native().simulate
 
-    def fail(network):
+    def fail(network, *more):
         if json.loads(network)["ports"][1]["shaper"]["rate_bps"] == 1_000_000:
             raise RuntimeError("panicked at sender.rs:12:\nindex out of bounds")
-        return real(network)
+        return real(network, *more)
 
     monkeypatch.setattr(sim.native(), "simulate", fail)
     runs = run(scenario(repeat=1), tmp_path / "out")
@@ -173,12 +173,12 @@ def test_what_another_process_has_run_meanwhile_is_not_run_again(tmp_path, monke
     cells = prepare(scenario().expand())
     real, calls = sim.native().simulate, []
 
-    def simulate(network, *_):
+    def simulate(network, *more):
         if not calls:  # the other one does all the work while this one is at its first run
             calls.append(network)
             execute(others, Store(tmp_path / "out"))
         calls.append(network)
-        return real(network)
+        return real(network, *more)
 
     monkeypatch.setattr(sim.native(), "simulate", simulate)
     first = max(cells, key=lambda cell: expected_packets(cell.plan))
@@ -219,7 +219,7 @@ def test_what_another_process_is_at_is_waited_for_last(tmp_path):
 def test_the_same_run_asked_for_twice_is_computed_once(tmp_path, monkeypatch):
     (cell, *_) = prepare(scenario().expand())
     real, calls = sim.native().simulate, []
-    monkeypatch.setattr(sim.native(), "simulate", lambda network: calls.append(network) or real(network))
+    monkeypatch.setattr(sim.native(), "simulate", lambda network, *more: calls.append(network) or real(network, *more))
     for store in (None, Store(tmp_path / "out")):
         first, second = execute([cell, cell], store, Threads(2))
         assert first.digest == second.digest
@@ -240,12 +240,12 @@ def test_what_one_job_raises_ends_it_all_and_what_is_begun_is_kept(tmp_path, mon
     packets_per_cpu_second()  # runs the simulator once, which is not to be counted here
     real, count, second = sim.native().simulate, iter(range(100)), threading.Event()
 
-    def simulate(network, *_):
+    def simulate(network, *more):
         if next(count) == 0:
             second.wait()
             raise BadInput("no such thing")
         second.set()
-        return real(network)
+        return real(network, *more)
 
     monkeypatch.setattr(sim.native(), "simulate", simulate)
     with pytest.raises(BadInput, match="no such thing"):

@@ -269,8 +269,8 @@ def test_figures_of_fairness_and_of_a_cell(dumbbell, keep, make_pair):
     for name in ("fairness-flowblind", "fairness-cubic-reno-sce", "share-cubic-reno-sce-flowblind-50mbit-20ms"):
         status, out, _ = dumbbell("plot", folder, "--figure", name, "--to", 60, "--json")
         assert status == 0
-        assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [f"{name}.png", f"{name}.svg"]
-    svg = (folder / "figures" / "share-cubic-reno-sce-flowblind-50mbit-20ms.svg").read_text()
+        assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [f"{name}-to-60s.png", f"{name}-to-60s.svg"]
+    svg = (folder / "figures" / "share-cubic-reno-sce-flowblind-50mbit-20ms-to-60s.svg").read_text()
     assert "cubic and reno-sce: 50 Mbit/s, 20 ms, flowblind" in svg
 
 

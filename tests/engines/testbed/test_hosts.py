@@ -205,7 +205,7 @@ def test_nothing_that_a_shell_or_a_terminal_interprets_is_taken(written):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("machines: locl\n", ":1: machines: 'locl' is unknown (did you mean 'local'?); expected one of local"),
+        ("machines: locl\n", ":1: machines: 'locl' is unknown (did you mean 'local'?); expected local"),
         ("machines: [a]\n", ":1: machines: a list is not keys and values; expected keys and values"),
         ("{}", ":1: machines: is missing; expected the key machines"),
         ("", ":1: is empty; expected keys such as control and machines"),
