@@ -344,12 +344,12 @@ fn a_run_ends_when_it_is_asked_to() {
 fn a_capture_is_bounded_by_what_is_sent() {
     let net = NetworkSpec { capture: true, ..world(1, &qdisc(0), &[bulk(1)]) };
     let mut world = World::build(&net, &|_, _| None).unwrap();
-    world.most_noted = 1000;
+    world.bounds.noted = 1000;
     let refusals = world.run(&AtomicBool::new(false)).unwrap_err();
     let told = refusals[0].to_string();
     assert!(told.starts_with("Run.capture: has more than 1000 packets after "), "{told}");
     assert!(told.ends_with(" s; expected a shorter duration"), "{told}");
-    world.most_noted = usize::MAX;
+    world.bounds.noted = usize::MAX;
     assert_eq!(world.run(&AtomicBool::new(false)), Ok(true));
 }
 
@@ -359,7 +359,7 @@ fn connections_that_come_faster_than_they_go_are_bounded() {
         json!({"kind": "listed", "at_ns": (0..50_000).collect::<Vec<u64>>(), "sizes_bytes": null, "classes": null});
     let net = world(1, &qdisc(0), &[transfers(&tcp("a", "linux-6.12", false, 1000), &arrivals, [10_000, 59_999])]);
     let mut world = World::build(&net, &|_, _| None).unwrap();
-    world.most_slots = 1000;
+    world.bounds.slots = 1000;
     let told = world.run(&AtomicBool::new(false)).unwrap_err()[0].to_string();
     assert!(told.starts_with("Run.workloads: has more than 1000 connections at once after 0.0"), "{told}");
 }
