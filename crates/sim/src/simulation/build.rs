@@ -1,7 +1,7 @@
 //! Builds the world of a description, or finds all that cannot be run.
 
 use super::slots::{Group, Slots};
-use super::{members, series, taps, World, CHANGES, MOST_NOTED, SAMPLER};
+use super::{members, series, taps, Bounds, World, CHANGES, MOST_NOTED, SAMPLER};
 use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
@@ -79,7 +79,6 @@ impl<'a> World<'a> {
         }
         network.count_shares(series::shares(spec));
         let sampler = Sampler::new(spec.sample_ns, series::chosen(spec), &flows, &network.ports);
-        let end = spec.duration_ns;
         let looks_ahead = network.routes.flows() >= MANY_FLOWS;
         Ok(Self {
             network,
@@ -94,9 +93,7 @@ impl<'a> World<'a> {
             headers,
             looks_ahead,
             approaching: None,
-            end,
-            most_noted: MOST_NOTED,
-            most_slots: MAX_CONNECTIONS,
+            bounds: Bounds { end: spec.duration_ns, noted: MOST_NOTED, slots: MAX_CONNECTIONS },
             first_flow_source,
             events: 0,
         })
@@ -213,6 +210,8 @@ fn check_size(spec: &NetworkSpec) -> Result<(), Flaws> {
     flaws.at_most("ports", spec.ports.len(), "ports", MAX_PORTS);
     let connections = spec.connections().count() + spec.listed().count();
     flaws.at_most("workloads", connections, "connections", MAX_CONNECTIONS);
+    flaws.done()?;
+    let mut flaws = Flaws::default();
     // Keys of the event set need room for one slot at least.
     let in_slots = if spec.making().next().is_some() { FLOW_SOURCES } else { 0 };
     flaws.at_most("workloads", sources(spec), "timers of ports, connections and streams", MAX_SOURCES - in_slots);

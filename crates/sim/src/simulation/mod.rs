@@ -96,6 +96,15 @@ pub fn check_with(spec: &NetworkSpec, controls: &Controls) -> Result<(), Vec<Ref
     World::build(spec, controls).map(|_| ())
 }
 
+/// Where a run ends.
+struct Bounds {
+    end: Time,
+    /// Most packets that are noted for captures.
+    noted: usize,
+    /// Most connections at once of those that come and go.
+    slots: usize,
+}
+
 /// A run that has been built.
 struct World<'a> {
     network: Network,
@@ -118,10 +127,7 @@ struct World<'a> {
     looks_ahead: bool,
     /// The flow whose end was loaded ahead last, that of its ACKs or the other.
     approaching: Option<(usize, bool)>,
-    end: Time,
-    most_noted: usize,
-    /// Most connections at once of those that come and go.
-    most_slots: usize,
+    bounds: Bounds,
     first_flow_source: usize,
     events: u64,
 }
@@ -130,7 +136,7 @@ impl World<'_> {
     /// Returns false if `stop` became true before the end.
     fn run(&mut self, stop: &AtomicBool) -> Result<bool, Vec<Refusal>> {
         while let Some((time, source)) = self.network.events.first() {
-            if time > self.end {
+            if time > self.bounds.end {
                 break;
             }
             debug_assert!(time >= self.network.now(), "time goes back");
@@ -162,7 +168,7 @@ impl World<'_> {
                 }
             }
         }
-        self.network.shared.now = self.end;
+        self.network.shared.now = self.bounds.end;
         Ok(true)
     }
 
@@ -177,13 +183,13 @@ impl World<'_> {
             let flaws = Flaws::one(field, format_args!("has more than {most} {what} after {s:.3} s"), expected);
             Err(flaws.at(Place { kind: Part::Run, index: None }).collect())
         };
-        if noted > self.most_noted {
-            return refused("capture", self.most_noted, "packets", "a shorter duration");
+        if noted > self.bounds.noted {
+            return refused("capture", self.bounds.noted, "packets", "a shorter duration");
         }
-        if slots > self.most_slots {
+        if slots > self.bounds.slots {
             return refused(
                 "workloads",
-                self.most_slots,
+                self.bounds.slots,
                 "connections at once",
                 "fewer arrivals, or a shorter duration",
             );
@@ -375,7 +381,7 @@ impl World<'_> {
                 + self.slots.delivered_packets(),
             ..Output::default()
         };
-        output.flows = crate::probe::flows(&self.flows, &self.network, &inside, self.end);
+        output.flows = crate::probe::flows(&self.flows, &self.network, &inside, self.bounds.end);
         output.groups = GroupTotals::table();
         self.add_others(&inside, &mut output);
         let measuring = self.others.iter_mut();
@@ -384,7 +390,7 @@ impl World<'_> {
         self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
         output.tins = crate::probe::tins(&self.network);
-        output.capture = self.network.take_tap().map(|tap| Box::new(Capture::new(*tap, self.headers, self.end)));
+        output.capture = self.network.take_tap().map(|tap| Box::new(Capture::new(*tap, self.headers, self.bounds.end)));
         output.tables.splice(0..0, self.sampler.finish());
         output
     }
@@ -402,7 +408,7 @@ impl World<'_> {
     /// Adds what came of traffic that is there from the start beside bulk flows.
     fn add_others(&self, inside: &[(u64, u64)], output: &mut Output) {
         for ((each, which), i) in members(&self.others).zip(self.flows.len()..) {
-            output.flows.push(each.name(which), &each.row(which, &self.network.drops[i], inside[i], self.end).0);
+            output.flows.push(each.name(which), &each.row(which, &self.network.drops[i], inside[i], self.bounds.end).0);
             if which == 0 && !each.transactions().is_empty() {
                 output.transactions.push((each.name(0).to_owned(), each.transactions().to_vec()));
             }
@@ -413,11 +419,11 @@ impl World<'_> {
             let members = &self.others[first..first + count];
             first += count;
             if interval > 0 {
-                output.tables.extend(members.iter().flat_map(|each| each.series(interval, self.end)));
+                output.tables.extend(members.iter().flat_map(|each| each.series(interval, self.bounds.end)));
                 output.tables.extend(latencies_of_group(name, members));
             }
             let mut totals = GroupTotals::default();
-            members.iter().for_each(|each| each.count(&mut totals, self.end));
+            members.iter().for_each(|each| each.count(&mut totals, self.bounds.end));
             if members.iter().any(AnyTraffic::has_group) {
                 totals.push(name, &mut output.groups);
             }

@@ -333,6 +333,13 @@ fn bulk(connections: usize) -> Value {
     all
 }
 
+/// So many connections, over which requests are answered.
+fn exchanges(connections: usize) -> Value {
+    let mut own = bulk(connections);
+    own.as_object_mut().expect("a map").remove("kind");
+    json!({"kind": "exchange", "tcp": own, "request_bytes": 100, "response_bytes": 1000, "count": 10, "think_ns": 0})
+}
+
 #[test]
 fn a_run_ends_when_it_is_asked_to() {
     let net = world(1, &qdisc(0), &[bulk(1)]);
@@ -344,12 +351,12 @@ fn a_run_ends_when_it_is_asked_to() {
 fn a_capture_is_bounded_by_what_is_sent() {
     let net = NetworkSpec { capture: true, ..world(1, &qdisc(0), &[bulk(1)]) };
     let mut world = World::build(&net, &|_, _| None).unwrap();
-    world.most_noted = 1000;
+    world.bounds.noted = 1000;
     let refusals = world.run(&AtomicBool::new(false)).unwrap_err();
     let told = refusals[0].to_string();
     assert!(told.starts_with("Run.capture: has more than 1000 packets after "), "{told}");
     assert!(told.ends_with(" s; expected a shorter duration"), "{told}");
-    world.most_noted = usize::MAX;
+    world.bounds.noted = usize::MAX;
     assert_eq!(world.run(&AtomicBool::new(false)), Ok(true));
 }
 
@@ -359,7 +366,7 @@ fn connections_that_come_faster_than_they_go_are_bounded() {
         json!({"kind": "listed", "at_ns": (0..50_000).collect::<Vec<u64>>(), "sizes_bytes": null, "classes": null});
     let net = world(1, &qdisc(0), &[transfers(&tcp("a", "linux-6.12", false, 1000), &arrivals, [10_000, 59_999])]);
     let mut world = World::build(&net, &|_, _| None).unwrap();
-    world.most_slots = 1000;
+    world.bounds.slots = 1000;
     let told = world.run(&AtomicBool::new(false)).unwrap_err()[0].to_string();
     assert!(told.starts_with("Run.workloads: has more than 1000 connections at once after 0.0"), "{told}");
 }
@@ -369,4 +376,10 @@ fn more_connections_than_fit_are_refused_before_any_is_made() {
     let net = world(1, &qdisc(0), &[bulk(60_000), bulk(40_001)]);
     let told: Vec<String> = simulate(&net).unwrap_err().iter().map(ToString::to_string).collect();
     assert_eq!(told, ["Run.workloads: 100001 connections; expected at most 100000"]);
+    // Connections with two ends have twice the timers.
+    let net = world(1, &qdisc(0), &[exchanges(100_000)]);
+    let told: Vec<String> = simulate(&net).unwrap_err().iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1);
+    let timers = "timers of ports, connections and streams; expected at most 1048576";
+    assert!(told[0].ends_with(timers), "{told:?}");
 }
