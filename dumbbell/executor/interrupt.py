@@ -22,9 +22,9 @@ _SHOW_CURSOR = "\x1b[?25h\n"
 """Shows the cursor, which a progress bar hides."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-_lock = threading.Lock()
-"""Held while one of the following two changes."""
 _interrupted = False
+_lock = threading.Lock()
+"""Held while a run comes to or leaves those under way, and while all are aborted, so that none is missed."""
 _under_way: dict[object, Callable[[], None]] = {}
 """Runs that can be aborted, and how."""
 
@@ -81,7 +81,7 @@ def deferred(last_words: Callable[[], str] = lambda: "interrupted") -> Iterator[
         return
     with ExitStack() as stack:
         stack.enter_context(_listening(ours, last_words))
-        stack.enter_context(_handled(ours, _ignore))
+        stack.enter_context(_handled(ours, _note))
         try:
             yield is_interrupted
         finally:
@@ -95,7 +95,7 @@ def uninterrupted(act: Callable[[], object]) -> None:
     try:
         act()
     except KeyboardInterrupt:
-        if signal.getsignal(signal.SIGINT) is not _ignore:
+        if signal.getsignal(signal.SIGINT) is not _note:
             raise
         act()
 
@@ -120,6 +120,7 @@ def _listening(ours: Collection[int], last_words: Callable[[], str]) -> Iterator
 def _listen(heard: int, ours: Collection[int], last_words: Callable[[], str], others: int) -> None:
     """Hears of signals by their numbers, until nobody writes them any more. Passes them on to the descriptor `others`, unless it is -1."""
     deadline: float | None = None
+    again = False
     while True:
         left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
         if not select.select([heard], [], [], left)[0]:
@@ -136,9 +137,10 @@ def _listen(heard: int, ours: Collection[int], last_words: Callable[[], str], ot
             with suppress(OSError):
                 os.write(others, numbers)
         for _ in filter(ours.__contains__, numbers):
-            if _interrupted:
+            if again:
                 _end("interrupted")
             _interrupt()
+            again = True
             deadline = time.monotonic() + GRACE_S
 
 
@@ -152,8 +154,10 @@ def _interrupt() -> None:
         abort()
 
 
-def _ignore(_number: int, _frame: FrameType | None) -> None:
-    """Handles a signal that another thread hears of."""
+def _note(_number: int, _frame: FrameType | None) -> None:
+    """Handles a signal in the main thread, where it executes Python: what it does next knows of the signal. The listener does the rest."""
+    global _interrupted
+    _interrupted = True
 
 
 def _main_thread_signals(signals: Iterable[signal.Signals], handler: object) -> list[signal.Signals]:

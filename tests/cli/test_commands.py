@@ -92,7 +92,7 @@ def test_run_writes_to_results_by_default(dumbbell, file, tmp_path, monkeypatch)
 def test_a_failed_run_ends_with_status_1(dumbbell, file, tmp_path, monkeypatch):
     from dumbbell.engines import sim
 
-    def fail(_):
+    def fail(*_):
         raise RuntimeError("panicked")
 
     monkeypatch.setattr(sim.native(), "simulate", fail)

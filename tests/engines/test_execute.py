@@ -88,7 +88,7 @@ def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
 
     before = files()
     real, calls = sim.native().simulate, []
-    monkeypatch.setattr(sim.native(), "simulate", lambda network: calls.append(network) or real(network))
+    monkeypatch.setattr(sim.native(), "simulate", lambda network, *_: calls.append(network) or real(network))
     told = []
     runs = execute(cells, store, progress=told.append)
     assert len(calls) == 7
@@ -105,7 +105,7 @@ def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
 def test_the_longest_come_first(monkeypatch):
     real, rates = sim.native().simulate, []
 
-    def note(network):
+    def note(network, *_):
         rates.append(json.loads(network)["ports"][1]["shaper"]["rate_bps"])
         return real(network)
 
@@ -117,7 +117,7 @@ def test_the_longest_come_first(monkeypatch):
 def test_a_run_that_fails_is_told_and_not_kept(tmp_path, monkeypatch):
     real = sim.native().simulate
 
-    def fail(network):
+    def fail(network, *_):
         if json.loads(network)["ports"][1]["shaper"]["rate_bps"] == 1_000_000:
             raise RuntimeError("panicked at sender.rs:12:\nindex out of bounds")
         return real(network)
@@ -214,7 +214,7 @@ def test_what_another_process_is_at_is_waited_for_last(tmp_path):
 def test_the_same_run_asked_for_twice_is_computed_once(tmp_path, monkeypatch):
     (cell, *_) = prepare(scenario().expand())
     real, calls = sim.native().simulate, []
-    monkeypatch.setattr(sim.native(), "simulate", lambda network: calls.append(network) or real(network))
+    monkeypatch.setattr(sim.native(), "simulate", lambda network, *_: calls.append(network) or real(network))
     for store in (None, Store(tmp_path / "out")):
         first, second = execute([cell, cell], store, Threads(2))
         assert first.digest == second.digest

@@ -425,7 +425,7 @@ def test_a_run_is_not_too_large():
     (connection,) = plan["workloads"][0]["connections"]
     plan["workloads"][0]["connections"] = [connection] * 300_000
     (found,) = refused(plan)
-    assert (found.place, found.field, found.expected) == (Place("run"), "workloads", "at most 1048576")
+    assert (found.place, found.field, found.expected) == (Place("run"), "workloads", "at most 100000")
     plan = base()
     plan["ports"] += [plan["ports"][0]] * 65_535
     assert [(each.place, each.field) for each in refused(plan)] == [(Place("run"), "ports")]

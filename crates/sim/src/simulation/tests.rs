@@ -333,6 +333,13 @@ fn bulk(connections: usize) -> Value {
     all
 }
 
+/// So many connections, over which requests are answered.
+fn exchanges(connections: usize) -> Value {
+    let mut own = bulk(connections);
+    own.as_object_mut().expect("a map").remove("kind");
+    json!({"kind": "exchange", "tcp": own, "request_bytes": 100, "response_bytes": 1000, "count": 10, "think_ns": 0})
+}
+
 #[test]
 fn a_run_ends_when_it_is_asked_to() {
     let net = world(1, &qdisc(0), &[bulk(1)]);
@@ -369,4 +376,10 @@ fn more_connections_than_fit_are_refused_before_any_is_made() {
     let net = world(1, &qdisc(0), &[bulk(60_000), bulk(40_001)]);
     let told: Vec<String> = simulate(&net).unwrap_err().iter().map(ToString::to_string).collect();
     assert_eq!(told, ["Run.workloads: 100001 connections; expected at most 100000"]);
+    // Connections with two ends have twice the timers.
+    let net = world(1, &qdisc(0), &[exchanges(100_000)]);
+    let told: Vec<String> = simulate(&net).unwrap_err().iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1);
+    let timers = "timers of ports, connections and streams; expected at most 1048576";
+    assert!(told[0].ends_with(timers), "{told:?}");
 }
