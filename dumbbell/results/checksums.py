@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ class StoredFile:
     sha256: str | None
     """None in a run of a format without checksums."""
 
-    @property
+    @cached_property
     def path(self) -> Path:
         """Where it is."""
         return self.folder.path / self.name
