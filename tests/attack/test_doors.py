@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from attack.test_links import SCENARIO
 
 import dumbbell
 
@@ -56,14 +57,6 @@ def test_no_room_writes_by_itself(room):
     assert found == {(file, name) for file, names in KNOWN.items() for name in names if file.startswith(f"{room}/")}
 
 
-SCENARIO = """\
-name: s
-path: {rtt: 20ms, bottleneck: {rate: 1mbit, qdisc: {kind: pfifo, limit: 20p}}}
-flows: [{cc: reno}]
-capture: [hosts, bottleneck]
-duration: 1s
-sweep: {path.rtt: [20ms, 30ms]}
-"""
 COMMANDS = (
     ("run", "s.yaml", "--out", "X"),
     ("table", "X", "--runs"),
