@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class StoredFile:
     by_now: Callable[[], StoredFile | None] | None = field(default=None, compare=False, repr=False, kw_only=True)
     """Looks where the file is by now; None if it is where it was."""
 
-    @property
+    @cached_property
     def path(self) -> Path:
         """Where it is."""
         return self.folder.path / self.name

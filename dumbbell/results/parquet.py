@@ -18,6 +18,9 @@ _EACH_BYTE = 40, 400
 _MAGIC = b"PAR1"
 _TAIL = 8
 _TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 6, 7, 8, 9, 10, 12
+_SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8}
+_LONG = 15
+"""In the head of a list: its length follows."""
 _DEEPEST = 16
 
 
@@ -36,88 +39,83 @@ def check_extent(content: bytes | mmap) -> None:
 def _extent(content: bytes | mmap) -> tuple[int, int]:
     """Values and unpacked bytes of the pages of a file."""
     end = len(content) - _TAIL
-    if end < 0 or content[end + 4 :] != _MAGIC:
+    begin = end - int.from_bytes(content[max(end, 0) : end + 4], "little")
+    if begin < 0 or content[end + 4 :] != _MAGIC:
         raise IndexError
-    footer = _Reader(content, end - int.from_bytes(content[end : end + 4], "little"), end).struct()
+    footer, _ = _struct(content, begin)
     said = values = unpacked = 0
     for group in footer[4]:
         for chunk in group[1]:
             facts = chunk[3]
-            start = min(facts[9], facts.get(11) or facts[9])
-            reader = _Reader(content, start, start + facts[7])
+            at = min(facts[9], facts.get(11) or facts[9])
             said += max(facts[5], group[3])
-            while reader.at < reader.end:
-                page = reader.struct()
+            beyond = at + facts[7]
+            if not 0 <= at <= beyond <= end:
+                raise IndexError
+            while at < beyond:
+                page, at = _struct(content, at)
                 of_kind = page.get(5) or page.get(7) or page.get(8) or {1: 0}
                 unpacked, values = unpacked + page[2], values + of_kind[1]
-                reader.at += page[3]
+                if page[2] < 0 or page[3] < 0:
+                    raise IndexError
+                at += page[3]
     return max(said, values), unpacked
 
 
-class _Reader:
-    """Reads structs of the compact protocol from one place to another."""
+def _struct(content: bytes | mmap, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """The fields of a struct by number, and where it ends; of text only that it is there."""
+    found: dict[int, Any] = {}
+    number = 0
+    while head := content[at]:
+        at += 1
+        if head >> 4:
+            number += head >> 4
+        else:
+            number, at = _integer(content, at)
+        found[number], at = _value(content, at, head & 15, depth)
+    return found, at + 1
 
-    def __init__(self, content: bytes | mmap, at: int, end: int) -> None:
-        if not 0 <= at <= end <= len(content):
-            raise IndexError
-        self.content, self.at, self.end = content, at, end
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The fields of a struct by number; of text only that it is there."""
-        if depth > _DEEPEST:
-            raise IndexError
-        content, number = self.content, 0
-        found: dict[int, Any] = {}
-        while True:
-            head = content[self.at]
-            self.at += 1
-            if not head:
-                return found
-            number = number + (head >> 4) if head >> 4 else self._zigzag()
-            found[number] = self._value(head & 15, depth)
-
-    def _value(self, kind: int, depth: int) -> Any:
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if _BYTE < kind <= _I64:
-            return self._zigzag()
-        if kind == _BINARY:
-            length = self._varint()
-            self.at += length
-            return None
-        if kind in (_LIST, _SET):
-            head = self.content[self.at]
-            self.at += 1
-            count = head >> 4 if head >> 4 < 15 else self._varint()
-            return self._list(head & 15, count, depth)
-        if kind == _STRUCT:
-            return self.struct(depth + 1)
-        self.at += {_BYTE: 1, _DOUBLE: 8}[kind]
-        return None
-
-    def _list(self, kind: int, count: int, depth: int) -> list[Any]:
-        if count > self.end - self.at:
-            raise IndexError
+def _value(content: bytes | mmap, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    """A value of a field, and where it ends."""
+    if depth > _DEEPEST:
+        raise IndexError
+    if _BYTE < kind <= _I64:
+        return _integer(content, at)
+    if kind == _BINARY:
+        length, at = _varint(content, at)
+        return None, at + length
+    if kind == _STRUCT:
+        return _struct(content, at, depth + 1)
+    if kind in (_LIST, _SET):
+        head, at = content[at], at + 1
+        count, kind = head >> 4, head & 15
+        if count == _LONG:
+            count, at = _varint(content, at)
         if kind in (_TRUE, _FALSE):  # a byte each
-            self.at += count
-            return []
-        return [self._value(kind, depth + 1) for _ in range(count)]
+            return None, at + count
+        listed = []
+        for _ in range(count):
+            each, at = _value(content, at, kind, depth + 1)
+            listed.append(each)
+        return listed, at
+    return None, at + _SIZES[kind]
 
-    def _zigzag(self) -> int:
-        number = self._varint()
-        return number >> 1 ^ -(number & 1)
 
-    def _varint(self) -> int:
-        content, at = self.content, self.at
+def _integer(content: bytes | mmap, at: int) -> tuple[int, int]:
+    """A number with a sign, and where it ends."""
+    number, at = _varint(content, at)
+    return number >> 1 ^ -(number & 1), at
+
+
+def _varint(content: bytes | mmap, at: int) -> tuple[int, int]:
+    byte = number = content[at]
+    shift = 0
+    while byte & 128:
+        at += 1
+        shift += 7
+        if shift > 63:
+            raise IndexError
         byte = content[at]
-        number = byte & 127
-        shift = 7
-        while byte & 128:
-            at += 1
-            byte = content[at]
-            number |= (byte & 127) << shift
-            shift += 7
-            if shift > 70:
-                raise IndexError
-        self.at = at + 1
-        return number
+        number += (byte - 1) << shift  # takes the mark of the byte before off, too
+    return number, at + 1

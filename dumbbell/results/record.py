@@ -12,7 +12,7 @@ from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.described import check_described
 from dumbbell.results.imported import is_import
-from dumbbell.results.names import NotOurs, is_cell, is_name
+from dumbbell.results.names import NotOurs, are_names, is_cell, is_name
 from dumbbell.results.schema import schema
 from dumbbell.results.series import SeriesFile
 from dumbbell.results.tables import (
@@ -131,7 +131,7 @@ def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile
     if misfit:
         raise ValueError(misfit)
     numbers = list(compress(values, are_numbers))
-    if not all(map(_not_negative, numbers)) or max(numbers, default=0) > _MOST or not all(map(is_name, compress(values, are_text))):
+    if not all(map(_not_negative, numbers)) or max(numbers, default=0) > _MOST or not are_names(compress(values, are_text)):
         wrong, of = next((column, of) for column, of in content.items() if not all(map(_can_be_held, of)))
         raise (NotOurs if str in map(type, of) else ValueError)(_does_not_hold(name, wrong))
     return Table(name, content)

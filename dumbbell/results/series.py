@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-_SCHEMA = {"t_ns": int, "entity": str, "series": str, "value": float}
-COLUMNS = tuple(_SCHEMA)
+COLUMNS = ("t_ns", "entity", "series", "value")
 
 
 @dataclass(frozen=True)
@@ -185,19 +184,25 @@ class SeriesFile:
 
     def _fitting(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows, which are samples. Raises `DamagedRun`."""
-        import polars as pl
-
-        if rows.schema != pl.Schema(_SCHEMA):
+        if (tuple(rows.columns), rows.dtypes) != (COLUMNS, _dtypes()):
             has = ", ".join(f"{name} ({kind})" for name, kind in rows.schema.items())
             raise damaged(self.file.path, f"has the columns {has}; not {', '.join(COLUMNS)}")
-        known = rows if self.ends_ns is None else rows.filter(pl.col("value").is_not_nan())  # format 1 has NaN
-        if any(each.null_count() for each in rows) or not known["value"].is_finite().all():
+        values = rows["value"].to_numpy()
+        known = values if self.ends_ns is None else values[~np.isnan(values)]  # format 1 has NaN
+        if any(each.has_nulls() for each in rows.iter_columns()) or not np.isfinite(known).all():
             raise damaged(self.file.path, "has samples that are no numbers")
         return rows
 
     def _stored(self, wanted: pl.Expr | None = None) -> pl.DataFrame:
         """The rows of the file, or those that are `wanted`."""
         return read_parquet(self.file, wanted)
+
+
+@cache
+def _dtypes() -> list[pl.DataType | type[pl.DataType]]:
+    import polars as pl
+
+    return [pl.Int64, pl.String, pl.String, pl.Float64]
 
 
 def _ended(frame: pl.DataFrame, ends_ns: Mapping[str, tuple[int, int]]) -> pl.DataFrame:

@@ -8,7 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+<<<<<<< HEAD
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
+=======
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
+>>>>>>> w-store
 
 import numpy as np
 
@@ -16,8 +21,12 @@ from dumbbell import metrics
 from dumbbell.results.conservation import Status
 from dumbbell.results.imported import is_imported
 from dumbbell.results.limits import limited_shares
+<<<<<<< HEAD
 from dumbbell.results.names import is_name
 from dumbbell.results.tables import NOT_TCP
+=======
+from dumbbell.results.names import are_names, is_name
+>>>>>>> w-store
 
 if TYPE_CHECKING:
     from dumbbell.results.run import Run
@@ -348,14 +357,16 @@ def _traits(found: object) -> dict[str, dict[str, Traits]] | None:
     if not all(isinstance(named, dict) for named in found.values()):
         return None
     listed = [each for named in found.values() for each in named.values()]
-    if not all(isinstance(each, list) and len(each) == len(Traits._fields) and all(map(is_name, each)) for each in listed):
+    if not all(isinstance(each, list) and len(each) == len(Traits._fields) for each in listed) or not are_names(
+        chain.from_iterable(listed)
+    ):
         return None
     return {kind: {name: Traits(*each) for name, each in named.items()} for kind, named in found.items()}
 
 
 def _all_named(names: tuple[str, ...], found: object) -> dict[str, dict[str, float]] | None:
     """Metrics of several flows or groups; None for other data."""
-    if not isinstance(found, dict) or not all(map(is_name, found)):
+    if not isinstance(found, dict) or not are_names(found):
         return None
     named = {name: _named(names, values) for name, values in found.items()}
     complete = {name: values for name, values in named.items() if values is not None}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dumbbell.results.checksums import StoredFile, damaged
-from dumbbell.results.names import is_name
+from dumbbell.results.names import are_names
 from dumbbell.results.schema import Quantity, schema
 from dumbbell.results.series import read_parquet
 
@@ -214,7 +214,7 @@ def _holds(column: pl.Series, quantity: Quantity) -> bool:
     if column.dtype == pl.Null:
         return True
     if not quantity.is_number:
-        return column.dtype == pl.String and all(map(is_name, column.drop_nulls().unique().to_list()))
+        return column.dtype == pl.String and are_names(column.drop_nulls().unique())
     if column.dtype != pl.Int64 and (quantity.is_whole or column.dtype != pl.Float64):
         return False
     return bool((column.cast(pl.Float64).is_finite() & (column >= 0)).all())

@@ -6,8 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from attack.test_links import SCENARIO
 
 import dumbbell
+from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.files import SafeFolder, write_text
 
 ROOT = Path(dumbbell.__file__).parent
 WRITE = {
@@ -56,14 +59,6 @@ def test_no_room_writes_by_itself(room):
     assert found == {(file, name) for file, names in KNOWN.items() for name in names if file.startswith(f"{room}/")}
 
 
-SCENARIO = """\
-name: s
-path: {rtt: 20ms, bottleneck: {rate: 1mbit, qdisc: {kind: pfifo, limit: 20p}}}
-flows: [{cc: reno}]
-capture: [hosts, bottleneck]
-duration: 1s
-sweep: {path.rtt: [20ms, 30ms]}
-"""
 COMMANDS = (
     ("run", "s.yaml", "--out", "X"),
     ("table", "X", "--runs"),
@@ -111,3 +106,57 @@ def test_commands_write_into_a_results_folder_through_the_door_alone(opened, dum
                 assert not Path(path).absolute().is_relative_to(tmp_path / "X"), (command, path)
         assert written or command[0] in ("table", "check"), command
     assert {"figures", "exported", "page.html", "packs"} <= set(os.listdir(tmp_path / "X"))
+
+
+@pytest.mark.parametrize("there", ["nothing", "a file", "a link", "a loose end"])
+def test_a_file_that_the_user_names_is_replaced_as_a_whole(there, dumbbell, tmp_path):
+    """A link is an error: what it leads to may be any file of the user's."""
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    assert dumbbell("run", tmp_path / "s.yaml", "--out", tmp_path / "X").status == 0
+    other, page = tmp_path / "thesis", tmp_path / "X" / "page.html"
+    other.write_text("a thesis")
+    if there == "a file":
+        page.write_text("before")
+    elif there != "nothing":
+        page.symlink_to(other if there == "a link" else tmp_path / "none")
+    answer = dumbbell("view", tmp_path / "X", "--export", page)
+    if page.is_symlink():
+        assert answer.status == 2
+        assert answer.err.endswith(f"{page}: is a link; expected the file or folder itself\n")
+    else:
+        assert answer.status == 0
+        assert page.read_text().startswith("<!doctype html>")
+    assert other.read_text() == "a thesis"
+    assert not (tmp_path / "none").exists()
+    assert not list(page.parent.glob(".partial-*"))
+
+
+def test_a_device_that_the_user_names_is_written_to(tmp_path):
+    write_text(Path("/dev/null"), "anything")
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(BadInput, match="cannot be written"):
+        write_text(tmp_path, "a folder")
+
+
+def test_a_file_that_cannot_be_finished_stays_as_it_was(tmp_path, monkeypatch):
+    (tmp_path / "page").write_text("before")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(EnvironmentFault, match="No space left on device"):
+        write_text(tmp_path / "page", "after")
+    assert (tmp_path / "page").read_text() == "before"
+    assert os.listdir(tmp_path) == ["page"]
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "", ".", "a//b"])
+def test_a_name_that_leads_elsewhere_is_none(name, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "x").write_text("another's")
+    folder = SafeFolder(tmp_path / "a")
+    for use in (lambda: folder.read(name, 99), lambda: folder.write(name, b""), lambda: folder.remove(name), lambda: folder.stat(name)):
+        with pytest.raises((ValueError, OSError)):
+            use()
+    assert (tmp_path / "x").read_text() == "another's"

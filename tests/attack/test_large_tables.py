@@ -90,6 +90,15 @@ def test_what_is_measured_is_what_is_there(rows, compression):
     assert unpacked >= 8 * rows
 
 
+@pytest.mark.parametrize(
+    "footer", [b"\x19" * 10_000, b"\x1c" * 10_000, b"\x49\xfc" + b"\xff" * 9 + b"\x01", b"\x00", b"\x18\xff\xff\xff\xff\x0f"]
+)
+def test_a_footer_that_leads_nowhere_is_told(footer):
+    """Lists in lists, structs in structs, a list without an end, nothing, a text without an end."""
+    with pytest.raises(ValueError, match="is no Parquet file"):
+        parquet.check_extent(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 12, 100])
 def test_what_is_no_parquet_is_told(length):
     with pytest.raises(ValueError, match="is no Parquet file"):

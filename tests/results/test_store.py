@@ -419,3 +419,11 @@ def test_a_wish_that_cannot_be_written_leaves_the_old_one(store, monkeypatch):
             store.request([("s", {}, KEYS[2])])
     assert sorted(os.listdir(store.path)) == [".lock", *KEYS[:2], "index.jsonl", "study.json"]
     assert [run.key for run in store.runs()] == KEYS[:2]
+
+
+@pytest.mark.parametrize(("name", "cell"), [("a\nb", {}), ("s", {"k": "\x1b[31m"}), ("s", {"\t": 1}), ("s", {"k": float("inf")})])
+def test_what_could_not_be_read_again_is_not_asked_for(store, name, cell):
+    before = (store.path / "study.json").read_bytes()
+    with pytest.raises(BadInput, match="expected names and coordinates that are one printable line"):
+        store.request([(name, cell, "0" * 32)])
+    assert (store.path / "study.json").read_bytes() == before
