@@ -8,12 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-<<<<<<< HEAD
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
-=======
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
->>>>>>> w-store
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -21,12 +17,8 @@ from dumbbell import metrics
 from dumbbell.results.conservation import Status
 from dumbbell.results.imported import is_imported
 from dumbbell.results.limits import limited_shares
-<<<<<<< HEAD
-from dumbbell.results.names import is_name
-from dumbbell.results.tables import NOT_TCP
-=======
 from dumbbell.results.names import are_names, is_name
->>>>>>> w-store
+from dumbbell.results.tables import NOT_TCP
 
 if TYPE_CHECKING:
     from dumbbell.results.run import Run
