@@ -11,7 +11,8 @@ import typer
 from typer.core import TyperCommand
 
 from dumbbell.agreement.ends import CONTROLS, KINDS
-from dumbbell.cli.output import JsonOption, note, print_json, show
+from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.cli.output import show as put
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
 
@@ -75,7 +76,7 @@ def _ends(
     else:
         for each in list(first.values())[: len(first) if files else show]:
             assert each.difference is not None  # it is in a class
-            show("\n".join(shown(each.case, each.difference, each.kernel, each.sim)) + "\n")
+            put("\n".join(shown(each.case, each.difference, each.kernel, each.sim)) + "\n")
         _print(tallies)
 
 
@@ -132,6 +133,6 @@ def _document(tallies: dict[str, Tally]) -> dict[str, Any]:
 
 def _print(tallies: dict[str, Tally]) -> None:
     for kind, tally in tallies.items():
-        show(f"{kind}: {tally.equal} of {tally.cases} cases are equal")
+        put(f"{kind}: {tally.equal} of {tally.cases} cases are equal")
         for name, times in tally.classes.most_common():
-            show(f"{times:>6}  {name}")
+            put(f"{times:>6}  {name}")
