@@ -14,7 +14,7 @@ from dumbbell.agreement.ends import CONTROLS, KINDS
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.output import show as put
 from dumbbell.errors import BadInput
-from dumbbell.files import creatable
+from dumbbell.files import creatable, write_within
 
 if TYPE_CHECKING:
     from dumbbell.agreement.ends.rounds import Compared, Tally
@@ -112,12 +112,10 @@ def _written(folder: Path, first: dict[str, Compared]) -> Iterator[tuple[str, Co
     from dumbbell.agreement.ends.cases import written
     from dumbbell.agreement.ends.shrinking import shrunken
 
-    folder.mkdir(parents=True, exist_ok=True)
     for name, each in first.items():
         small = shrunken(each)
         words = re.sub("[^a-z0-9]+", "-", f"{each.case['kind']} {name}".lower())
-        path = folder / f"{words.strip('-')}.json"
-        path.write_text(written(small.case), encoding="utf-8")
+        path = write_within(folder, f"{words.strip('-')}.json", written(small.case))
         note(f"{path}: {len(small.case['actions'])} actions")
         yield name, small
 

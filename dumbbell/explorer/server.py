@@ -29,7 +29,7 @@ from dumbbell.explorer.arrays import reduced, within
 from dumbbell.explorer.capture import Capture
 from dumbbell.explorer.collection import Collection
 from dumbbell.explorer.page import document
-from dumbbell.results.store import read_capture
+from dumbbell.results.place import read_capture
 
 LOOPBACK = "127.0.0.1"
 MOST_WAITING = 64

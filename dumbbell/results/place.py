@@ -125,3 +125,10 @@ def write_folder(place: Place, name: str, files: dict[str, bytes]) -> None:
     for each, content in files.items():
         place.folder.write(f"{name}/{each}", content)
     place.folder.sync(name)
+
+
+def read_capture(path: Path) -> bytes:
+    """The contents of a capture of a stored run, which lies in the run's folder. Raises `OSError`, `Irregular`."""
+    folder = path.parent
+    with SafeFolder(folder.parent).reader(f"{folder.name}/{path.name}") as file:
+        return file.read()

@@ -3,8 +3,7 @@
 DIR/study.json              the requested runs: name, cell and key of each, in order
 DIR/KEY/run.json            scenario, engine, command, tables of flows and ports, status, checksums of the other files; the same on every
                             machine but for the command
-DIR/KEY/host.json           facts about the machine that ran it; again name, cell and scenario, so that a run can be made again if its
-                            run.json is damaged
+DIR/KEY/host.json           facts about the machine that ran it; again name, cell and scenario, to rerun it if run.json is damaged
 DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
 DIR/KEY/flows.parquet       the table of flows if it is long; likewise ports.parquet
@@ -88,9 +87,7 @@ class Store:
         """By name and cell, the request: as JSON, which is small."""
         for name, cell, key in chain(self._requested(missing_ok=True), runs):
             if not (is_name(name) and is_cell(cell)):
-                raise BadInput(
-                    f"{self.path}: a run of {name!r} at {dict(cell)}: expected names and coordinates that are one printable line"
-                )
+                raise BadInput(f"{self.path}: a run of {name!r}: expected a name and coordinates that are one printable line")
             quoted, written = json.dumps(name), json.dumps(cell)
             asked = f"{quoted}, {written if list(cell) == sorted(cell) else _canonical(cell)}"
             if replace or asked not in wanted:
@@ -324,7 +321,7 @@ class Store:
         return None if os.path.lexists(f"{self.path}/{key}/{RUN}") else self.packs.find(key)
 
     def _files(self, key: str) -> dict[str, os.stat_result]:
-        """The regular files of a run, by name; none if they cannot be listed, which whoever reads one of them says."""
+        """The regular files of a run, by name; none if they cannot be listed."""
         try:
             return self.folder.files(key)
         except (OSError, Irregular):
@@ -474,13 +471,6 @@ def check_capture(path: Path) -> None:
     of_run = _KEY.fullmatch(folder.name) and (os.path.lexists(folder / RUN) or store._pack_of(folder.name) is not None)
     if of_run and (file := store._read(folder.name)[1].get(path.name)) is not None:
         file.verify()
-
-
-def read_capture(path: Path) -> bytes:
-    """The contents of a capture of a stored run, which lies in the run's folder. Raises `OSError`, `Irregular`."""
-    folder = path.parent
-    with SafeFolder(folder.parent).reader(f"{folder.name}/{path.name}") as file:
-        return file.read()
 
 
 def has_runs(folder: Path, below: Iterable[str]) -> bool:

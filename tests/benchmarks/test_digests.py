@@ -95,7 +95,8 @@ def test_runs_are_distributed_one_by_one_the_most_expensive_first(program, tmp_p
     assert rates == sorted(rates, reverse=True)
     assert len(set(found)) == 12
     assert digests.fingerprints(program, asked, 3, lambda *_: None) == found
-    assert len({pid for pid, _ in (line.split(" ", 1) for line in (tmp_path / "seen").read_text().splitlines())}) == 1 + 3
+    pids = {pid for pid, _ in (line.split(" ", 1) for line in (tmp_path / "seen").read_text().splitlines())}
+    assert 1 < len(pids) <= 1 + 3  # on a busy machine the first of three may have done all before the others are there
 
 
 @pytest.mark.parametrize("body", ["echo 'no such qdisc' >&2; exit 1", "read network; echo 'no such qdisc' >&2; exit 1"])

@@ -18,8 +18,8 @@ _FLAGS = {"F": 0x01, "S": 0x02, "R": 0x04, "P": 0x08, ".": 0x10, "E": 0x40, "W":
 _SYN, _FIN, _PSH = _FLAGS["S"], _FLAGS["F"], _FLAGS["P"]
 _AROUND = 8
 """Packets shown before the first difference."""
-_DEFINED_OTHERWISE = {"sndbuf_limited_us"}
-"""The simulator also counts the time in which what an application has written went at once and it waits for room, as `agent/socket.c` does
+_DEFINED_OTHERWISE = {"busy_us", "rwnd_limited_us", "sndbuf_limited_us"}
+"""Linux counts these times in ticks, the simulator in microseconds. For the send buffer the simulator also counts the time in which what an application has written went at once and it waits for room, as `agent/socket.c` does
 for runs of the kernel; TCP_INFO by itself does not."""
 _MS_NS = 1_000_000
 _Apart = Callable[[Answer, Answer], Iterator[str]]

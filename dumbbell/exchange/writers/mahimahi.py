@@ -23,7 +23,7 @@ from dumbbell.errors import BadInput
 from dumbbell.exchange.exported import Exported
 from dumbbell.plan.addresses import SUBNETS
 from dumbbell.results.capacity import Capacity, capacities
-from dumbbell.results.store import read_capture
+from dumbbell.results.place import read_capture
 from dumbbell.scenario.trace import OPPORTUNITY_BYTES
 from dumbbell.scenario.units import ETHERNET_BYTES
 

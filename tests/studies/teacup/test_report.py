@@ -45,7 +45,9 @@ def test_claims_and_plots_by_the_study_s_name(quick, dumbbell, tmp_path):
     assert {claim["id"]: claim for claim in found["claims"]}["T016"]["measured"].startswith("max(rtt)-200 = ")
     status, out, _ = dumbbell("plot", "teacup", "--figure", "4", "--figure", "10", quick, "--size", "print", "--out", tmp_path, "--json")
     assert status == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["figure-10.png", "figure-10.svg", "figure-4.png", "figure-4.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"figure-{number}-print.{form}" for number in (10, 4) for form in ("png", "svg")
+    ]
 
 
 def test_the_same_runs_give_the_same_figure(quick, dumbbell, tmp_path):
