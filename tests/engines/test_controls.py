@@ -20,7 +20,7 @@ def test_every_parameter_takes_its_default(sim):
             assert parameter.takes(parameter.default)
             assert parameter.meaning
     beta = controls["cubic"].parameters["beta"]
-    assert (beta.kind, beta.default, beta.least, beta.most) == ("integer", 717, 1, 1023)
+    assert (beta.kind, beta.default, beta.least, beta.most) == ("integer", 717, 205, 1023)
 
 
 def test_a_run_takes_every_value_of_every_parameter(sim):

@@ -19,8 +19,8 @@ _SYN, _FIN, _PSH = _FLAGS["S"], _FLAGS["F"], _FLAGS["P"]
 _AROUND = 8
 """Packets shown before the first difference."""
 _DEFINED_OTHERWISE = {"busy_us", "rwnd_limited_us", "sndbuf_limited_us"}
-"""Linux counts these times in ticks, the simulator in microseconds. For the send buffer the simulator also counts the time in which what an application has written went at once and it waits for room, as `agent/socket.c` does
-for runs of the kernel; TCP_INFO by itself does not."""
+"""Linux counts these times in ticks, the simulator in microseconds. For the send buffer the simulator also counts the time in which what an
+application has written went at once and it waits for room, as `agent/socket.c` does for runs of the kernel."""
 _MS_NS = 1_000_000
 _Apart = Callable[[Answer, Answer], Iterator[str]]
 """Names in what two packets differ."""
