@@ -37,4 +37,6 @@ def test_an_overlay_of_kernel_and_simulator(dumbbell, tmp_path):
     dumbbell("reproduce", "oracle", "--quick", "--no-figures", "--out", tmp_path / "o")
     status, out, _ = dumbbell("plot", tmp_path / "o", "--figure", "reno_10m_20ms_pfifobdp", "--from", 5, "--to", 8, "--json")
     assert status == 0
-    assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [f"reno_10m_20ms_pfifobdp-from-5s-to-8s.{form}" for form in ("png", "svg")]
+    assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [
+        f"reno_10m_20ms_pfifobdp-from-5s-to-8s.{form}" for form in ("png", "svg")
+    ]
