@@ -5,7 +5,7 @@ use dumbbell_sim::tcp::linux::sender::Info;
 use dumbbell_sim::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// What the end under test does.
+/// The role of the end under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -82,12 +82,12 @@ pub enum What {
     Open,
     /// The application writes.
     Write {
-        /// How much.
+        /// Bytes.
         bytes: u64,
     },
     /// An application that reads at a rate reads at most so much.
     Read {
-        /// How much.
+        /// Bytes.
         bytes: u64,
     },
     /// The application closes once it has written all.
@@ -99,9 +99,9 @@ pub enum What {
 /// Something that happens to an end at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// When, ns.
+    /// The time, ns.
     pub at_ns: Time,
-    /// What.
+    /// The call or the packet.
     #[serde(flatten)]
     pub what: What,
 }
@@ -118,7 +118,7 @@ pub struct Case {
     /// Seed of what the end's congestion control draws.
     #[serde(default)]
     pub control_seed: u64,
-    /// What the end does.
+    /// The end's role.
     pub kind: Kind,
     /// The end's congestion control.
     pub cc: String,
@@ -137,9 +137,9 @@ pub struct Case {
     /// Payloads of the peer's segments in order, bytes: those that repeat as often as the first number says. The last one also carries the FIN;
     /// a payload of 0 is a FIN alone.
     pub peer_segments: Vec<(u32, u32)>,
-    /// Until when the end is watched, ns.
+    /// The end is watched until this time, ns.
     pub end_ns: Time,
-    /// What happens, in order of time.
+    /// Calls of the application and packets of the peer, in order of time.
     pub actions: Vec<Action>,
 }
 
@@ -149,9 +149,9 @@ pub struct Case {
 pub enum Event {
     /// It has sent a packet.
     Packet(Segment),
-    /// What TCP_INFO says after a packet of the peer has been dealt with; `action`: which of the case's.
+    /// TCP_INFO after the end has processed a packet of the peer.
     Info {
-        /// Index of the action.
+        /// Index of that packet among the case's actions.
         action: usize,
         /// TCP_INFO.
         #[serde(flatten)]
@@ -162,9 +162,9 @@ pub enum Event {
 /// Something that an end shows at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
-    /// When, ns.
+    /// The time, ns.
     pub at_ns: Time,
-    /// What.
+    /// The packet, or TCP_INFO.
     #[serde(flatten)]
     pub event: Event,
 }

@@ -30,7 +30,7 @@ const BITS: [(u8, u16); 5] = [
     (bits::CWR, flags::CWR),
 ];
 
-/// What the end acts through.
+/// Records the packets and timers of the end, which `End` carries out.
 #[derive(Debug)]
 struct Line {
     now: Time,
@@ -73,7 +73,7 @@ enum Half {
 /// The state of the application at an end that both sends and receives.
 #[derive(Debug, Default)]
 struct Application {
-    /// What it has written before the connection was there, bytes.
+    /// Bytes that the application wrote before the connection was established.
     waiting: u64,
     wants_to_close: bool,
     has_closed: bool,
@@ -153,7 +153,7 @@ impl End {
         std::mem::take(&mut self.sent)
     }
 
-    /// What TCP_INFO says of an end that sends.
+    /// TCP_INFO of an end that sends; `None` if the end only receives.
     #[must_use]
     pub fn info(&self) -> Option<Info> {
         match &self.half {

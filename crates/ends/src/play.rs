@@ -8,16 +8,17 @@ use crate::end::End;
 use crate::peer::draw::{Drawn, Stream};
 use crate::peer::Peer;
 
-/// What reaches the end does so at least so far apart, and so far from where a tick begins, so that what is compared has one order.
+/// Minimum distance between two actions, and between an action and the start of a tick, so that the simulator and the kernel process them in
+/// the same order.
 const APART: Time = 20 * US;
-/// Where in its microsecond anything reaches the end.
+/// Each action comes so many ns after the start of a microsecond.
 const WITHIN: Time = 300;
 /// When the end is opened.
 const OPENS_AT: Time = 10 * MS + 200 * US + WITHIN;
 /// How long the end is watched after the last packet that reached it.
 const WATCHED: Time = 2 * SEC;
 
-/// What cases are drawn.
+/// Options of the draw.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -25,15 +26,15 @@ pub struct Options {
     pub seed: u64,
     /// Number of the first case.
     pub first: u64,
-    /// How many.
+    /// Number of cases.
     pub count: u64,
-    /// What the ends do.
+    /// The role of the end under test.
     pub kind: Kind,
-    /// Their congestion control.
+    /// The end's congestion control.
     pub cc: String,
-    /// They negotiate ECN.
+    /// The end negotiates ECN.
     pub ecn: bool,
-    /// They build TSO segments.
+    /// The end builds TSO segments.
     pub tso: bool,
 }
 
@@ -76,7 +77,7 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
         }
         if call == Some(next) {
             let call = calls.next().expect("there is one");
-            // What an application does comes at its time, and no packet close to it.
+            // A call keeps its time; packets keep their distance from it.
             last = last.max(call.at_ns);
             end.advance(call.at_ns);
             end.act(&call.what)?;
@@ -140,7 +141,7 @@ fn note_info(end: &End, at_ns: Time, action: usize, answers: &mut Vec<Answer>) {
     }
 }
 
-/// What TCP_INFO says comes after what was sent at the same time.
+/// Sorts by time. TCP_INFO comes after the packets of the same time.
 fn sort(answers: &mut [Answer]) {
     answers.sort_by_key(|answer| (answer.at_ns, matches!(answer.event, Event::Info { .. })));
 }
@@ -164,7 +165,7 @@ fn apart(at: Time) -> Time {
     }
 }
 
-/// What the application at the end does.
+/// The calls of the end's application, in order of time.
 fn calls(own: &Stream, drawn: &Drawn, kind: Kind) -> Vec<Action> {
     let mut calls = vec![];
     let mut call = |at_ns, what| calls.push(Action { at_ns, what });

@@ -1,4 +1,4 @@
-//! What cases are drawn from. `docs/ends.md` says the same in words: a change here is a change there.
+//! The distributions that cases are drawn from. `docs/ends.md` says the same in words: change both together.
 
 use dumbbell_sim::packet::MSS;
 use dumbbell_sim::rng::Rng;
@@ -54,17 +54,17 @@ pub struct Drawn {
     pub rcvbuf: Option<u64>,
     pub sndbuf: Option<u64>,
     pub reads_bps: Option<u64>,
-    /// Without queue, ns.
+    /// Round-trip time without a queue, ns.
     pub rtt: Time,
-    /// Most that is added in either direction, ns.
+    /// Maximum delay that is added in either direction, ns.
     pub jitter: Time,
-    /// Of the way to the peer, bit/s.
+    /// Rate of the path to the peer, bit/s.
     pub rate_bps: u64,
-    /// Probabilities of a packet, in either direction.
+    /// Probabilities for each packet, in either direction.
     pub loss: f64,
     pub reordering: f64,
     pub duplicates: f64,
-    /// Of data only.
+    /// Probability of a CE mark, for each data packet.
     pub marks: f64,
     /// Nothing passes from the first to the second time.
     pub blackout: (Time, Time),
@@ -80,16 +80,16 @@ pub struct Drawn {
     pub ack_every: u32,
     pub ack_delay: Time,
     pub reports_duplicates: bool,
-    /// Of the peer as a sender: window and timeout.
+    /// The peer's congestion window (segments) and its retransmission timeout, as a sender.
     pub window: u32,
     pub timeout: Time,
-    /// The most packets that reach the end, and until when.
+    /// The case ends after so many packets to the end, or at this time.
     pub most_packets: u32,
     pub horizon: Time,
 }
 
 impl Drawn {
-    /// Those of a case.
+    /// Draws the parameters of a case.
     pub fn new(seed: u64, number: u64, _kind: Kind) -> Self {
         let d = &mut Draw::new(seed, number, "case");
         let rtt = d.by_size(1000, 200_000) * US;
@@ -127,7 +127,7 @@ impl Drawn {
         }
     }
 
-    /// What an application writes, if it writes at all.
+    /// Draws the writes of an application; none unless `writes`.
     pub fn stream(&self, seed: u64, number: u64, of: &str, writes: bool, kind: Kind) -> Stream {
         let d = &mut Draw::new(seed, number, of);
         let mut stream = Stream::default();
@@ -160,7 +160,7 @@ impl Drawn {
     }
 }
 
-/// What an application writes, and when it closes.
+/// The writes of an application, and when it closes.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     /// When, and how much.

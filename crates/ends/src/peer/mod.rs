@@ -124,7 +124,7 @@ impl Peer {
         self.events.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// What happens next, at `now`; a packet that reaches the end is returned.
+    /// Processes the next event, at `now`. Returns the packet if one reaches the end.
     pub fn step(&mut self, now: Time) -> Option<Segment> {
         let Reverse((_, _, event)) = self.events.pop()?;
         self.now = self.now.max(now);

@@ -10,12 +10,12 @@ use crate::case::{bits, Segment};
 /// Most SACK blocks beside a timestamp.
 const MOST_BLOCKS: usize = 3;
 
-/// What has come. Wide because it is a whole half of the peer.
+/// The state of the receiving half. Wide because it is a whole half of the peer.
 pub struct Receiving {
     /// The next number expected, and the last that was acknowledged.
     pub next: u32,
     pub acked: u32,
-    /// What came out of order, the latest first.
+    /// Ranges received out of order, the latest first.
     early: Vec<(u32, u32)>,
     duplicate: Option<(u32, u32)>,
     reports_duplicates: bool,
@@ -29,7 +29,7 @@ pub struct Receiving {
     /// The FIN has come, and all before it.
     pub has_ended: bool,
     fin: Option<u32>,
-    /// Lengths of what waits to be read.
+    /// Lengths of the segments that the application has not read.
     unread: VecDeque<u32>,
     pub is_reading: bool,
     buffer: u64,

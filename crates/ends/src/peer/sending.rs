@@ -1,4 +1,4 @@
-//! The sending half of the peer: it fills the end's window, and sends again what is not acknowledged.
+//! The sending half of the peer: it fills the end's window, and retransmits what is not acknowledged.
 
 use std::collections::VecDeque;
 
@@ -10,19 +10,19 @@ use crate::case::{bits, Segment};
 
 /// Longest timeout.
 const MOST_TIMEOUT: Time = 8 * SEC;
-/// ACKs that say nothing new before the first segment is sent again.
+/// ACKs that say nothing new before the first segment is retransmitted.
 const DUPLICATES: u32 = 3;
 
 /// A segment: first number, payload, header bits beside ACK.
 type Cut = (u32, u32, u8);
 
-/// What was sent and is to be sent. Wide because it is a whole half of the peer.
+/// The state of the sending half. Wide because it is a whole half of the peer.
 pub struct Sending {
-    /// The number after what was sent.
+    /// The number after the last byte sent.
     pub next: u32,
     /// The first that is not acknowledged.
     una: u32,
-    /// What is sent and not acknowledged.
+    /// Segments sent and not acknowledged.
     outstanding: VecDeque<Cut>,
     /// Payloads to come, of the writes that the application has made, and how many it has yet to make.
     unsent: VecDeque<u32>,
@@ -109,7 +109,7 @@ impl Sending {
         Some(cut)
     }
 
-    /// A packet of the end has come; true if the first segment goes again.
+    /// A packet of the end has come; true if the first segment is retransmitted.
     pub fn hear(&mut self, segment: &Segment, _now: Time) -> bool {
         let edge = segment.ack + (segment.window << self.scale);
         self.edge = self.edge.max(edge);
@@ -153,7 +153,7 @@ impl Sending {
         Some((now + (self.timeout << self.backoff.min(6)).min(MOST_TIMEOUT), self.set))
     }
 
-    /// The timer that was set as the so-manieth came; true if it counts.
+    /// The timer with this number fired; true if it is the one that is set.
     pub fn times_out(&mut self, which: u32) -> bool {
         let counts = which == self.set && self.is_armed;
         if counts {
