@@ -11,7 +11,7 @@ _MOST_NAMES = 200
 _SIMILAR = 0.6
 """Least likeness of a name that is suggested: twice the characters in common over all characters."""
 _FEWEST_CHARACTERS = 3
-"""Of a name that is looked for within others."""
+"""Minimum length of a name that is looked for within others."""
 
 
 def printable(text: str) -> str:

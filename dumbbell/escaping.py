@@ -29,7 +29,7 @@ _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{character: f"{{{character}}}" for character in "[]*"},
 }
-"""What characters are written as. A bracket or asterisk after the end of a row would belong to the command that ends it."""
+"""Character -> its LaTeX. A bracket or asterisk after the end of a row would belong to the command that ends it."""
 
 
 def csv_text(rows: Iterable[Sequence[str]]) -> str:

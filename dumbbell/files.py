@@ -24,7 +24,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 MOST_JSON_BYTES = 256 << 20
 """Size of a JSON file; the plan of a run with 100,000 flows has some 30 MB."""
 PARTIAL = ".partial-"
-"""What files and folders begin with that are not yet whole."""
+"""Prefix of files and folders that are not yet whole."""
 _OF_FILES = frozenset(
     (".csv", ".gz", ".html", ".json", ".log", ".parquet", ".pcap", ".pcapng", ".pdf", ".png", ".svg", ".txt", ".xpl", ".yaml")
 )
@@ -147,7 +147,7 @@ def _exists(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """As `write_file`, of text."""
+    """Write a text file with `write_file`."""
     write_file(path, text.encode())
 
 
@@ -198,7 +198,7 @@ class Irregular(BadInput):
         self._path, self._what = path, what
 
     def what(self, path: Path) -> str:
-        """What is wrong, in a line about a file at `path`, which may lie in what is meant."""
+        """The fault, for a line about the file at `path`: the file itself is irregular, or a folder above it."""
         return self._what if path == self._path else f"its folder {self._path.name} {self._what}"
 
 
@@ -293,7 +293,7 @@ class SafeFolder:
                     os.unlink(last, dir_fd=at)
 
     def stat(self, name: str) -> os.stat_result:
-        """What is known of a file, folder or link."""
+        """The status of a file, folder or link, without following the link."""
         above, last = self._above(name)
         with above as at:
             return os.stat(last, dir_fd=at, follow_symlinks=False)

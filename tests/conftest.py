@@ -15,7 +15,7 @@ from dumbbell.executor import interrupt
 
 
 def pytest_addoption(parser):
-    """What the tests that draw begin from, and how much they draw: `make validate` gives a fresh seed and more."""
+    """Options for the seed and the number of drawn cases: `make validate` gives a fresh seed and more cases."""
     group = parser.getgroup("drawn")
     group.addoption("--seed", type=int, default=1, help="of everything that tests draw")
     group.addoption("--examples", type=int, help="cases of each property test; as many as the test says if not given")

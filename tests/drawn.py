@@ -1,4 +1,4 @@
-"""What property tests draw: with one seed the same cases on every machine, in any order, alone or with others."""
+"""The draws of property tests: one seed gives the same cases on every machine, in any order, alone or with others."""
 
 from hypothesis import HealthCheck, is_hypothesis_test, seed, settings
 from hypothesis.internal.conjecture import providers

@@ -31,7 +31,7 @@ _MOST_ACTIONS = 150
 
 
 def recorded():
-    """What is recorded: a list of `{case, kernel}`."""
+    """The record: a list of `{case, kernel}`."""
     return json.loads(gzip.decompress(FILE.read_bytes()))
 
 

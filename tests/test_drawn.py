@@ -1,4 +1,4 @@
-"""What tests draw is the same on every machine, alone or after others; a fresh seed draws anew."""
+"""Tests draw the same cases on every machine, alone or after others; a fresh seed draws others."""
 
 import hashlib
 import os

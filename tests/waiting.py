@@ -3,7 +3,7 @@
 import time
 
 HANG_S = 300
-"""What takes longer hangs. No test waits so long on a machine that is merely slow or busy, and none passes because it did."""
+"""Anything that takes longer hangs. No test waits so long on a machine that is merely slow or busy, and none passes because it did."""
 
 
 def wait_until(condition):

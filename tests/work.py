@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Work:
-    """What was done so far."""
+    """The calls so far."""
 
     calls: int = 0
     """Functions called in this thread, of Python or of C. On a machine of 2023 a second of CPU time has 3 to 10 million."""

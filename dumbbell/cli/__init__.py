@@ -114,7 +114,7 @@ _THEIR_WORDS = (
     (re.compile("Input should be a valid integer.*"), "expected a whole number"),
     (re.compile("Input should be a valid number.*"), "expected a number"),
 )
-"""What pydantic says, by which typer checks -> what is said instead."""
+"""The message of pydantic, with which typer checks -> the message that dumbbell prints instead."""
 _NOT_AMONG, _QUOTED = re.compile(r"'([^']*)' is not one of (.+)"), re.compile("'([^']*)'")
 _NO_OPTION = re.compile(r"No such option: --(\w+)")
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]

@@ -21,7 +21,7 @@ _MOST_CAPTURED = 2_000_000
 """Data packets of a run whose packets are captured: they are in memory at once, with their ACKs and at both hosts (1 kB or so each)."""
 _NS_PER_S = 10**9
 _HEADER_BYTES = 66
-"""What Ethernet, IP and TCP with timestamps add to a segment."""
+"""Bytes of Ethernet, IP and TCP headers with timestamps."""
 
 
 class Engine(ABC):

@@ -1,4 +1,4 @@
-"""What is odd about a plan whatever engine runs it: reasons for the status `warn`."""
+"""Oddities of a plan that hold on any engine: reasons for the status `warn`."""
 
 from __future__ import annotations
 

@@ -86,8 +86,10 @@ class _Worker(Generic[AnyJob]):
         return not self.connection.closed
 
     def became_ready(self) -> bool:
-        """Whether its message is that it is ready, not the outcome of a job. Raises `EnvironmentFault` if it ended instead,
-        but not when it was killed for an interrupt: `finish` tells of that."""
+        """True if the worker says that it is ready, False if it returns the outcome of a job.
+
+        Raises `EnvironmentFault` if the worker ended instead. `finish` reports a worker that was killed for an interrupt.
+        """
         if self._ready:
             return False
         try:

@@ -82,7 +82,7 @@ class StoredFile:
             return now.read()
 
     def _content(self) -> bytes:
-        """As `read`, from where it was."""
+        """Read the file where it was, like `read`."""
         try:
             with self.folder.reader(self.name) as file:
                 self.verify_size(os.fstat(file.fileno()).st_size)

@@ -1,4 +1,4 @@
-"""What the record of a run says of the run itself, checked: plan, scenario and engine.
+"""Checks the parts of a record that describe the run: plan, scenario and engine.
 
 Whoever reads a stored run relies on this, so that nobody has to ask again: a record that does not fit is damaged. Keys that are not listed
 here are read by nobody, or shown as they are.
@@ -19,9 +19,9 @@ from dumbbell.results.names import LONGEST_NAME, NotOurs
 
 _MOST = 2**63 - 1
 _LONGEST_NS = 10**15
-"""Of a run; the longest that a scenario can ask for takes a hundredth."""
+"""Maximum duration of a run; a scenario can ask for a hundredth of it."""
 _MOST_OPPORTUNITIES = 50_000_000
-"""Of a trace that is repeated until the run ends."""
+"""Maximum number of delivery opportunities of a trace that repeats until the run ends."""
 
 
 def check_described(record: Mapping[str, Any]) -> None:

@@ -127,7 +127,7 @@ def _sizes(each: Pack) -> dict[str, int]:
 
 
 def _may_be_fewer(packs: Iterable[Pack]) -> bool:
-    """Whether the runs of packs fit into fewer, as far as is known without reading them."""
+    """True if the runs of the packs may fit into fewer packs, judged without reading them."""
     alike: dict[str, list[Pack]] = {}
     for each in packs:
         alike.setdefault(each.metrics, []).append(each)

@@ -20,12 +20,12 @@ _LONGEST_COORDINATE = 4096
 
 
 def is_name(value: object) -> TypeGuard[str]:
-    """Whether something can be the name of a flow, a port, a run or a key: text of one line, without control characters."""
+    """True if something can be the name of a flow, a port, a run or a key: text of one line, without control characters."""
     return isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
 
 
 def are_names(values: Iterable[object]) -> bool:
-    """Whether all of several are names; faster than to ask each."""
+    """True if all of several are names; faster than to ask each."""
     listed = list(values)
     try:
         return "".join(listed).isprintable() and max(map(len, listed), default=0) <= LONGEST_NAME  # type: ignore[arg-type]
@@ -34,12 +34,12 @@ def are_names(values: Iterable[object]) -> bool:
 
 
 def is_key(value: object) -> bool:
-    """Whether something can be the key of a run, and so a folder in a store: a list of runs that somebody else wrote may say anything."""
+    """True if something can be the key of a run, and so a folder in a store: a list of runs that somebody else wrote may say anything."""
     return isinstance(value, str) and _KEY.fullmatch(value) is not None
 
 
 def is_cell(value: object) -> bool:
-    """Whether something can be the coordinates of a run."""
+    """True if something can be the coordinates of a run."""
     return isinstance(value, dict) and all(map(is_name, value)) and all(map(_is_coordinate, value.values()))
 
 

@@ -219,7 +219,7 @@ class Pack:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for another run like its own. Its files are not checked."""
+        """True if the pack has no room for another run like its own. Its files are not checked."""
         count = len(self.keys)
         return count >= MOST_RUNS or self.about_samples * (count + 1) > MOST_SAMPLES * count
 

@@ -154,7 +154,7 @@ def _retire(store: Store, key: str, found: Packed) -> None:
 
 
 def _reads_back(lies: Pack, store: Store, key: str) -> bool:
-    """Whether a run in a pack is that in its folder, as far as the folder still has it, and its samples have the digest that it says."""
+    """True if a run in a pack equals the run in its folder, as far as the folder still has it, and its samples have their digest."""
     try:
         record, host = lies.record(key), lies.host(key)
         if lies.digest(key) != parse_json(record)["digest"]:

@@ -24,7 +24,7 @@ _SETTLED_NS = 10**8
 
 
 def has_packs(folder: SafeFolder) -> bool:
-    """Whether a results folder holds packs, by their names."""
+    """True if a results folder holds packs, by their names."""
     try:
         return bool(_ids(folder))
     except OSError:

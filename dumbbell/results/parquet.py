@@ -10,9 +10,9 @@ from mmap import mmap
 from typing import Any
 
 MOST_VALUES = 25_000_000
-"""Of a file, all columns together; a pack of the most samples has 20 million."""
+"""Maximum number of values of a file, all columns together; the largest pack has 20 million."""
 MOST_BYTES = 512 << 20
-"""Of the pages of a file, unpacked."""
+"""Maximum size of the unpacked pages of a file."""
 _EACH_BYTE = 40, 400
 """Values, and unpacked bytes, that a byte of a larger file may hold."""
 _MAGIC = b"PAR1"

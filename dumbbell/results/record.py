@@ -41,7 +41,7 @@ _MOST_REMEMBERED = 500
 _LIST, _TEXT, _COORDINATE = frozenset((list,)), frozenset((str,)), frozenset((str, int, float))
 """Types that JSON gives."""
 _MOST = 2**63 - 1
-"""What the integers of a table hold."""
+"""Maximum of the integers of a table."""
 _not_negative = (0.0).__le__
 
 

@@ -241,7 +241,7 @@ def read_parquet(file: StoredFile, wanted: pl.Expr | None = None) -> pl.DataFram
 
 
 def parquet_errors() -> tuple[type[BaseException], ...]:
-    """What polars raises for a file that is not as Parquet should be: a thread of its own may panic."""
+    """The exceptions of polars for a damaged Parquet file; one of its threads may panic."""
     import polars as pl
 
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError

@@ -281,7 +281,7 @@ def completion_s(counters: Mapping[str, int]) -> float:
 
 
 class _Volume(NamedTuple):
-    """What the TCP connections of a group amount to; NaN where that is not known."""
+    """Totals of the TCP connections of a group; NaN where unknown."""
 
     connections: float
     rx_bytes: float

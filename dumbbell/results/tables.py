@@ -208,7 +208,7 @@ def _read(name: str, file: StoredFile | None, rows: int) -> pl.DataFrame:
 
 
 def _holds(column: pl.Series, quantity: Quantity) -> bool:
-    """Whether a column of a long table has what that of a short one may have."""
+    """True if the values of a column of a long table are allowed in a short table."""
     import polars as pl
 
     if column.dtype == pl.Null:

@@ -60,7 +60,7 @@ class Function:
     """File and line of its definition; empty if it has none."""
 
     def __str__(self) -> str:
-        """What sweeps call it."""
+        """The name as a coordinate of a sweep."""
         return self.name
 
     def __call__(self, told: Round) -> Answer:

@@ -25,7 +25,7 @@ _ELSEWHERE = {
     "latency": "rtt",
     "repeats": "repeat",
 }
-"""What other tools call a key -> the key."""
+"""The name of a key in other tools -> the key."""
 _NOUNS = {
     "bool_type": "true or false",
     "int_type": "a whole number",

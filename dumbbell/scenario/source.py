@@ -16,7 +16,7 @@ from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 MOST_BYTES = 16 << 20
 """Size of a scenario file."""
 CHANGES = "changes"
-"""What stands for a file's name in problems with values that were given beside it, unless a command names its option."""
+"""Stands in for the file name in problems with changed values, unless a command names its option."""
 _SWEEP, _OF_SWEEP = "sweep", ("grid", "zip", "cells", "sample")
 _AROUND = 60
 """Characters that are shown on either side of an error of syntax."""
@@ -45,7 +45,7 @@ class Source:
     changes: Mapping_[str, Any] = field(default_factory=dict)
     """Values that were given beside it, by dotted key."""
     changed_by: str = CHANGES
-    """What gave them, for errors."""
+    """The option that changed the values, for errors."""
 
     @property
     def context(self) -> dict[str, Any]:

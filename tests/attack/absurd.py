@@ -1,4 +1,4 @@
-"""What no run can have been: numbers that contradict the scenario, each other, or time. Each check says why its bound is one."""
+"""Finds absurd results: numbers that contradict the scenario, each other, or time. Each check says why its bound is one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _times(plan: Plan, run: Run) -> Iterator[str]:
         start, end = row["start_ns"], row["end_ns"]
         if not start <= end <= max(start, plan.duration_ns):
             yield f"{_of(row)}: from {start} to {end} ns"
-        # What was in flight when a sender was cut off may complete its transfer.
+        # Packets in flight may complete a transfer after its sender was cut off.
         last = plan.duration_ns if (row["flow"], end) in stops else end
         if not start <= row.get("completed_ns", start) <= last:
             yield f"{_of(row)}: completed at {row['completed_ns']} of {start} to {end} ns"

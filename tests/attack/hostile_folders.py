@@ -21,7 +21,7 @@ ODD = (
     *("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "forward", "tcp", "udp", "udp/x", "flow", "20ms", "1e999", "a|b\n| c", "inf"),
     *([], [[]], [None], [1, 2], ["a"], {}, {"a": 1}, {"": {}}, {"kind": "queue"}, _DEEP),
 )
-"""What takes the place of something."""
+"""Hostile replacements for a value."""
 _NUMBERS = (float("inf"), float("nan"), -1.0, 0.0, 1e308, 2.0**63)
 _SCENARIOS = (
     """\
@@ -110,7 +110,7 @@ def _series(folder, rng):
 
 
 def _packed(folder, rng):
-    """Likewise in a file of a pack."""
+    """Change a file of a pack in the same way."""
     path = rng.choice(sorted(folder.glob("packs/*/*.parquet")) or [folder / "none"])
     content = path.read_bytes()
     if path.name == "runs.parquet" and rng.random() < 0.6:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dumbbell.engines.prepared import Prepared
 
 MOST_PACKETS = 150_000
-"""Of a run, which ends within seconds, also where overflows are checked."""
+"""Maximum number of packets of a run, so that it ends within seconds in a checked build."""
 _EVENTS_PER_PACKET, _EVENTS_PER_S = 100, 200_000
 """Most events of a run that does not go round in circles: what a packet causes on its way, and timers and samples."""
 _EXAMPLES = 3
@@ -45,13 +45,13 @@ _MEMORY = 6 << 30
 
 
 class Judged(NamedTuple):
-    """What became of a scenario."""
+    """The outcome of a scenario."""
 
     what: str
     """`refused`, `costly`, `run` or `failed`."""
     lines: tuple[str, ...] = ()
     tree: Mapping[str, Any] | None = None
-    """What was run."""
+    """The scenario that was run."""
 
 
 def drawn(seed: int, index: int) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def judged(tree: Mapping[str, Any], most_packets: int = MOST_PACKETS) -> Judged:
     except Exception as error:
         return Judged("failed", (f"preparing it raises {type(error).__name__}: {error}",))
     rest, prepared = found
-    # What is offered beyond what the network carries is sent again and again.
+    # Load beyond the capacity of the network is retransmitted again and again.
     offered = sum(workload.most_packets(prepared.plan.duration_ns) or 0 for workload in prepared.plan.workloads)
     if max(offered, expected_packets(prepared.plan)) > most_packets:
         return Judged("costly")
@@ -157,12 +157,12 @@ def judged(tree: Mapping[str, Any], most_packets: int = MOST_PACKETS) -> Judged:
 
 
 def judged_drawn(seed: int, index: int) -> Judged:
-    """As `judged`, of a scenario that is drawn."""
+    """Judge a drawn scenario."""
     return judged(drawn(seed, index))
 
 
 def judged_file(file: Path) -> Judged:
-    """As `judged`, of one in a file that this program wrote."""
+    """Judge a scenario in a file that this program wrote."""
     return judged(json.loads(file.read_text()))
 
 

@@ -1,4 +1,4 @@
-"""What is in a results folder is opened through one door, `files.SafeFolder`."""
+"""Everything in a results folder is opened through one door, `files.SafeFolder`."""
 
 import ast
 import os
@@ -39,7 +39,7 @@ KNOWN = {
     "exchange/writers/long_csv.py": {"write_csv": "gives text"},
 }
 ROOMS = ("agreement", "cli", "comparing", "drawing", "exchange", "explorer", "results", "studies", "until")
-"""Those that have to do with results folders."""
+"""The rooms that have to do with results folders."""
 
 
 def calls(path):
@@ -71,7 +71,7 @@ COMMANDS = (
     ("table", "X"),
 )
 _opened = None
-"""What is opened now; None while nobody asks. A hook can never be taken away again."""
+"""The files opened so far; None while nobody asks, since a hook stays for good."""
 
 
 def _hook(event, arguments):
@@ -81,7 +81,7 @@ def _hook(event, arguments):
 
 @pytest.fixture
 def opened():
-    """What is opened from now on: path, mode, flags."""
+    """Lists the files that are opened from now on: path, mode, flags."""
     global _opened
     sys.addaudithook(_hook)
     _opened = found = []

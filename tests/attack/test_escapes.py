@@ -15,7 +15,7 @@ from dumbbell.scenario import Scenario
 NAME = "a\x1b]0;pwn\x07\x1b[2J\x9b31m\u202eb"
 ROOT = Path(cli.__file__).parent
 DOORS = {"streams.py", "output.py", "tables.py"}
-"""What writes to the standard streams: `say`, `show`, and tables, which escape their fields themselves and may be bold."""
+"""The modules that write to the standard streams: `say`, `show`, and tables, which escape their fields themselves and may be bold."""
 SCENARIO = """\
 name: s
 path: {rtt: 20ms, bottleneck: {rate: 1mbit, qdisc: {kind: pfifo, limit: 20p}}}

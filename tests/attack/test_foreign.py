@@ -53,7 +53,7 @@ def rewrite(path, change):
 
 
 NAMES = ("an unfinished formula", "a path", "a format")
-"""Those that can be names."""
+"""The texts that can be names."""
 HELD = {"name": NAMES, "flow": NAMES, "cell": (*NAMES, "a long text"), "reasons": (*TEXTS,), "scenario": {*TEXTS} - {"half a character"}}
 """Where they may stand."""
 

@@ -58,7 +58,7 @@ def unpacked(monkeypatch):
 
 
 def test_many_equal_rows_are_not_unpacked(store, dumbbell, unpacked):
-    """Of 200 kB that are 20 million rows, `table` took 3 GB."""
+    """`table` took 3 GB for 200 kB that are 20 million rows."""
     row = series(sorted(store.path.glob("*/series.parquet"))[0]).head(1)
     content = parquet_of(repeated(row, ROWS))
     assert len(content) < 400_000

@@ -239,7 +239,7 @@ def test_an_index_with_a_hard_link_does_not_change_the_other_file(planted, ends,
 
 
 def test_a_command_in_the_name_of_a_flow_gets_nowhere(made, ends, tmp_path, monkeypatch):
-    """As somebody had it run: the index a link to .bashrc, a flow with the name of a command."""
+    """The attack that ran code: the index is a link to .bashrc, and a flow has a command as its name."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(made[0].parent / "whole", tmp_path / "X")
     for path in tmp_path.glob("X/*/run.json"):

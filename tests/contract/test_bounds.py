@@ -1,4 +1,4 @@
-"""What `plan` promises before anything is computed: how many packets come at most, and that memory is bounded."""
+"""The promises of `plan` before anything is computed: the maximum number of packets, and bounded memory."""
 
 import numpy as np
 import pytest

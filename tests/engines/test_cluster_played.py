@@ -55,7 +55,7 @@ class Played:
         return made
 
     def put(self, future):
-        """What is done is asked for."""
+        """Does nothing: `get` looks for the future that is done next."""
 
     def get(self, timeout):
         """The future that is done next, as a queue gives it."""

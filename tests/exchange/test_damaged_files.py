@@ -128,7 +128,7 @@ def ways(content):
 
 @pytest.mark.parametrize("name", CONTENTS)
 def test_a_file_with_any_damage_is_read_or_refused(name, tmp_path, pytestconfig):
-    """What is read can be stored, read again, and exported or refused in every format."""
+    """Runs that were read can be stored, read again, and exported or refused in every format."""
     content = gzip.decompress(CONTENTS[name]) if name.endswith(".gz") else CONTENTS[name]
     seed, count = pytestconfig.getoption("--seed"), pytestconfig.getoption("--flips")
     dice = random.Random(f"{seed} {name}")

@@ -197,7 +197,7 @@ def test_of_packs_that_would_not_be_fewer_nothing_is_read(two_packs, most_runs, 
 
 
 def test_of_two_full_packs_with_the_same_runs_the_whole_one_is_read_and_joining_reads_neither(two_packs, tmp_path, monkeypatch):
-    """As while a damaged one is kept."""
+    """The state while a damaged pack is kept."""
     found, _ = two_packs
     again, one = Store(tmp_path / "again"), found.packs.all()[0]
     again.request([("s", {"n": i}, key) for i, key in enumerate(one.keys)])

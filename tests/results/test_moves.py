@@ -20,7 +20,7 @@ from dumbbell.results.tables import FLOWS, Table
 RUNS = KEYS[:3]
 STEPS = [(os, "stat"), (os, "lstat"), (os, "scandir"), (os, "listdir"), (os, "open"), (io, "open"), (builtins, "open")]
 STEPS += [(pl, "read_parquet"), (pl, "scan_parquet")]
-"""What a reader asks of the disk."""
+"""The disk operations of a reader."""
 ASKED = {
     "runs and what they hold": lambda store: [
         (run.flows.rows(), run.summary, run.frame.write_csv(), sorted(run.captures)) for run in list(store.runs(check_series=False))

@@ -167,7 +167,7 @@ fn a_flow_that_is_stopped_ends_for_the_sender_and_then_for_the_receiver() {
     assert_eq!(out.tables[2].t_ns.len(), 251);
 }
 
-/// What limited the flow `f`, ms: the congestion window, the receiver, the send buffer, the application; and how long it lived.
+/// The time for which each limit held the flow `f`, ms: the congestion window, the receiver, the send buffer, the application; and how long it lived.
 fn limits(out: &Output) -> ([f64; 4], f64) {
     let get = |column: &str| out.flows.get("f", column).unwrap();
     let times = ["cwnd", "rwnd", "sndbuf", "app"].map(|what| get(&format!("{what}_limited_ms")));

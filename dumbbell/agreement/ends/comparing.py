@@ -35,7 +35,7 @@ class Difference:
     name: str
     """Its class."""
     kernel: Answer | None
-    """What the kernel shows; None: nothing."""
+    """The kernel's event; None if it has none."""
     sim: Answer | None
     """The same of the simulator."""
 

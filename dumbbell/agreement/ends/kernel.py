@@ -21,15 +21,15 @@ INFO = (
     "rwnd_limited_us",
     "sndbuf_limited_us",
 )
-"""What is compared of TCP_INFO."""
+"""The fields of TCP_INFO that are compared."""
 _PACKET = ("flags", "seq", "ack", "payload", "window", "tsval", "tsecr", "ecn")
 _DOUBLED = 2
 """Linux doubles a size that an application asks for."""
 
 Case = dict[str, Any]
-"""What reaches an end (`crates/ends/src/case.rs`)."""
+"""Calls and packets that reach an end (`crates/ends/src/case.rs`)."""
 Answer = dict[str, Any]
-"""What an end shows at a time: a packet that it sends, or TCP_INFO."""
+"""A packet that an end sends, or its TCP_INFO, with the time."""
 
 
 def answers(cases: Sequence[Case]) -> list[list[Answer]]:

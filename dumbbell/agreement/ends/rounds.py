@@ -45,7 +45,7 @@ class Tally:
             self.classes[each.difference.name] += 1
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """The tally for JSON."""
         return {"cases": self.cases, "equal": self.equal, "classes": dict(self.classes.most_common())}
 
 

@@ -109,7 +109,7 @@ def _streams(run: Summarised) -> Iterator[tuple[dict[str, Coordinate], Mapping[s
 
 
 def is_goodput(name: str) -> bool:
-    """Whether a series is one that is averaged over windows."""
+    """True if a series is averaged over windows."""
     return name in _GOODPUTS
 
 
@@ -125,7 +125,7 @@ def series_names() -> dict[str, str]:
 
 
 def series_kinds(name: str) -> list[str]:
-    """What has a series: `flow`, `group`, `stream`, `port`."""
+    """The kind of entity that has a series: `flow`, `group`, `stream`, `port`."""
     if is_goodput(name):
         return [_GOODPUTS[name]]
     kinds = {"stream" if kind in _STREAMS else kind: names for kind, names in schema().series.items() if name in names}
@@ -192,7 +192,7 @@ def _stored(name: str) -> str:
 def _received(
     outline: Summarised, run: Run, stored: Mapping[tuple[str, str], metrics.Series], per: str
 ) -> Iterator[tuple[dict[str, Coordinate], metrics.Series]]:
-    """What each flow, or all flows of a group together, have received."""
+    """The bytes that each flow, or each group of flows, has received."""
     flows = {str(labels["flow"]): series for labels, series in _series(outline, stored, _RECEIVED, "flow", fewest=1)}
     known = outline.summary.traits.get("flows", {})
     if per == "flow":
@@ -210,7 +210,7 @@ def _received(
 
 
 def _whole(received: metrics.Series | None, counters: Mapping[str, int]) -> metrics.Series:
-    """What a flow received from its start to its end; without samples it lived between two, and is taken to have received evenly."""
+    """The bytes that a flow received from its start to its end. A flow that lived between two samples is taken to receive evenly."""
     start_s = counters["start_ns"] / metrics.NS_PER_S
     end_s = start_s + counters["active_ns"] / metrics.NS_PER_S
     return end_to_end(received or (np.array([start_s]), np.zeros(1)), start_s, end_s, counters.get("rx_bytes"))

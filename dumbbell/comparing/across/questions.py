@@ -33,7 +33,7 @@ _ROWS = (GOODPUT, "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_in
 """Columns of the summary of a sweep, as far as there are values."""
 _MOST_ROWS, _MOST_NAMES = 4, 2
 _COMPLETION = "completion_median_ms"
-"""What groups have where their connections are no flows of the results."""
+"""Columns of groups whose connections are not listed as flows."""
 _LABELS = frozenset(label for labels in LABELS.values() for label in labels)
 _ALL_VALUES = {"box": "all values", "cdf": "all values", "scatter": "means with their ellipses"}
 """Kinds of figures that show no estimates of repeats -> what they show."""
@@ -94,7 +94,7 @@ class Settled:
     manner: Manner = COMMAND
     """How options are called by whoever asked."""
     asked: Asked = field(default_factory=Asked)
-    """What was asked for."""
+    """The question as it was asked."""
 
     @property
     def over_time(self) -> bool:

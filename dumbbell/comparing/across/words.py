@@ -14,7 +14,7 @@ from dumbbell.results.columns import SEED, find_key, is_meant, meant_keys, unkno
 _PYTHON = {"window": "window_s", "from": "start_s", "to": "stop_s", "label": "labels", "x-label": "x_label", "y-label": "y_label"}
 """Options that functions call otherwise."""
 TIME = ("time", "t")
-"""What `--x` calls the time of a run."""
+"""The word for the time of a run in `--x`."""
 _MOST_VALUES = 16
 """That an error lists."""
 
@@ -102,7 +102,7 @@ class Words:
         return all(len(values) == 1 for values in seen.values())
 
     def pers(self, keys: Iterable[str]) -> tuple[str, ...]:
-        """What values may be of, if the keys say so: what has all the labels among them, or else the first of them.
+        """The entities that the keys allow: the one that has all labels, or else the first.
 
         A value is of a whole group only where the group is named: `cc` alone tells flows apart.
         """

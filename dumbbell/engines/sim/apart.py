@@ -26,7 +26,7 @@ class Failed(Exception):
 
 
 def simulate_calling(prepared: Prepared, stop: Any) -> Any:
-    """What the simulator gives for a run that calls functions in Python, in this process, until `stop` is set.
+    """Return the simulator's output for a run that calls functions in Python, in this process, until `stop` is set.
 
     Raises `ControlFailed`, with what such a function raised as its cause, or for an answer of nonsense.
     """

@@ -65,7 +65,7 @@ def test_an_ack_of_what_was_not_sent_is_an_error(tmp_path, case):
 
 @pytest.mark.parametrize(("kind", "left"), [("both", [1, 7, 23]), ("send", [1, 2, 7, 23])])
 def test_a_case_shrinks_to_what_its_difference_needs(monkeypatch, kind, left):
-    """Of 40 actions two are needed: without them there is no difference, and with one alone another. The call of a one-way end stays."""
+    """Two of 40 actions are needed: without them there is no difference, and with one alone another. The call of a one-way end stays."""
 
     def found(case):
         times = {action["at_ns"] for action in case["actions"]}

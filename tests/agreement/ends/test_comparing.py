@@ -41,7 +41,7 @@ def packet(**changed):
         ([INFO], [{**INFO, "cwnd": 9}], "cwnd in recovery"),
         ([INFO], [{**INFO, "sndbuf_limited_us": 9}], None),
         ([INFO], [{**INFO, "cwnd": 9, "srtt_us": 0}], None),
-        # What nothing follows from is only told if there is nothing else.
+        # A difference without consequence is only reported if there is no other.
         ([packet(), packet(seq=2)], [packet(window=9, flags=0x18), packet(seq=3)], "seq of an ACK"),
         ([packet(), packet()], [packet(flags=0x18), packet(window=9)], "only window of an ACK"),
         ([packet()], [packet(flags=0x18)], "only PSH of an ACK"),

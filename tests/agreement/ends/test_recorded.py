@@ -43,7 +43,7 @@ def test_what_is_recorded_tells_other_behaviour(found):
 
 
 def test_a_case_is_played_again_in_the_same_way():
-    """What the live peer led to is what its case alone leads to."""
+    """The case alone leads to the same answers as its live peer."""
     for kind in KINDS:
         played = cases.drawn(7, 0, 20, kind, "cubic", True, False)
         assert json.dumps(cases.replayed([case for case, _ in played])) == json.dumps([answers for _, answers in played])

@@ -99,7 +99,7 @@ def test_a_guest_without_a_script_has_nothing_to_finish(script, folder):
 
 
 def hanging(binary, folder, shown):
-    """What is said of a guest that hangs once it has shown something, which a busy machine takes longer for."""
+    """The message about a guest that hangs after its first output, which takes longer on a busy machine."""
     limit_s = 0.5
     while shown not in (text := fault(binary, folder, timeout_s=limit_s)):
         limit_s *= 4

@@ -25,7 +25,7 @@ def tell(process, line):
 
 
 def in_time(carry_out, folder):
-    """What `carry_out` returns, which is given the lead of time 0; from an attempt in which that was long enough."""
+    """Call `carry_out` with the lead of time 0, and return its result once the lead was long enough."""
     for lead_s in _LEADS_S:
         (folder / "error").unlink(missing_ok=True)
         found = carry_out(lead_s)

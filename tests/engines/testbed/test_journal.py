@@ -340,7 +340,7 @@ def killed_by_the_clock(namespace, chance, _folder):
 
 
 KINDS = ("controller", "journal", "undoing")
-"""What is killed: the controller; the session, while it makes changes or while it undoes them."""
+"""The process that is killed: the controller; the session, while it makes changes or while it undoes them."""
 
 
 def end(process, kind):

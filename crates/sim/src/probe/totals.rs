@@ -77,7 +77,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of a connection that lived for so long, ns, until the end of that.
+    /// The limits of a connection until the end of its life, which lasted so many ns.
     #[must_use]
     pub fn of(times: Option<LimitedTimes>, lived: Time) -> Self {
         let Some(LimitedTimes { cwnd_us, rwnd_us, sndbuf_us }) = times else {

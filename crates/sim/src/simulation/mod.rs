@@ -56,7 +56,7 @@ pub fn simulate_with(spec: &NetworkSpec, controls: &Controls) -> Result<Output, 
     Ok(output.expect("nobody stops it"))
 }
 
-/// As [`simulate_with`]; `None` if `stop` became true meanwhile. The event loop looks at it every [`POLL`] events.
+/// Simulates like [`simulate_with`]; `None` if `stop` became true meanwhile. The event loop looks at it every [`POLL`] events.
 ///
 /// # Errors
 /// All that cannot be run.

@@ -78,7 +78,7 @@ pub(crate) fn check_needs(spec: &TcpSpec, needs: &Needs, options: &Stack) -> Res
     Err(Flaws::one("cc.kind", what, names_on(version, options)))
 }
 
-/// What a congestion control needs that the stack does not do.
+/// The needs of a congestion control that the stack does not meet.
 fn lack(needs: &Needs, options: &Stack) -> Option<&'static str> {
     if needs.pacing && !options.pacing {
         Some("is paced, on a stack without pacing")

@@ -194,7 +194,7 @@ fn what_is_put_on_the_hosts_account_is_taken_off_it_and_nothing_else() {
     pair.ends[CLIENT].write(3000, &mut pair.out);
     assert!(!pair.ends[CLIENT].sender().small_queue.is_empty());
     assert!(leave(&mut pair), "three segments");
-    // Of two segments the second is missing, so that the ACK has a block.
+    // The second of two segments is missing, so that the ACK has a block.
     pair.ends[SERVER].write(3 * 1448, &mut pair.out);
     let [first, _, third] = pair.out.take_sent()[..] else { panic!() };
     for p in [first, third] {

@@ -46,9 +46,9 @@ const LATE_CHANGES: usize = 4;
 pub(in crate::tcp::linux) struct Chrono {
     limit: Limit,
     since_us: u64,
-    /// What each limit came to until then, in the order of their list.
+    /// The time of each limit until then, in the order of their list.
     spent_us: [u64; 4],
-    /// What limited before, from when on; the latest first.
+    /// Earlier limits with the time from which each held, the latest first.
     before: [(Limit, u64); LATE_CHANGES],
 }
 
@@ -93,7 +93,7 @@ impl Chrono {
         (self.limit, self.since_us) = (limit, now_us);
     }
 
-    /// What each came to until `at_us`, after which there were no more than [`LATE_CHANGES`].
+    /// The time of each limit until `at_us`, after which there were no more than [`LATE_CHANGES`].
     fn times(&self, at_us: u64) -> LimitedTimes {
         let mut spent_us = self.spent_us;
         spent_us[self.limit as usize] += at_us.saturating_sub(self.since_us);

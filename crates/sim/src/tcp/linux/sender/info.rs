@@ -1,4 +1,4 @@
-//! What `getsockopt(TCP_INFO)` says of a sender (Linux 6.12 net/ipv4/tcp.c `tcp_get_info`).
+//! The answer of `getsockopt(TCP_INFO)` for a sender (Linux 6.12 net/ipv4/tcp.c `tcp_get_info`).
 
 use super::Sender;
 use crate::time::Time;
@@ -37,7 +37,7 @@ pub struct Info {
 }
 
 impl Sender {
-    /// What TCP_INFO says now.
+    /// TCP_INFO now.
     #[must_use]
     pub fn info(&self, now: Time) -> Info {
         let (view, times) = (&self.view, self.limited_times(now));

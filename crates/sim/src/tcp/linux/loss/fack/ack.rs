@@ -18,7 +18,7 @@ const WINDOW_DIVISOR: u32 = 3;
 /// Segments that may be kept back in any case.
 const MAX_DEFERRED: u32 = 3;
 
-/// What is unused of a window, to compare with a third of it. The kernel's number wraps (tcp_is_cwnd_limited: `left * sysctl_tcp_tso_win_divisor`).
+/// The unused part of a window, to compare with a third of it. The kernel's number wraps (tcp_is_cwnd_limited: `left * sysctl_tcp_tso_win_divisor`).
 fn times_divisor(left: u32) -> u32 {
     left.wrapping_mul(WINDOW_DIVISOR)
 }
