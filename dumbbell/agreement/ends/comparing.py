@@ -18,9 +18,13 @@ _FLAGS = {"F": 0x01, "S": 0x02, "R": 0x04, "P": 0x08, ".": 0x10, "E": 0x40, "W":
 _SYN, _FIN, _PSH = _FLAGS["S"], _FLAGS["F"], _FLAGS["P"]
 _AROUND = 8
 """Packets shown before the first difference."""
-_DEFINED_OTHERWISE = {"busy_us", "rwnd_limited_us", "sndbuf_limited_us"}
-"""Linux counts these times in ticks, the simulator in microseconds. For the send buffer the simulator also counts the time in which what an
-application has written went at once and it waits for room, as `agent/socket.c` does for runs of the kernel."""
+_DEFINED_OTHERWISE = {"sndbuf_limited_us"}
+"""The simulator also counts the time in which what an application has written went at once and it waits for room, as `agent/socket.c` does
+for runs of the kernel; TCP_INFO by itself does not."""
+_TICK_US = 1000
+_IN_TICKS = {"busy_us": "write", "rwnd_limited_us": "packet"}
+"""Times that Linux counts in ticks and the simulator in microseconds -> the action that begins an interval, beside closing. Each interval
+may be one tick off."""
 _MS_NS = 1_000_000
 _Apart = Callable[[Answer, Answer], Iterator[str]]
 """Names in what two packets differ."""
@@ -45,7 +49,7 @@ def difference(case: Case, kernel: Sequence[Answer], sim: Sequence[Answer]) -> D
 
     Nothing follows from another window or PSH bit, since the peer does not react: they count only if there is no other difference.
     """
-    behaviour = (_in_packets(case, kernel, sim, _fields_apart), _in_infos(kernel, sim))
+    behaviour = (_in_packets(case, kernel, sim, _fields_apart), _in_infos(case, kernel, sim))
     if found := [each for each in behaviour if each is not None]:
         return min(found, key=lambda each: each.at_ns)
     # A one-way sender of the simulator has no window of its own.
@@ -88,16 +92,25 @@ def _flags_apart(a: Answer, b: Answer) -> Iterator[str]:
         yield "PSH"
 
 
-def _in_infos(kernel: Sequence[Answer], sim: Sequence[Answer]) -> Difference | None:
+def _in_infos(case: Case, kernel: Sequence[Answer], sim: Sequence[Answer]) -> Difference | None:
     """TCP_INFO after each packet, as far as both ends have it. That of a socket before the connection is there is not compared."""
     ours = {answer["at_ns"]: answer for answer in sim if answer["is"] == "info"}
     for a in kernel:
         b = ours.get(a["at_ns"]) if a["is"] == "info" else None
         if b is None or not b["srtt_us"]:
             continue
-        if field := next((name for name in INFO if name not in _DEFINED_OTHERWISE and a[name] != b[name]), None):
+        if field := next((name for name in INFO if _info_apart(case, name, a, b)), None):
             return Difference(a["at_ns"], f"{field} in {_STATES[a['ca_state']]}", a, b)
     return None
+
+
+def _info_apart(case: Case, name: str, a: Answer, b: Answer) -> bool:
+    if name in _DEFINED_OTHERWISE or a[name] == b[name]:
+        return False
+    if name not in _IN_TICKS:
+        return True
+    intervals = 1 + sum(action["do"] == _IN_TICKS[name] and action["at_ns"] <= a["at_ns"] for action in case["actions"])
+    return bool(abs(a[name] - b[name]) > intervals * _TICK_US)
 
 
 def _in_state(case: Case, answers: Sequence[Answer], at_ns: int) -> str:

@@ -40,6 +40,10 @@ def packet(**changed):
         ([packet(flags=2)], [packet(flags=0xC2)], "flags of a SYN"),
         ([INFO], [{**INFO, "cwnd": 9}], "cwnd in recovery"),
         ([INFO], [{**INFO, "sndbuf_limited_us": 9}], None),
+        # One write: two busy intervals at most, with that of closing; no packet has begun an interval of the receiver's window.
+        ([INFO], [{**INFO, "busy_us": 2000, "rwnd_limited_us": 1000}], None),
+        ([INFO], [{**INFO, "busy_us": 2001}], "busy_us in recovery"),
+        ([INFO], [{**INFO, "rwnd_limited_us": 1001}], "rwnd_limited_us in recovery"),
         ([INFO], [{**INFO, "cwnd": 9, "srtt_us": 0}], None),
         # A difference without consequence is only reported if there is no other.
         ([packet(), packet(seq=2)], [packet(window=9, flags=0x18), packet(seq=3)], "seq of an ACK"),
