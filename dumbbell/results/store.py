@@ -87,7 +87,7 @@ class Store:
         """By name and cell, the request: as JSON, which is small."""
         for name, cell, key in chain(self._requested(missing_ok=True), runs):
             if not (is_name(name) and is_cell(cell)):
-                raise BadInput(f"{self.path}: a run of {name!r}: expected a name and coordinates that are one printable line")
+                raise BadInput(f"{self.path}: the run {name!r} at {dict(cell)}: expected names and coordinates that are one printable line")
             quoted, written = json.dumps(name), json.dumps(cell)
             asked = f"{quoted}, {written if list(cell) == sorted(cell) else _canonical(cell)}"
             if replace or asked not in wanted:
