@@ -1,9 +1,9 @@
 //! An end of the simulator alone: its sender, its receiver, or an end that is both. It speaks of packets as they stand on the wire.
 
-use dumbbell_sim::attachment::{Attachment, Attachments, Blocks, MAX_BLOCKS};
+use dumbbell_sim::attachment::{Attachment, Blocks, MAX_BLOCKS};
 use dumbbell_sim::cc;
-use dumbbell_sim::outbox::{End as Side, Outbox};
-use dumbbell_sim::packet::{flags, Ecn, Packet, Verdict, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use dumbbell_sim::outbox::{LoneOutbox, Outbox};
+use dumbbell_sim::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place};
 use dumbbell_sim::spec::TcpSpec;
 use dumbbell_sim::tcp::linux::receiver::{self, Receiver};
@@ -30,38 +30,6 @@ const BITS: [(u8, u16); 5] = [
     (bits::CWR, flags::CWR),
 ];
 
-/// Records the packets and timers of the end, which `End` carries out.
-#[derive(Debug)]
-struct Line {
-    now: Time,
-    sent: Vec<Packet>,
-    timers: [Time; SOURCES],
-    attachments: Attachments,
-}
-
-impl Outbox for Line {
-    fn now(&self) -> Time {
-        self.now
-    }
-
-    fn send(&mut self, _: Side, p: Packet) -> Verdict {
-        self.sent.push(p);
-        Verdict::Queued
-    }
-
-    fn set_timer(&mut self, source: usize, at: Time) {
-        self.timers[source] = at;
-    }
-
-    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.attachments.attach(p, attachment);
-    }
-
-    fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        self.attachments.take(p)
-    }
-}
-
 #[allow(clippy::large_enum_variant, reason = "there is one of it")]
 #[derive(Debug)]
 enum Half {
@@ -83,7 +51,7 @@ struct Application {
 #[derive(Debug)]
 pub struct End {
     half: Half,
-    line: Line,
+    line: LoneOutbox,
     application: Application,
     own: Numbers,
     peers: Numbers,
@@ -143,7 +111,7 @@ impl End {
         if case.peer_segments.last().is_some_and(|&(_, bytes)| bytes > 0) {
             peers.lengthen_last();
         }
-        let line = Line { now: 0, sent: vec![], timers: [NEVER; SOURCES], attachments: Attachments::default() };
+        let line = LoneOutbox::new(SOURCES);
         let (application, own) = (Application::default(), Numbers::new());
         Ok(Self { half, line, application, own, peers, peer_scale: 0, peer_has_closed: false, sent: vec![] })
     }
@@ -166,7 +134,7 @@ impl End {
     /// When the next timer is due; `NEVER` if none is set.
     #[must_use]
     pub fn next_timer(&self) -> Time {
-        self.line.timers.iter().copied().min().unwrap_or(NEVER)
+        self.line.next_timer().map_or(NEVER, |(at, _)| at)
     }
 
     /// Lets time pass; timers that are due come in their order.
@@ -176,15 +144,11 @@ impl End {
     pub fn advance(&mut self, to: Time) {
         let mut at_once = 0;
         loop {
-            let at = self.next_timer();
-            if at > to {
-                break;
-            }
+            let Some((at, source)) = self.line.next_timer().filter(|&(at, _)| at <= to) else { break };
             at_once = if at > self.line.now { 0 } else { at_once + 1 };
             assert!(at_once < MOST_AT_ONCE, "a timer comes again and again");
             self.line.now = self.line.now.max(at);
-            let source = self.line.timers.iter().position(|&each| each == at).expect("it is due");
-            self.line.timers[source] = NEVER;
+            self.line.set_timer(source, NEVER);
             self.on_timer(source);
             self.settle();
         }
@@ -239,7 +203,7 @@ impl End {
                 }
             }
         }
-        for p in std::mem::take(&mut self.line.sent) {
+        for p in self.line.take_sent() {
             let segment = self.on_wire(&p);
             self.sent.push((self.line.now, segment));
         }
@@ -247,7 +211,7 @@ impl End {
 
     /// A packet that the end has sent, with the numbers of the wire.
     fn on_wire(&mut self, p: &Packet) -> Segment {
-        let Attachment { blocks, other_seq } = self.line.attachments.take(p);
+        let Attachment { blocks, other_seq } = self.line.take_attachment(p);
         let has = |flag| p.has(flag);
         let beside = HEADERS + blocks.option_bytes();
         let payload = if has(flags::SYN) { 0 } else { u32::from(p.len).saturating_sub(beside) };
@@ -297,7 +261,7 @@ impl End {
         let (mut p, attachment) = self.of_wire(segment)?;
         let out = &mut self.line;
         if attachment != Attachment::default() || matches!(self.half, Half::Both(_)) {
-            out.attachments.attach(&mut p, attachment);
+            out.attach(&mut p, attachment);
         }
         match &mut self.half {
             Half::Send(sender) => sender.on_ack(&p, out),

@@ -4,11 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use dumbbell_sim::attachment::{Attachment, Attachments};
-use dumbbell_sim::outbox::{End, Outbox};
-use dumbbell_sim::packet::{
-    flags, Ecn, Packet, Verdict, Way, ACK_FRAME, FULL_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME,
-};
+use dumbbell_sim::outbox::{End, LoneOutbox, Outbox};
+use dumbbell_sim::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
 use dumbbell_sim::spec::{StackSpec, TcpSpec};
 use dumbbell_sim::tcp::endpoint::Receiver;
 use dumbbell_sim::tcp::implementation::{listing, Implementation};
@@ -33,43 +30,10 @@ const MOST_STEPS: usize = 4_000;
 /// Timer events at one time, and packets that one arrival or timer brings about, in which something goes around in circles.
 const MOST_AT_ONCE: usize = 64;
 
-/// What the receiver acts through.
-struct Line {
-    now: Time,
-    sent: Vec<Packet>,
-    timers: [Time; TIMERS],
-    attachments: Attachments,
-}
-
-impl Outbox for Line {
-    fn now(&self) -> Time {
-        self.now
-    }
-
-    fn send(&mut self, from: End, p: Packet) -> Verdict {
-        assert_eq!(from, End::Receiver);
-        self.sent.push(p);
-        Verdict::Queued
-    }
-
-    fn set_timer(&mut self, source: usize, at: Time) {
-        assert!(at >= self.now, "a timer for the past");
-        self.timers[source] = at;
-    }
-
-    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.attachments.attach(p, attachment);
-    }
-
-    fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        self.attachments.take(p)
-    }
-}
-
 /// A receiver with what the sender and the network know of it.
 struct World {
     receiver: Receiver,
-    line: Line,
+    line: LoneOutbox,
     /// Segments of the transfer; the next number is the FIN's.
     segments: u32,
     /// Payload of the last one, bytes.
@@ -131,7 +95,8 @@ impl World {
             }
             Implementation::Bsd(stack) => Receiver::Bsd(bsd::receiver::Receiver::new(0, 0, &spec, stack)),
         };
-        let line = Line { now: MS, sent: vec![], timers: [NEVER; TIMERS], attachments: Attachments::default() };
+        let mut line = LoneOutbox::new(TIMERS);
+        line.now = MS;
         let last_payload = last_payload.min(MSS);
         let arrived = BTreeSet::new();
         Self { receiver, line, segments, last_payload, arrived, acked: 0, edge: 0, read: 0 }
@@ -210,13 +175,11 @@ impl World {
     fn wait(&mut self, ns: Time) {
         let end = self.line.now + ns;
         let mut at_once = 0;
-        while let Some((at, which)) =
-            (0..TIMERS).map(|which| (self.line.timers[which], which)).min().filter(|t| t.0 <= end)
-        {
+        while let Some((at, which)) = self.line.next_timer().filter(|t| t.0 <= end) {
             at_once = if at > self.line.now { 0 } else { at_once + 1 };
             assert!(at_once < MOST_AT_ONCE, "a timer comes again and again");
             self.line.now = at;
-            self.line.timers[which] = NEVER;
+            self.line.set_timer(which, NEVER);
             self.receiver.on_timer(which, &mut self.line);
             self.look();
         }
@@ -225,10 +188,12 @@ impl World {
 
     /// Looks at what the receiver has sent and delivered.
     fn look(&mut self) {
-        assert!(self.line.sent.len() < MOST_AT_ONCE, "{} packets at once", self.line.sent.len());
-        for p in std::mem::take(&mut self.line.sent) {
+        let sent = self.line.take_sent_by();
+        assert!(sent.len() < MOST_AT_ONCE, "{} packets at once", sent.len());
+        for (from, p) in sent {
+            assert_eq!(from, End::Receiver);
             assert!(p.has(flags::ACK), "a packet without an acknowledgment");
-            let blocks = self.line.attachments.take(&p).blocks;
+            let blocks = self.line.take_attachment(&p).blocks;
             for &(start, end) in blocks.as_slice() {
                 assert!(
                     start < end && (start..end).all(|seq| self.arrived.contains(&seq)),

@@ -1,8 +1,10 @@
 //! What the end of a flow acts through.
 
-use crate::attachment::Attachment;
+use std::collections::VecDeque;
+
+use crate::attachment::{Attachment, Attachments};
 use crate::packet::{Packet, Verdict};
-use crate::time::Time;
+use crate::time::{Time, NEVER};
 
 /// The end of a flow that a packet comes from. The sender's packets go along the route of the data, the receiver's along that of the ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub enum HostQueue {
 }
 
 /// What the end of a flow acts through: it reads the time, sends packets and sets its timers, and knows nothing of what lies behind. In a
-/// run that is the network; the endpoints' tests have a small one of their own. It is a type parameter, not an object: every call is
+/// run that is the network; an end alone has a [`LoneOutbox`]. It is a type parameter, not an object: every call is
 /// resolved at compile time.
 pub trait Outbox {
     /// The current time.
@@ -58,4 +60,85 @@ pub trait Outbox {
 
     /// Takes what is attached to a packet that has arrived; nothing is an attachment without blocks.
     fn take_attachment(&mut self, p: &Packet) -> Attachment;
+}
+
+/// The outbox of an end alone: it keeps the packets that the end sends and the times of its timers. Whoever drives the end carries both out:
+/// a test, a fuzzer, or the comparison with an end of the kernel.
+#[derive(Debug)]
+pub struct LoneOutbox {
+    /// The current time.
+    pub now: Time,
+    /// Verdicts of the first port on the next packets, in order; it queues all after these.
+    pub verdicts: VecDeque<Verdict>,
+    /// True if more packets come at this time.
+    pub more_now: bool,
+    /// Attachments of the packets under way.
+    pub attachments: Attachments,
+    sent: Vec<(End, Packet)>,
+    timers: Vec<Time>,
+}
+
+impl LoneOutbox {
+    /// An outbox at time 0 with so many timers, none of which is set.
+    #[must_use]
+    pub fn new(timers: usize) -> Self {
+        Self {
+            now: 0,
+            verdicts: VecDeque::new(),
+            more_now: false,
+            attachments: Attachments::default(),
+            sent: vec![],
+            timers: vec![NEVER; timers],
+        }
+    }
+
+    /// Takes the packets sent, in order.
+    pub fn take_sent(&mut self) -> Vec<Packet> {
+        self.take_sent_by().into_iter().map(|(_, p)| p).collect()
+    }
+
+    /// Takes the packets sent, each with the end that sent it, in order.
+    pub fn take_sent_by(&mut self) -> Vec<(End, Packet)> {
+        std::mem::take(&mut self.sent)
+    }
+
+    /// The time of a timer's event; `NEVER` if it is not set.
+    #[must_use]
+    pub fn timer(&self, source: usize) -> Time {
+        self.timers[source]
+    }
+
+    /// The next event and its timer; the lower of two timers at the same time.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<(Time, usize)> {
+        (0..self.timers.len()).map(|i| (self.timers[i], i)).min().filter(|&(time, _)| time != NEVER)
+    }
+}
+
+impl Outbox for LoneOutbox {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn send(&mut self, from: End, p: Packet) -> Verdict {
+        self.sent.push((from, p));
+        self.verdicts.pop_front().unwrap_or(Verdict::Queued)
+    }
+
+    fn set_timer(&mut self, source: usize, at: Time) {
+        assert!(at >= self.now, "a timer for the past");
+        self.timers[source] = at;
+    }
+
+    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        self.attachments.attach(p, attachment);
+    }
+
+    fn take_attachment(&mut self, p: &Packet) -> Attachment {
+        self.attachments.take(p)
+    }
+
+    fn is_last_now(&self) -> bool {
+        !self.more_now
+    }
 }

@@ -5,11 +5,11 @@ use super::sender::Sender;
 use super::stack::{Stack, STACKS};
 use crate::attachment::Blocks;
 use crate::cc::CaState;
+use crate::outbox::LoneOutbox;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
 use crate::spec::{HostSettings, StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 use crate::time::{MS, SEC};
 
 const RECEIVER_TIMER: usize = 0;
@@ -44,7 +44,7 @@ fn stack() -> Stack {
 
 /// A sender with its peer played by the test.
 struct Bench {
-    out: TestOutbox,
+    out: LoneOutbox,
     sender: Sender,
     window: u32,
 }
@@ -52,7 +52,7 @@ struct Bench {
 impl Bench {
     /// Established, with what the initial window allowed taken; one round trip is 10 ms.
     fn new(spec: &TcpSpec) -> Self {
-        let mut out = TestOutbox::new(2);
+        let mut out = LoneOutbox::new(2);
         let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
         out.now = SEC;
         sender.connect(&mut out);
@@ -114,7 +114,7 @@ impl Bench {
     }
 }
 
-fn ack(seq: u32, tsecr: u32, out: &TestOutbox) -> Packet {
+fn ack(seq: u32, tsecr: u32, out: &LoneOutbox) -> Packet {
     Packet {
         way: Way::new(0),
         len: ACK_FRAME as u16,
@@ -273,7 +273,7 @@ fn timeouts_back_off_from_the_slop() {
 
 #[test]
 fn a_lost_syn_comes_again_after_three_seconds_and_leaves_one_segment() {
-    let mut out = TestOutbox::new(2);
+    let mut out = LoneOutbox::new(2);
     let mut sender = Sender::new(0, SENDER_TIMER, &flow(None, Some(600_000), None), &stack());
     sender.connect(&mut out);
     assert_eq!(out.timer(SENDER_TIMER), 3 * SEC);
@@ -326,14 +326,14 @@ type Ack = (u32, u32, Vec<(u32, u32)>);
 
 /// A receiver with its peer played by the test.
 struct Sink {
-    out: TestOutbox,
+    out: LoneOutbox,
     receiver: Receiver,
 }
 
 impl Sink {
     fn new(rcvbuf: Option<u64>) -> Self {
         let mut sink = Self {
-            out: TestOutbox::new(2),
+            out: LoneOutbox::new(2),
             receiver: Receiver::new(0, RECEIVER_TIMER, &flow(rcvbuf, None, None), &stack()),
         };
         sink.out.now = SEC;

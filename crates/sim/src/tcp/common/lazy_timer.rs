@@ -179,8 +179,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::outbox::LoneOutbox;
     use crate::tcp::bsd;
-    use crate::tcp::common::test_outbox::TestOutbox;
     use crate::tcp::linux::clock::Clock;
     use crate::tcp::linux::options::TimerWheel;
     use crate::time::MS;
@@ -216,7 +216,7 @@ mod tests {
 
     /// When it fires as it is, set later where that is possible if `lazily`; and how often its event came.
     fn fires(clock: &impl Ticks, steps: &[(Time, Step)], lazily: bool) -> (Vec<Time>, usize) {
-        let (mut timer, mut out, mut fired, mut events) = (LazyTimer::new(0), TestOutbox::new(1), vec![], 0);
+        let (mut timer, mut out, mut fired, mut events) = (LazyTimer::new(0), LoneOutbox::new(1), vec![], 0);
         let mut now = 0;
         for &(after, step) in steps {
             now += after;

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 
+use crate::outbox::LoneOutbox;
 use crate::packet::{flags, Packet, MSS};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::Sender;
 use crate::tcp::linux::test_ends::ends;
@@ -17,7 +17,7 @@ const DELAY: Time = 10 * MS;
 
 /// Both ends of a transfer, and what is on its way between them.
 pub(super) struct Path {
-    out: TestOutbox,
+    out: LoneOutbox,
     s: Sender,
     r: Receiver,
     under_way: VecDeque<(Time, Packet)>,

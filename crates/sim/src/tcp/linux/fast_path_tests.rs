@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use crate::attachment::Attachment;
 use crate::cc::CONTROLS;
+use crate::outbox::LoneOutbox;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Ecn, Packet, NO_ATTACHMENT};
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{Pending, Sender};
 use crate::tcp::linux::stack::STACKS;
@@ -40,7 +40,7 @@ struct Course {
 }
 
 struct Path {
-    out: TestOutbox,
+    out: LoneOutbox,
     s: Sender,
     r: Receiver,
     /// Packets under way, by direction, with the time of their arrival.

@@ -1,10 +1,10 @@
 //! Two ends that both send, over a path that only takes time.
 
 use crate::cc::{AnyCc, Needs, Reno};
+use crate::outbox::LoneOutbox;
 use crate::outbox::{HostQueue, Outbox};
 use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::two_way::{TwoWayEnd, SOURCES};
 use crate::time::{Time, MS};
@@ -16,7 +16,7 @@ const SERVER: usize = 1;
 
 /// The client opens; packets arrive in the order in which they left.
 struct Pair {
-    out: TestOutbox,
+    out: LoneOutbox,
     ends: [TwoWayEnd; 2],
     under_way: Vec<(Time, Packet)>,
     /// What arrived: when, ms, at which end, and its payload, bytes.
@@ -42,7 +42,7 @@ impl Pair {
         };
         let ends = [end(CLIENT), end(SERVER)];
         let mut pair =
-            Self { out: TestOutbox::new(2 * SOURCES), ends, under_way: vec![], arrived: vec![], read: [0; 2] };
+            Self { out: LoneOutbox::new(2 * SOURCES), ends, under_way: vec![], arrived: vec![], read: [0; 2] };
         pair.ends[CLIENT].open(&mut pair.out);
         pair.run_until(100 * MS, &mut |_, _| 0);
         assert!(pair.ends.iter().all(TwoWayEnd::is_established));

@@ -100,9 +100,9 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outbox::LoneOutbox;
     use crate::packet::{Ecn, Way, ACK_FRAME, MSS, NO_ATTACHMENT, SYN_FRAME};
     use crate::tcp::common::layout::tests::bulk_flow;
-    use crate::tcp::common::test_outbox::TestOutbox;
     use crate::tcp::linux::receiver::SOURCES;
     use crate::tcp::linux::test_ends::stack;
     use crate::time::MS;
@@ -114,7 +114,7 @@ mod tests {
     /// A receiver on a host that merges, for whom segment `next` comes next.
     struct Host {
         receiver: Receiver,
-        out: TestOutbox,
+        out: LoneOutbox,
     }
 
     impl Host {
@@ -123,7 +123,7 @@ mod tests {
             // A window that has grown as far as it may makes the first ACKs of a burst wait for the read.
             (spec.gro, spec.host.rcvbuf) = (true, (next == GROWN).then_some(600_000));
             let receiver = Receiver::new(0, 0, &spec, &stack("linux-6.12"), false);
-            let mut host = Self { receiver, out: TestOutbox::new(SOURCES) };
+            let mut host = Self { receiver, out: LoneOutbox::new(SOURCES) };
             host.arrive(&[Packet { len: SYN_FRAME as u16, ..data(0, flags::SYN) }]);
             host.arrive(&[Packet { len: ACK_FRAME as u16, ..data(1, flags::HANDSHAKE) }]);
             (1..next).for_each(|seq| drop(host.arrive(&[data(seq, 0)])));

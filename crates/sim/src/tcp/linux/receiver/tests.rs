@@ -1,12 +1,12 @@
 use super::*;
+use crate::outbox::LoneOutbox;
 use crate::packet::{FULL_FRAME, SYN_FRAME};
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 
 /// A receiver at the end of a line without delay, its handshake done.
 struct Sink {
     receiver: Receiver,
-    out: TestOutbox,
+    out: LoneOutbox,
 }
 
 impl Sink {
@@ -23,7 +23,7 @@ impl Sink {
         spec.stack.name = stack.into();
         spec.host.rcvbuf = rcvbuf;
         let receiver = Receiver::new(0, 0, &spec, &Stack::from_spec(&spec.stack).unwrap(), false);
-        Self { receiver, out: TestOutbox::new(SOURCES) }
+        Self { receiver, out: LoneOutbox::new(SOURCES) }
     }
 
     /// The ACKs that a packet, 1 ms after the one before, brings about at once.

@@ -6,10 +6,10 @@ use serde_json::{json, Value};
 use super::tests::Pair;
 use crate::cc::{AnyCc, BoxedControl, CongestionControl, Needs, View, Window};
 use crate::outbox::HostQueue;
+use crate::outbox::LoneOutbox;
 use crate::packet::{flags, Packet};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::sender::{Sender, SOURCES};
 use crate::tcp::linux::stack::Stack;
@@ -58,7 +58,7 @@ fn paced_as(mut spec: TcpSpec, cwnd: u32) -> Pair {
     spec.host.max_pacing_bps = Some(8 * 1448 * 1000);
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let cc = AnyCc::Boxed(Box::new(Fixed(cwnd)));
-    let mut pair = Pair::of(Sender::new(0, 0, &spec, stack, cc, Needs::NOTHING), TestOutbox::new(SOURCES));
+    let mut pair = Pair::of(Sender::new(0, 0, &spec, stack, cc, Needs::NOTHING), LoneOutbox::new(SOURCES));
     pair.connect();
     pair
 }
@@ -200,7 +200,7 @@ fn with_fq_at_the_host_segments_wait_there_and_count_from_when_they_depart() {
     let mut s = Sender::new(0, 0, &spec, stack, cc, Needs::NOTHING);
     s.on_host_with_queue(HostQueue::Charges);
     s.pace_in_host();
-    let mut pair = Pair::of(s, TestOutbox::new(SOURCES));
+    let mut pair = Pair::of(s, LoneOutbox::new(SOURCES));
     pair.connect();
     let mut stamps = vec![];
     loop {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use super::tests::Pair;
 use crate::cc::{BoxedControl, CongestionControl, DeliveryRate, Event, Lost, Needs, RateSample, View, Window};
+use crate::outbox::LoneOutbox;
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::{Sender, SOURCES};
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
@@ -128,7 +128,7 @@ fn idle(control: &Sampled) -> Pair {
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let cc = crate::cc::AnyCc::Boxed(Box::new(control.clone()));
     let s = Sender::new(0, 0, &spec, stack, cc, control.needs()).streaming();
-    let mut pair = Pair::of(s, TestOutbox::new(SOURCES));
+    let mut pair = Pair::of(s, LoneOutbox::new(SOURCES));
     pair.connect();
     pair
 }

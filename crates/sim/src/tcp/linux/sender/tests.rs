@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex};
 use super::{Sender, SOURCES};
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Event, Needs, RateSample, Reno, View, Window};
 use crate::outbox::HostQueue;
+use crate::outbox::LoneOutbox;
 use crate::packet::{flags, Packet, Verdict, ACK_FRAME, MSS};
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
 
 /// A sender over a path of 20 ms, and its receiver.
 pub(super) struct Pair {
     pub s: Sender,
-    pub out: TestOutbox,
+    pub out: LoneOutbox,
 }
 
 impl Pair {
@@ -22,13 +22,13 @@ impl Pair {
     fn new(cc: AnyCc, needs: Needs, verdicts: &[Verdict]) -> Self {
         let spec = bulk_flow();
         let stack = Stack::from_spec(&spec.stack).unwrap();
-        let mut pair = Self::of(Sender::new(0, 0, &spec, stack, cc, needs), TestOutbox::new(SOURCES));
+        let mut pair = Self::of(Sender::new(0, 0, &spec, stack, cc, needs), LoneOutbox::new(SOURCES));
         pair.out.verdicts = std::iter::once(Verdict::Queued).chain(verdicts.iter().copied()).collect();
         pair.connect();
         pair
     }
 
-    pub fn of(s: Sender, out: TestOutbox) -> Self {
+    pub fn of(s: Sender, out: LoneOutbox) -> Self {
         Self { s, out }
     }
 
@@ -118,7 +118,7 @@ fn timestamps_tell_which_syn_is_answered() {
     let stack = Stack::from_spec(&spec.stack).unwrap();
     for (echo_ms, rtt_ms) in [(0, 1120), (1100, 20)] {
         let s = Sender::new(0, 0, &spec, stack.clone(), AnyCc::Reno(Reno), Needs::default());
-        let mut pair = Pair { s, out: TestOutbox::new(SOURCES) };
+        let mut pair = Pair { s, out: LoneOutbox::new(SOURCES) };
         pair.s.connect(&mut pair.out);
         assert_eq!(pair.out.take_sent().len(), 1);
         // Nothing comes, and the SYN goes again after a second: its answer or itself was lost, which the echo tells.
@@ -153,7 +153,7 @@ fn in_host_queue(kind: HostQueue, verdicts: &[Verdict]) -> (Pair, Vec<Packet>) {
     let spec = bulk_flow();
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let s = Sender::new(0, 0, &spec, stack, AnyCc::Reno(Reno), Needs::default());
-    let mut pair = Pair { s, out: TestOutbox::new(SOURCES) };
+    let mut pair = Pair { s, out: LoneOutbox::new(SOURCES) };
     pair.s.on_host_with_queue(kind);
     pair.s.connect(&mut pair.out);
     pair.out.take_sent();

@@ -3,10 +3,10 @@
 use serde_json::{json, Value};
 
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Needs, Reno, View, Window};
+use crate::outbox::LoneOutbox;
 use crate::packet::{flags, MSS};
 use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
-use crate::tcp::common::test_outbox::TestOutbox;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::{Pending, Sender};
 use crate::tcp::linux::stack::Stack;
@@ -14,7 +14,7 @@ use crate::time::MS;
 
 pub(super) struct Rig {
     pub s: Sender,
-    pub out: TestOutbox,
+    pub out: LoneOutbox,
 }
 
 impl Rig {
@@ -36,7 +36,7 @@ impl Rig {
         let mut s =
             Sender::new(0, 0, &spec, Stack::from_spec(&spec.stack).unwrap(), AnyCc::Reno(Reno), Needs::default());
         s.close.keep_open();
-        let mut rig = Self { s, out: TestOutbox::new(1) };
+        let mut rig = Self { s, out: LoneOutbox::new(1) };
         rig.out.now = 1000 * MS;
         rig.s.connect(&mut rig.out);
         rig
