@@ -145,12 +145,12 @@ def group_rows(plan: str, workload: int, came: bytes) -> Rows:
     """
 
 def ends_play(options: str) -> str:
-    """Lets random peers play against the simulator's ends. `options` (JSON): `Options` of crates/ends/src/play.rs. JSON: of each case
-    `{case, answers}`. ValueError: no such options."""
+    """Lets random peers play against the simulator's ends. `options` (JSON): `Options` of crates/ends/src/play.rs. Returns a JSON
+    list of `[case, answers]`. ValueError: no such options."""
 
 def ends_replay(cases: str) -> str:
-    """Drives the simulator's ends by cases (a JSON list; `Case` of crates/ends/src/case.rs). JSON: of each the answers, or `{fault}`: why
-    no peer of this end can have sent it. ValueError: not cases."""
+    """Drives the simulator's ends by cases (a JSON list; `Case` of crates/ends/src/case.rs). Returns a JSON list: `{Ok: answers}`
+    for each case, or `{Err: line}` if no peer of this end can have sent it. ValueError: not cases."""
 
 def capabilities() -> str:
     """What can be simulated, as JSON."""

@@ -26,7 +26,7 @@ PLANS = [
     (5, "both", "dctcp", True, False),
 ]
 """200 in all."""
-_AT_ONCE, _MOST_DRAWN = 300, 3000
+_MOST_DRAWN = 3000
 _MOST_ACTIONS = 150
 
 

@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 from dumbbell.agreement.ends import CONTROLS, KINDS
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.output import show as put
+from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable, write_within
 
@@ -54,10 +55,10 @@ def _ends(
     send is compared: times (5 us), flags, numbers, ACK, SACK blocks in their order, windows, ECN, timestamps; and TCP_INFO after each
     packet.
 
-    Each case draws its peer: RTT 1 to 200 ms with jitter up to a fifth, rate 2 Mbit/s to 1 Gbit/s; 0 to 20 % of the packets are lost, 0 to
-    10 % delayed by up to an RTT more, 0 to 5 % doubled, 0 to 5 % of the data marked (--ecn); nothing passes for up to 2 % of the time; the
-    peer's buffer has 2 to 3000 segments, which its application reads at once or slowly, so that the window closes; writes of 1 byte to 1
-    MB; ACKs of 1 to 8 segments or after 1 to 200 ms; D-SACKs; timestamps up to 3 s off; FIN. docs/ends.md has the details.
+    Each case draws its peer: RTT 1 to 200 ms with jitter up to a fifth, rate 2 Mbit/s to 1 Gbit/s; 0 to 20 % of the packets are lost, 0
+    to 10 % delayed by up to an RTT more, 0 to 5 % duplicated, 0 to 5 % of the data marked (--ecn); nothing passes for up to 2 % of the
+    time; the peer's buffer has 2 to 3000 segments, which its application reads at once or slowly, so that the window closes; writes of
+    1 byte to 1 MB; ACKs of 1 to 8 segments or after 1 to 200 ms; D-SACKs; timestamps up to 3 s off; FIN. docs/ends.md has the details.
     """
     from dumbbell.agreement.ends.comparing import shown
     from dumbbell.agreement.ends.rounds import Tally
@@ -91,13 +92,14 @@ def _kinds(kind: str | None, cc: str, tso: bool) -> tuple[str, ...]:
 
 
 def _drawn(kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool) -> Iterator[Compared]:
-    from dumbbell.agreement.ends.rounds import IN_ONE_GUEST, played
+    from dumbbell.agreement.ends.rounds import played
 
     for kind in kinds:
-        for done, each in enumerate(played(seed, count, kind, cc, ecn, tso), start=1):
-            yield each
-            if done % IN_ONE_GUEST == 0 and done < count:
-                note(f"{kind}: {done} of {count} cases")
+        with progress_bar(f"agree ends {kind}", "cases") as update:
+            update(0, count)
+            for done, each in enumerate(played(seed, count, kind, cc, ecn, tso), start=1):
+                yield each
+                update(done, count)
 
 
 def _given(files: list[Path]) -> Iterator[Compared]:

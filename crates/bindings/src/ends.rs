@@ -2,36 +2,41 @@
 
 use std::panic::UnwindSafe;
 
-use dumbbell_ends::{play, replay, Answer, Case, Options};
+use dumbbell_ends::{play, replay, Case, Options};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::{json, Value};
+use serde::de::DeserializeOwned;
+use serde::Serialize;
 
 use crate::caught;
 
-/// Draws cases and lets each play against the simulator's end. `options` and what is returned are JSON: of each case `{case, answers}`.
+/// Draws cases and lets each play against the simulator's end. `options` is JSON. Returns a JSON list of `[case, answers]`.
 #[pyfunction]
 pub fn ends_play(py: Python<'_>, options: &str) -> PyResult<String> {
-    let options: Options = serde_json::from_str(options).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let options: Options = parsed(options)?;
     working(py, || {
-        let one = |number| play(&options, number).map(|(case, answers)| json!({"case": case, "answers": answers}));
-        (options.first..options.first + options.count).map(one).collect()
+        let numbers = options.first..options.first + options.count;
+        numbers.map(|number| play(&options, number)).collect::<Result<Vec<_>, _>>()
     })
 }
 
-/// Drives the simulator's end by cases (a JSON list). Of each, the answers, or `{fault}`: a line about what no peer of this end can have sent.
+/// Drives the simulator's end by cases (a JSON list). Returns a JSON list: `{Ok: answers}` for each case, or `{Err: line}` about a packet that
+/// no peer of this end can have sent.
 #[pyfunction]
 pub fn ends_replay(py: Python<'_>, cases: &str) -> PyResult<String> {
-    let cases: Vec<Case> = serde_json::from_str(cases).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    working(py, || {
-        let answered =
-            |found: Result<Vec<Answer>, String>| found.map_or_else(|fault| json!({"fault": fault}), |all| json!(all));
-        Ok(cases.iter().map(|case| answered(replay(case))).collect())
-    })
+    let cases: Vec<Case> = parsed(cases)?;
+    working(py, || Ok(cases.iter().map(replay).collect::<Vec<_>>()))
 }
 
-/// Works without the GIL.
-fn working(py: Python<'_>, work: impl FnOnce() -> Result<Vec<Value>, String> + UnwindSafe + Send) -> PyResult<String> {
-    let found = caught(py, move || Ok(work()))?;
-    found.map(|all| Value::Array(all).to_string()).map_err(PyValueError::new_err)
+fn parsed<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Works without the GIL, and returns JSON.
+fn working<T: Serialize>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, String> + UnwindSafe + Send,
+) -> PyResult<String> {
+    let written = move || work().map(|found| serde_json::to_string(&found).expect("plain data"));
+    caught(py, move || Ok(written()))?.map_err(PyValueError::new_err)
 }

@@ -34,7 +34,7 @@ pub mod bits {
 }
 
 /// A packet on the wire.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Segment {
     /// Header bits, see [`bits`].
@@ -130,7 +130,7 @@ pub struct Case {
     pub nodelay: bool,
     /// An explicit receive buffer, bytes; as the kernel counts it, twice what an application asks for.
     pub rcvbuf: Option<u64>,
-    /// The same of the send buffer.
+    /// An explicit send buffer, bytes, doubled like `rcvbuf`.
     pub sndbuf: Option<u64>,
     /// The end's application reads at this rate, bit/s; `None`: all that there is at once.
     pub reads_bps: Option<u64>,

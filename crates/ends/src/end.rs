@@ -19,7 +19,7 @@ use crate::numbers::Numbers;
 
 /// Event sources of an end, whichever it is.
 const SOURCES: usize = two_way::SOURCES;
-/// Events at one time in which something goes around in circles.
+/// Maximum number of timer events at one time; more mean an endless loop.
 const MOST_AT_ONCE: usize = 10_000;
 /// Header bits on the wire and in the simulator.
 const BITS: [(u8, u16); 5] = [
@@ -66,7 +66,7 @@ impl End {
     /// The closed end of a case.
     ///
     /// # Errors
-    /// A line about what the case asks of it and cannot be.
+    /// A line that says what the case asks for and the simulator does not have.
     pub fn new(case: &Case) -> Result<Self, String> {
         let line = |flaws: Flaws| {
             let place = Place { kind: Part::Run, index: None };
@@ -143,8 +143,7 @@ impl End {
     /// A timer comes again and again.
     pub fn advance(&mut self, to: Time) {
         let mut at_once = 0;
-        loop {
-            let Some((at, source)) = self.line.next_timer().filter(|&(at, _)| at <= to) else { break };
+        while let Some((at, source)) = self.line.next_timer().filter(|&(at, _)| at <= to) {
             at_once = if at > self.line.now { 0 } else { at_once + 1 };
             assert!(at_once < MOST_AT_ONCE, "a timer comes again and again");
             self.line.now = self.line.now.max(at);
@@ -213,27 +212,28 @@ impl End {
     fn on_wire(&mut self, p: &Packet) -> Segment {
         let Attachment { blocks, other_seq } = self.line.take_attachment(p);
         let has = |flag| p.has(flag);
+        let syn = has(flags::SYN);
         let beside = HEADERS + blocks.option_bytes();
-        let payload = if has(flags::SYN) { 0 } else { u32::from(p.len).saturating_sub(beside) };
+        let payload = if syn { 0 } else { u32::from(p.len).saturating_sub(beside) };
         let fin = u32::from(has(flags::FIN));
         let mut wire = BITS.iter().filter(|(_, flag)| has(*flag)).fold(bits::ACK, |all, (bit, _)| all | bit);
         let (segment, ack) = match self.half {
             // SYN and SYN-ACK of a one-way end are told apart by the bit of the one that is rarer.
             Half::Send(_) => {
                 let acked = 1 + u32::from(self.peer_has_closed);
-                let opens = has(flags::SYN) && !has(flags::HANDSHAKE);
-                (if has(flags::SYN) { 0 } else { p.seq }, if opens { 0 } else { acked })
+                let opens = syn && !has(flags::HANDSHAKE);
+                (if syn { 0 } else { p.seq }, if opens { 0 } else { acked })
             }
-            Half::Receive(_) if has(flags::SYN) => (0, u32::from(!has(flags::HANDSHAKE))),
+            Half::Receive(_) if syn => (0, u32::from(!has(flags::HANDSHAKE))),
             Half::Receive(_) => (1 + u32::from(has(flags::CLOSED)), self.peers.byte(p.seq)),
-            Half::Both(_) if has(flags::SYN) => (0, other_seq.min(1)),
+            Half::Both(_) if syn => (0, other_seq.min(1)),
             Half::Both(_) => (p.seq, self.peers.byte(other_seq)),
         };
-        if has(flags::SYN) && ack == 0 {
+        if syn && ack == 0 {
             wire &= !bits::ACK;
         }
         // A probe of the window has the number before what is expected.
-        let probes = payload + fin == 0 && !has(flags::SYN) && segment < self.own.next();
+        let probes = payload + fin == 0 && !syn && segment < self.own.next();
         self.own.note(segment, payload + fin);
         let seq = if probes { self.own.byte(segment + 1) - 1 } else { self.own.byte(segment) };
         let scale = match &self.half {
@@ -241,7 +241,7 @@ impl End {
             Half::Receive(receiver) => Some(receiver.window_scale()),
             Half::Both(end) => Some(end.window_scale()),
         };
-        let shift = if has(flags::SYN) { 0 } else { scale.unwrap_or(0) };
+        let shift = if syn { 0 } else { scale.unwrap_or(0) };
         Segment {
             flags: wire,
             seq,
@@ -252,7 +252,7 @@ impl End {
             tsecr: if wire & bits::ACK == 0 { 0 } else { p.tsecr },
             ecn: p.ecn().bits(),
             sacks: blocks.as_slice().iter().map(|&(from, to)| (self.peers.byte(from), self.peers.byte(to))).collect(),
-            scale: scale.filter(|_| has(flags::SYN)),
+            scale: scale.filter(|_| syn),
         }
     }
 
@@ -283,6 +283,10 @@ impl End {
 
     /// A packet of the wire as the end takes it.
     fn of_wire(&mut self, segment: &Segment) -> Result<(Packet, Attachment), String> {
+        let (payload, blocks) = (segment.payload, segment.sacks.len());
+        if payload > MSS || blocks > MAX_BLOCKS {
+            return Err(format!("{payload} bytes with {blocks} SACK blocks; expected at most {MSS} and {MAX_BLOCKS}"));
+        }
         let unknown = |what: &str, number: u32| format!("{what} {number} is at no border of a segment");
         let syn = segment.has(bits::SYN);
         if syn {
@@ -299,7 +303,7 @@ impl End {
             _ => self.segment_of_peer(segment).ok_or_else(|| unknown("seq", segment.seq))?,
         };
         let mut blocks = Blocks::default();
-        for &(from, to) in segment.sacks.iter().take(MAX_BLOCKS) {
+        for &(from, to) in &segment.sacks {
             let border = |number| self.own.segment(number).ok_or_else(|| unknown("SACK block", number));
             blocks.push((border(from)?, border(to)?));
         }
@@ -323,7 +327,7 @@ impl End {
             Half::Both(_) => (ack, seq, flags::ACK, blocks.option_bytes()),
         };
         let len = if syn { SYN_FRAME } else { ACK_FRAME + segment.payload + options };
-        let ecn = [Ecn::NotEct, Ecn::Sce, Ecn::Ect0, Ecn::Ce][usize::from(segment.ecn & 3)];
+        let ecn = Ecn::of_bits(segment.ecn);
         let p = Packet {
             way: Way::new(0),
             len: len as u16,
@@ -334,7 +338,6 @@ impl End {
             tsecr: segment.tsecr,
             attachment: NO_ATTACHMENT,
         };
-        debug_assert!(segment.payload <= MSS);
         Ok((p, Attachment { blocks, other_seq }))
     }
 }

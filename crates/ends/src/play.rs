@@ -43,7 +43,7 @@ pub struct Options {
 /// # Errors
 /// A line about what the options ask of the end and cannot be.
 pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), String> {
-    let drawn = Drawn::new(options.seed, number, options.kind);
+    let drawn = Drawn::new(options.seed, number);
     let own = drawn.stream(options.seed, number, "end", options.kind != Kind::Receive, options.kind);
     let peers = drawn.stream(options.seed, number, "peer", options.kind != Kind::Send, options.kind);
     let mut case = Case {
@@ -70,7 +70,7 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
     let mut answers = vec![];
     loop {
         let (call, due) = (calls.peek().map(|call| call.at_ns), peer.next());
-        let Some(next) = call.into_iter().chain(due).chain([end.next_timer()]).min() else { break };
+        let next = call.into_iter().chain(due).fold(end.next_timer(), Time::min);
         let only_reads = due.is_none() && calls.peek().is_some_and(|call| matches!(call.what, What::Read { .. }));
         if next > drawn.horizon || packets == drawn.most_packets || (only_reads && next > last + WATCHED) {
             break;
@@ -85,14 +85,13 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
         } else if due == Some(next) {
             if let Some(segment) = peer.step(next) {
                 let at = apart(next.max(last + APART));
-                if call.is_some_and(|call| call < at + APART) {
-                    peer.again(call.unwrap_or(at) + APART, segment);
+                if let Some(call) = call.filter(|&call| call < at + APART) {
+                    peer.again(call + APART, segment);
                     continue;
                 }
                 last = at;
                 packets += 1;
                 end.advance(at);
-                hear_all(&mut end, &mut peer, &mut answers);
                 let action = Action { at_ns: at, what: What::Packet(segment) };
                 end.act(&action.what)?;
                 case.actions.push(action);

@@ -33,6 +33,12 @@ impl Ecn {
     const SHIFT: u32 = 14;
     const MASK: u16 = 3 << Self::SHIFT;
 
+    /// The field of these two bits; higher bits are ignored.
+    #[must_use]
+    pub fn of_bits(bits: u8) -> Self {
+        Self(u16::from(bits & 3) << Self::SHIFT)
+    }
+
     /// The two bits.
     #[must_use]
     pub fn bits(self) -> u8 {

@@ -26,18 +26,22 @@ def read(path: Path) -> Case:
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise BadInput(f"{path}: not a case ({error}); `dumbbell agree ends --out DIR` writes cases") from error
+        raise _no_case(path, f" ({error})") from error
     if not isinstance(case, dict):
-        raise BadInput(f"{path}: not a case; `dumbbell agree ends --out DIR` writes cases")
+        raise _no_case(path)
     _check(path, case)
     return case
+
+
+def _no_case(path: Path, why: str = "") -> BadInput:
+    return BadInput(f"{path}: not a case{why}; `dumbbell agree ends --out DIR` writes cases")
 
 
 def _check(path: Path, case: dict[str, Any]) -> None:
     try:
         [found] = replayed([case])
     except ValueError as error:
-        raise BadInput(f"{path}: not a case ({error}); `dumbbell agree ends --out DIR` writes cases") from error
+        raise _no_case(path, f" ({error})") from error
     if isinstance(found, str):
         raise BadInput(f"{path}: {found}")
     if case["cc"] not in CONTROLS:
@@ -51,10 +55,10 @@ def replayed(cases: list[Case]) -> list[list[Answer] | str]:
     case.
     """
     found = json.loads(native().ends_replay(json.dumps(cases)))
-    return [each["fault"] if isinstance(each, dict) else each for each in found]
+    return [each["Err"] if "Err" in each else each["Ok"] for each in found]
 
 
 def drawn(seed: int, first: int, count: int, kind: str, cc: str, ecn: bool, tso: bool) -> list[tuple[Case, list[Answer]]]:
     """Cases of a seed, with the simulator's answers."""
     options = {"seed": seed, "first": first, "count": count, "kind": kind, "cc": cc, "ecn": ecn, "tso": tso}
-    return [(each["case"], each["answers"]) for each in json.loads(native().ends_play(json.dumps(options)))]
+    return [(case, answers) for case, answers in json.loads(native().ends_play(json.dumps(options)))]

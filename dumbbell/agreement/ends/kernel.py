@@ -43,8 +43,8 @@ def answers(cases: Sequence[Case]) -> list[list[Answer]]:
 def _lines(number: int, case: Case) -> Iterator[str]:
     rcvbuf, sndbuf = ((case[name] or 0) // _DOUBLED for name in ("rcvbuf", "sndbuf"))
     opens = any(action["do"] == "open" for action in case["actions"])
-    words = [case["cc"], case["ecn"], case["tso"], case["nodelay"], rcvbuf, sndbuf, case["reads_bps"] is not None, opens]
-    yield f"case {number} {' '.join(str(int(word) if isinstance(word, bool) else word) for word in words)}"
+    numbers = [case["ecn"], case["tso"], case["nodelay"], rcvbuf, sndbuf, case["reads_bps"] is not None, opens]
+    yield f"case {number} {case['cc']} {' '.join(str(int(each)) for each in numbers)}"
     for action in case["actions"]:
         what = action["do"]
         if what == "packet":

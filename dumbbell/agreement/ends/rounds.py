@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,10 @@ from dumbbell.agreement.ends import cases, kernel
 from dumbbell.agreement.ends.comparing import Difference, difference
 from dumbbell.agreement.ends.kernel import Answer, Case
 
-IN_ONE_GUEST = 300
-"""Cases that one guest is driven by."""
+_IN_ONE_GUEST = 300
+"""Cases that one guest plays."""
 _DRAWS = 24
-"""Draws of a congestion control that draws, until one is as the kernel's."""
+"""Seeds tried for a congestion control that draws random numbers, until one agrees with the kernel."""
 _DRAWING = "bbr"
 
 
@@ -32,13 +32,16 @@ class Compared:
 class Tally:
     """How many cases are equal."""
 
-    cases: int = 0
     equal: int = 0
     classes: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def cases(self) -> int:
+        """All cases."""
+        return self.equal + self.classes.total()
+
     def add(self, each: Compared) -> None:
         """Counts a case."""
-        self.cases += 1
         if each.difference is None:
             self.equal += 1
         else:
@@ -49,14 +52,10 @@ class Tally:
         return {"cases": self.cases, "equal": self.equal, "classes": dict(self.classes.most_common())}
 
 
-def played(
-    seed: int, count: int, kind: str, cc: str, ecn: bool, tso: bool, told: Callable[[int], None] = lambda _: None
-) -> Iterator[Compared]:
-    """Draws cases, and compares what both ends do in each. Raises `EnvironmentFault`. `told`: of how many cases are done at once."""
-    for first in range(0, count, IN_ONE_GUEST):
-        found = cases.drawn(seed, first, min(IN_ONE_GUEST, count - first), kind, cc, ecn, tso)
-        yield from _compared(found)
-        told(len(found))
+def played(seed: int, count: int, kind: str, cc: str, ecn: bool, tso: bool) -> Iterator[Compared]:
+    """Draws cases, and compares what both ends do in each. Raises `EnvironmentFault`."""
+    for first in range(0, count, _IN_ONE_GUEST):
+        yield from _compared(cases.drawn(seed, first, min(_IN_ONE_GUEST, count - first), kind, cc, ecn, tso))
 
 
 def replayed(listed: list[Case]) -> list[Compared | None]:

@@ -35,7 +35,7 @@ def _cut(each: Compared) -> Case:
     last = max(answer["at_ns"] for answer in (each.difference.kernel, each.difference.sim) if answer is not None)
     return each.case | {
         "actions": [action for action in each.case["actions"] if action["at_ns"] <= end],
-        "end_ns": max(end, last + _AFTER_NS),
+        "end_ns": last + _AFTER_NS,
     }
 
 

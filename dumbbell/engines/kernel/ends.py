@@ -10,13 +10,12 @@ from pathlib import Path
 from dumbbell.engines.kernel.binary import find
 from dumbbell.engines.kernel.guest import boot
 from dumbbell.engines.linux import programs
+from dumbbell.engines.linux.hosts import MAC, plenty_of_memory, without_ipv6
 from dumbbell.errors import EnvironmentFault
 
 _HERE = Path(__file__).parent
-RMEM, WMEM = "4096 131072 6291456", "4096 16384 4194304"
+_RMEM, _WMEM = "4096 131072 6291456", "4096 16384 4194304"
 """Receive and send buffers (sysctls tcp_rmem and tcp_wmem) of the end, bytes: as crates/ends/src/end.rs has them."""
-_PLENTY = "1000000"
-_MAC = "02:00:00:00:00:01"
 _OFFLOADS = {0: "none", 1: "tso"}
 """The pairs of devices, by what the end's TCP makes of segmentation offload."""
 _TIME_LIMIT_S = 60.0
@@ -25,7 +24,7 @@ _CASE_LIMIT_S = 5.0
 
 
 def run(cases: Iterable[str]) -> list[list[str]]:
-    """The kernel's answers to cases, which are lines as `driver/driver.h` describes them: of each case its lines.
+    """Return the lines of the kernel's answers to each case. A case is lines as `driver/driver.h` describes them.
 
     Raises `EnvironmentFault`.
     """
@@ -57,24 +56,23 @@ def _by_case(text: str) -> list[list[str]]:
 def _script() -> Iterator[str]:
     for name in ("end", "peer"):
         yield f"namespace {name}"
-        yield f"sysctl-if-there {name} net.ipv6.conf.all.disable_ipv6 1"
-        yield f"sysctl-if-there {name} net.ipv6.conf.default.disable_ipv6 1"
+        yield from without_ipv6(name)
     yield "run end - ip -batch end.ip"
     yield "run peer - ip -batch peer.ip"
     for number, offload in _OFFLOADS.items():
         yield f"offload end end{number} {offload}"
         yield f"offload peer peer{number} none"
     # Timestamps 2: they are those of the clock, without a random offset for each connection.
-    for key, value in {"tcp_no_metrics_save": "1", "tcp_timestamps": "2", "tcp_rmem": RMEM, "tcp_wmem": WMEM}.items():
+    for key, value in {"tcp_no_metrics_save": "1", "tcp_timestamps": "2", "tcp_rmem": _RMEM, "tcp_wmem": _WMEM}.items():
         yield f"sysctl end net.ipv4.{key} {value}"
     yield "sysctl end net.core.txrehash 0"
-    yield f"sysctl init net.ipv4.tcp_mem {_PLENTY} {_PLENTY} {_PLENTY}"
+    yield plenty_of_memory()
     yield "run end - ./driver peer cases answers"
 
 
 def _end() -> Iterator[str]:
     for number, offload in _OFFLOADS.items():
-        yield f"link add end{number} address {_MAC} type veth peer name peer{number} address {_MAC} netns peer"
+        yield f"link add end{number} address {MAC} type veth peer name peer{number} address {MAC} netns peer"
         yield f"link set end{number}{' gso_max_segs 1' if offload == 'none' else ''} arp off up"
         yield f"address add 10.0.{number}.1/32 dev end{number}"
         yield f"route add 10.0.{number}.2/32 dev end{number}"

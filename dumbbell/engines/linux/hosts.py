@@ -30,8 +30,8 @@ STACK_OPTIONS: dict[str, Any] = {
 }
 """What a plan may override of the stack, with Linux's default."""
 _SIDES: tuple[Side, Side] = ("left", "right")
-_MAC = "02:00:00:00:00:01"
-"""Of every host: without address resolution a host sends to its own, and so whoever gets it takes it."""
+MAC = "02:00:00:00:00:01"
+"""The address of every host: without ARP, a host sends to its own address, and whoever gets the frame takes it."""
 _PLENTY = "1000000"
 """Pages, where a limit of the kernel's on all TCP together must not matter."""
 
@@ -170,8 +170,8 @@ def links(hosts: Hosts, devices: Devices, mtu: int = ETHERNET_MTU) -> list[str]:
     """ip's lines for all devices and the routes between hosts and gates."""
     size = _size(mtu)
     names = [host.name for host in hosts.namespaces]
-    added = [f"link add {name} address {_MAC} type veth peer name eth0 address {_MAC} netns {name}" for name in names]
-    added += [f"link add {gate} address {_MAC} type veth peer name {peer(gate)}" for gate in GATES.values()]
+    added = [f"link add {name} address {MAC} type veth peer name eth0 address {MAC} netns {name}" for name in names]
+    added += [f"link add {gate} address {MAC} type veth peer name {peer(gate)}" for gate in GATES.values()]
     added += [f"link add {device} type veth peer name {peer(device)}" for device in devices.pairs]
     gates = [end for gate in GATES.values() for end in (gate, peer(gate))]
     pairs = [end for device in devices.pairs for end in (device, peer(device))]
@@ -195,14 +195,24 @@ def addressed(host: Namespace, mtu: int = ETHERNET_MTU) -> list[str]:
     ]
 
 
+def without_ipv6(name: str) -> Iterator[str]:
+    """The agent's lines that keep IPv6 out of a namespace."""
+    yield f"sysctl-if-there {name} net.ipv6.conf.all.disable_ipv6 1"
+    yield f"sysctl-if-there {name} net.ipv6.conf.default.disable_ipv6 1"
+
+
+def plenty_of_memory() -> str:
+    """The agent's line that lifts the kernel's limit on the memory of all TCP together."""
+    return f"sysctl init net.ipv4.tcp_mem {_PLENTY} {_PLENTY} {_PLENTY}"
+
+
 def lines(hosts: Hosts, real_time: bool = False) -> Iterator[str]:
     """The agent's lines that make the hosts, with their settings. A machine in real time keeps those of the whole machine."""
     yield f"namespace {NET}"
     for host in hosts.namespaces:
         yield f"namespace {host.name}"
     for name in (NET, *(host.name for host in hosts.namespaces)):
-        yield f"sysctl-if-there {name} net.ipv6.conf.all.disable_ipv6 1"
-        yield f"sysctl-if-there {name} net.ipv6.conf.default.disable_ipv6 1"
+        yield from without_ipv6(name)
     yield f"run {NET} - ip -batch {NET}.ip"
     yield f"sysctl {NET} net.ipv4.ip_forward 1"
     for host in hosts.namespaces:
@@ -215,4 +225,4 @@ def lines(hosts: Hosts, real_time: bool = False) -> Iterator[str]:
         for key, value in host.profile.sysctls:
             yield f"sysctl {host.name} {key} {value}"
     if not real_time:
-        yield f"sysctl init net.ipv4.tcp_mem {_PLENTY} {_PLENTY} {_PLENTY}"
+        yield plenty_of_memory()

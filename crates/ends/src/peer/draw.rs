@@ -2,7 +2,7 @@
 
 use dumbbell_sim::packet::MSS;
 use dumbbell_sim::rng::Rng;
-use dumbbell_sim::tcp::linux::receiver::reader::TURN;
+use dumbbell_sim::tcp::linux::receiver::reader::{brought, TURN};
 use dumbbell_sim::time::{Time, MS, SEC, US};
 
 use crate::case::Kind;
@@ -32,7 +32,7 @@ impl Draw {
         least + self.0.u64() % (most - least + 1)
     }
 
-    /// Its logarithm is uniform.
+    /// Draws a number whose logarithm is uniform.
     pub fn by_size(&mut self, least: u64, most: u64) -> u64 {
         let (low, high) = ((least as f64).ln(), ((most + 1) as f64).ln());
         ((low + self.share() * (high - low)).exp() as u64).clamp(least, most)
@@ -90,7 +90,7 @@ pub struct Drawn {
 
 impl Drawn {
     /// Draws the parameters of a case.
-    pub fn new(seed: u64, number: u64, _kind: Kind) -> Self {
+    pub fn new(seed: u64, number: u64) -> Self {
         let d = &mut Draw::new(seed, number, "case");
         let rtt = d.by_size(1000, 200_000) * US;
         let horizon = 20 * SEC;
@@ -153,10 +153,7 @@ impl Drawn {
 
     /// The turns of an end whose application reads at a rate: when, and how much.
     pub fn turns(&self, bps: u64, from: Time) -> impl Iterator<Item = (Time, u64)> {
-        let due =
-            move |turns: u64| (u128::from(turns) * u128::from(bps) * u128::from(TURN) / 8 / u128::from(SEC)) as u64;
-        let many = self.horizon / TURN;
-        (0..many).map(move |turn| (from + (turn + 1) * TURN, due(turn + 1) - due(turn)))
+        (0..self.horizon / TURN).map(move |turn| (from + (turn + 1) * TURN, brought(bps, turn)))
     }
 }
 
@@ -171,14 +168,19 @@ pub struct Stream {
     pub fin_rides: bool,
 }
 
+/// The payloads that a write is sent in, each with how often.
+pub fn cuts(bytes: u64) -> impl Iterator<Item = (u32, u32)> {
+    let (full, rest) = ((bytes / u64::from(MSS)) as u32, (bytes % u64::from(MSS)) as u32);
+    [(full, MSS), (u32::from(rest > 0), rest)].into_iter().filter(|(times, _)| *times > 0)
+}
+
 impl Stream {
     /// The payloads of the segments that it is sent in, those that repeat with how often: each write ends in a short one. 0 is the FIN,
     /// unless that goes with the last one.
     pub fn segments(&self) -> Vec<(u32, u32)> {
         let mut segments = vec![];
         for &(_, bytes) in &self.writes {
-            let (full, rest) = (bytes / u64::from(MSS), (bytes % u64::from(MSS)) as u32);
-            segments.extend([(full as u32, MSS), (u32::from(rest > 0), rest)].iter().filter(|(times, _)| *times > 0));
+            segments.extend(cuts(bytes));
         }
         if !self.fin_rides {
             segments.push((1, 0));

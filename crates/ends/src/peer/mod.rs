@@ -8,6 +8,7 @@ mod sending;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use dumbbell_sim::packet::HEADERS;
 use dumbbell_sim::time::{Time, MS, SEC, US};
 
 use self::draw::{Draw, Drawn, Stream};
@@ -27,9 +28,9 @@ const MOST_ROUNDS_TO_CLOSE: u64 = 2;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A packet of the end reaches the peer.
-    Arrives(Packet),
+    Arrives(Segment),
     /// A packet of the peer reaches the end.
-    Reaches(Packet),
+    Reaches(Segment),
     /// The peer sends its SYN or SYN-ACK, unless it was answered.
     Greets,
     /// An ACK has waited long enough.
@@ -38,24 +39,8 @@ enum Event {
     Reads,
     Writes(u64),
     Closes,
-    /// The retransmission timer that was set as the so-manieth.
+    /// The retransmission timer with this number fires.
     TimesOut(u32),
-}
-
-/// A segment in the order of a heap, where events of one time never get to be compared by it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Packet(Segment);
-
-impl PartialOrd for Packet {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Packet {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
 }
 
 /// How far the handshake has come.
@@ -93,7 +78,7 @@ impl Peer {
         let d = Draw::new(seed, number, "events");
         let mut peer = Self {
             d,
-            ecn: options.ecn || options.cc == "dctcp",
+            ecn: options.ecn,
             is_dctcp: options.cc == "dctcp",
             events: BinaryHeap::new(),
             count: 0,
@@ -129,8 +114,8 @@ impl Peer {
         let Reverse((_, _, event)) = self.events.pop()?;
         self.now = self.now.max(now);
         match event {
-            Event::Reaches(Packet(segment)) => return Some(segment),
-            Event::Arrives(Packet(segment)) => self.arrives(&segment),
+            Event::Reaches(segment) => return Some(segment),
+            Event::Arrives(segment) => self.arrives(&segment),
             Event::Greets => self.greet(),
             Event::Acknowledges => {
                 if self.receiving.is_due(self.now) {
@@ -155,15 +140,15 @@ impl Peer {
         None
     }
 
-    /// A packet that was to reach the end reaches it later.
+    /// Delays a packet: it reaches the end at `at`.
     pub fn again(&mut self, at: Time, segment: Segment) {
-        self.put(at, Event::Reaches(Packet(segment)));
+        self.put(at, Event::Reaches(segment));
     }
 
     /// The end has sent a packet.
     pub fn hear(&mut self, at: Time, segment: Segment) {
         self.now = self.now.max(at);
-        let wire = u64::from(66 + segment.payload) * 8 * SEC / self.drawn.rate_bps;
+        let wire = u64::from(HEADERS + segment.payload) * 8 * SEC / self.drawn.rate_bps;
         self.travel(0, wire, segment);
     }
 
@@ -197,8 +182,7 @@ impl Peer {
                 at = at.max(self.last[direction] + US);
                 self.last[direction] = at;
             }
-            let packet = Packet(segment);
-            self.put(at, if direction == 0 { Event::Arrives(packet) } else { Event::Reaches(packet) });
+            self.put(at, if direction == 0 { Event::Arrives(segment) } else { Event::Reaches(segment) });
         }
     }
 
@@ -229,7 +213,7 @@ impl Peer {
         self.travel(1, 0, segment);
     }
 
-    /// SYN or SYN-ACK, and again as long as nothing comes.
+    /// Sends the SYN or SYN-ACK, and retransmits it every second until the end answers.
     fn greet(&mut self) {
         if self.phase == Phase::Established {
             return;
@@ -271,7 +255,7 @@ impl Peer {
             let rounds = self.d.between(0, MOST_ROUNDS_TO_CLOSE * self.drawn.rtt);
             self.put(self.now + rounds, Event::Closes);
         }
-        if self.sending.hear(segment, self.now) {
+        if self.sending.hear(segment) {
             self.resend();
         }
         self.send_more();
@@ -306,11 +290,19 @@ impl Peer {
     }
 
     fn acknowledge(&mut self) {
-        let echo = if self.receiving.echoes && self.ecn { bits::ECE } else { 0 };
-        let seq = self.sending.next;
-        let segment = self.segment(bits::ACK | echo, seq, 0, 0);
+        let (flags, seq) = (bits::ACK | self.echo(), self.sending.next);
+        let segment = self.segment(flags, seq, 0, 0);
         self.receiving.note_ack();
         self.send(segment);
+    }
+
+    /// The ECN echo of the next packet.
+    fn echo(&self) -> u8 {
+        if self.receiving.echoes && self.ecn {
+            bits::ECE
+        } else {
+            0
+        }
     }
 
     /// The application reads when it is its turn.
@@ -348,7 +340,7 @@ impl Peer {
     }
 
     fn send_data(&mut self, seq: u32, payload: u32, flags: u8, again: bool) {
-        let echo = if self.receiving.echoes && self.ecn { bits::ECE } else { 0 };
+        let echo = self.echo();
         let reduced = if self.ecn && payload > 0 && !again && self.sending.takes_reduction() { bits::CWR } else { 0 };
         let ecn = if self.ecn && payload > 0 && !again { 2 } else { 0 };
         let segment = self.segment(bits::ACK | flags | echo | reduced, seq, payload, ecn);
@@ -356,7 +348,7 @@ impl Peer {
         self.send(segment);
     }
 
-    /// The first segment that is not acknowledged goes again, or a probe of the window.
+    /// Retransmits the first unacknowledged segment, or probes the window.
     fn resend(&mut self) {
         match self.sending.first() {
             Some((seq, payload, flags)) => self.send_data(seq, payload, flags, true),

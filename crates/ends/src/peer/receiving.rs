@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
+use dumbbell_sim::attachment::MAX_BLOCKS;
+use dumbbell_sim::packet::MSS;
 use dumbbell_sim::time::Time;
 
 use super::draw::Drawn;
 use crate::case::{bits, Segment};
-
-/// Most SACK blocks beside a timestamp.
-const MOST_BLOCKS: usize = 3;
 
 /// The state of the receiving half. Wide because it is a whole half of the peer.
 pub struct Receiving {
@@ -34,9 +33,8 @@ pub struct Receiving {
     pub is_reading: bool,
     buffer: u64,
     scale: u8,
-    /// Right edge of the window, and how wide it was last.
+    /// Right edge of the window.
     edge: u64,
-    width: u64,
 }
 
 impl Receiving {
@@ -59,7 +57,6 @@ impl Receiving {
             buffer: drawn.buffer,
             scale: drawn.scale,
             edge: 0,
-            width: 0,
         }
     }
 
@@ -127,22 +124,24 @@ impl Receiving {
         (self.waiting, self.due, self.duplicate, self.acked) = (0, None, None, self.next);
     }
 
+    /// Room in the buffer, bytes.
+    fn free(&self) -> u64 {
+        self.buffer.saturating_sub(self.unread.iter().copied().map(u64::from).sum())
+    }
+
     /// The window field. The right edge never goes back.
     pub fn advertise(&mut self) -> u32 {
-        let held: u64 = self.unread.iter().map(|&bytes| u64::from(bytes)).sum();
         let next = u64::from(self.next);
-        let free = self.buffer.saturating_sub(held);
         let unit = 1 << self.scale;
-        let width = (free / unit * unit).max(self.edge.saturating_sub(next).div_ceil(unit) * unit);
+        let width = (self.free() / unit * unit).max(self.edge.saturating_sub(next).div_ceil(unit) * unit);
         let field = (width >> self.scale).min(u64::from(u16::MAX));
-        self.width = field << self.scale;
-        self.edge = next + self.width;
+        self.edge = next + (field << self.scale);
         field as u32
     }
 
     /// The blocks of an ACK.
     pub fn blocks(&self) -> Vec<(u32, u32)> {
-        self.duplicate.iter().chain(&self.early).copied().take(MOST_BLOCKS).collect()
+        self.duplicate.iter().chain(&self.early).copied().take(MAX_BLOCKS).collect()
     }
 
     /// There is something to read, and nobody is about to.
@@ -155,16 +154,15 @@ impl Receiving {
         self.unread.front().copied().unwrap_or(0)
     }
 
-    /// Reads that.
+    /// Reads the next segment.
     pub fn read(&mut self) {
         self.unread.pop_front();
     }
 
-    /// The window is worth telling of: it is twice as wide as last told, or was closed.
+    /// True if a window update is due: the window is twice as wide as last advertised, or was closed.
     pub fn opens_wide(&self) -> bool {
-        let held: u64 = self.unread.iter().map(|&bytes| u64::from(bytes)).sum();
-        let free = self.buffer.saturating_sub(held);
+        let (free, segment) = (self.free(), u64::from(MSS));
         let left = self.edge.saturating_sub(u64::from(self.next));
-        free >= 2 * left.max(1448) || (left < 1448 && free >= 2 * 1448)
+        free >= 2 * left.max(segment) || (left < segment && free >= 2 * segment)
     }
 }

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use dumbbell_sim::packet::MSS;
 use dumbbell_sim::time::{Time, SEC};
 
-use super::draw::{Drawn, Stream};
+use super::draw::{cuts, Drawn, Stream};
 use crate::case::{bits, Segment};
 
 /// Longest timeout.
 const MOST_TIMEOUT: Time = 8 * SEC;
-/// ACKs that say nothing new before the first segment is retransmitted.
+/// Duplicate ACKs after which the first segment is retransmitted.
 const DUPLICATES: u32 = 3;
 
 /// A segment: first number, payload, header bits beside ACK.
@@ -37,7 +37,7 @@ pub struct Sending {
     window: u32,
     most_window: u32,
     duplicates: u32,
-    /// The end has asked for a reduction, and until which number it is heard no more.
+    /// True if the end has echoed a mark; ACKs up to `reduced_until` ask for no other reduction.
     reduces: bool,
     reduced_until: u32,
     timeout: Time,
@@ -72,7 +72,7 @@ impl Sending {
         }
     }
 
-    /// The handshake's last word of the end.
+    /// Takes the window of the end's SYN-ACK.
     pub fn open(&mut self, segment: &Segment) {
         self.edge = 1 + segment.window;
     }
@@ -80,9 +80,7 @@ impl Sending {
     /// The application writes.
     pub fn write(&mut self, bytes: u64) {
         self.writes -= 1;
-        let (full, rest) = (bytes / u64::from(MSS), (bytes % u64::from(MSS)) as u32);
-        self.unsent.extend((0..full).map(|_| MSS));
-        self.unsent.extend(Some(rest).filter(|&rest| rest > 0));
+        self.unsent.extend(cuts(bytes).flat_map(|(times, payload)| (0..times).map(move |_| payload)));
     }
 
     /// The next segment, if the windows allow one.
@@ -110,7 +108,7 @@ impl Sending {
     }
 
     /// A packet of the end has come; true if the first segment is retransmitted.
-    pub fn hear(&mut self, segment: &Segment, _now: Time) -> bool {
+    pub fn hear(&mut self, segment: &Segment) -> bool {
         let edge = segment.ack + (segment.window << self.scale);
         self.edge = self.edge.max(edge);
         if segment.has(bits::ECE) && segment.ack > self.reduced_until {

@@ -211,7 +211,6 @@ fn check_size(spec: &NetworkSpec) -> Result<(), Flaws> {
     let connections = spec.connections().count() + spec.listed().count();
     flaws.at_most("workloads", connections, "connections", MAX_CONNECTIONS);
     flaws.done()?;
-    let mut flaws = Flaws::default();
     // Keys of the event set need room for one slot at least.
     let in_slots = if spec.making().next().is_some() { FLOW_SOURCES } else { 0 };
     flaws.at_most("workloads", sources(spec), "timers of ports, connections and streams", MAX_SOURCES - in_slots);

@@ -17,11 +17,11 @@
 #define ROOM (32 << 20) /* bytes of packets that may wait in the packet socket */
 #define ISS 1000000u /* the peer's initial sequence number */
 #define MOST_PAYLOAD 1460
-#define MOST_BLOCKS 4
+#define MOST_BLOCKS 3
 #define FRAME 2048 /* a packet and what is about it, in one page */
 #define FRAMES 64
 
-/* Of every device: without address resolution a packet goes to its own. */
+/* The address of every device: without ARP, a device sends to its own address. */
 static const unsigned char mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
 
 /* Packets are sent from a ring, and have headers apart from their payload: so they are charged to the receiving socket as those of a real sender
@@ -201,7 +201,7 @@ void inject(char *words)
 
 	for (word = strtok(words, " \n"); word && n < (int)(sizeof(v) / sizeof(*v)); word = strtok(NULL, " \n"))
 		v[n++] = atoll(word);
-	if (n < 10 || v[3] > MOST_PAYLOAD)
+	if (n < 10 || v[3] > MOST_PAYLOAD || v[9] < 0 || v[9] > MOST_BLOCKS)
 		fail("a packet cannot be read");
 	if (v[2] && !end.knows_isn)
 		look();

@@ -88,9 +88,7 @@ impl Reader {
 
     /// The application's turn: how many bytes it reads.
     fn take_turn(&mut self) -> u64 {
-        let due =
-            |turns: u64| u128::from(turns) * u128::from(self.rate_bps) * u128::from(TURN) / u128::from(SEC) / BITS;
-        let mut most = (due(self.turns + 1) - due(self.turns)) as u64;
+        let mut most = brought(self.rate_bps, self.turns);
         self.turns += 1;
         let before = self.read;
         while let Some(first) = self.waiting.front_mut().filter(|_| most > 0) {
@@ -104,6 +102,13 @@ impl Reader {
         }
         self.read - before
     }
+}
+
+/// Bytes that an application at this rate reads in a turn, counted from 0.
+#[must_use]
+pub fn brought(rate_bps: u64, turn: u64) -> u64 {
+    let due = |turns: u64| u128::from(turns) * u128::from(rate_bps) * u128::from(TURN) / u128::from(SEC) / BITS;
+    (due(turn + 1) - due(turn)) as u64
 }
 
 impl Receiver {

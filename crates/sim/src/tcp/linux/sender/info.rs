@@ -58,10 +58,4 @@ impl Sender {
             sndbuf_limited_us: times.sndbuf_us,
         }
     }
-
-    /// True if the send buffer has taken all that the application has written.
-    #[must_use]
-    pub fn has_written_all(&self) -> bool {
-        self.buffer.is_complete()
-    }
 }

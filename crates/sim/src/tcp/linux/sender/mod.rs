@@ -295,6 +295,12 @@ impl Sender {
         self.clear_timer();
     }
 
+    /// True if the send buffer has taken all that the application has written.
+    #[must_use]
+    pub fn has_written_all(&self) -> bool {
+        self.buffer.is_complete()
+    }
+
     /// There is a new segment that the application has written.
     #[inline]
     pub(in crate::tcp::linux) fn has_data(&self) -> bool {
