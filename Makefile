@@ -107,7 +107,7 @@ $(CHECKED):
 	@cargo build -q --locked --profile checked -p dumbbell-bindings --target-dir target/validate
 
 # Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed: the property tests of Rust
-# (ten times) and of Python, tests by the clock, random scenarios in a simulator that is built with checks, one end beside the kernel's,
+# (ten times) and of Python, tests by the clock, random scenarios in a simulator that is built with checks, one end compared with the kernel's,
 # attacks on stored runs and on what comes from others, and what tcptrace says of captures. Then, in a laboratory, kills in the middle of
 # runs over machines, and such runs beside those of the kernel.
 # Last, what `make wheels` leaves: tags, symbols, the sources built by cargo alone, a kernel built from a package that cannot be written to.
@@ -125,8 +125,8 @@ validate: setup $(CHECKED)
 	@seed=$$(date +%s); echo "random scenarios: --seed $$seed"; \
 		$(BIN)/python tests/attack/random_scenarios.py --native $(CHECKED) --seed $$seed --count 2000
 	@seed=$$(date +%s); echo "one end compared with the kernel's, packet by packet: --seed $$seed"; \
-		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $$seed --count 4000 --show 0; \
-		$(BIN)/dumbbell agree ends --kind receive --seed $$seed --count 3000 --show 0; \
+		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $$seed --count 4000 --show 0 && \
+		$(BIN)/dumbbell agree ends --kind receive --seed $$seed --count 3000 --show 0 && \
 		$(BIN)/dumbbell agree ends --kind both --cc cubic --seed $$seed --count 3000 --show 0
 	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; $(BIN)/python -m pytest tests/attack/test_flips.py --seed $$seed --flips 3000
 	@seed=$$(date +%s); echo "hostile folders, damaged files, requests: --seed $$seed"; $(BIN)/python -m pytest --seed $$seed \

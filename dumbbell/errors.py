@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 _LONGEST = 200
@@ -45,6 +45,11 @@ def one_of(known: Iterable[str], most: int = _MOST_NAMES) -> str:
     names = list(known)
     more = len(names) - most
     return ("one of " if len(names) > 1 else "") + ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def all_of(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 class DumbbellError(Exception):

@@ -33,6 +33,11 @@ _OF_FILES = frozenset(
 _temporary: set[Path] = set()
 
 
+def partial_name(what: str = "") -> str:
+    """A name for a file or folder that is not yet whole, which no other has."""
+    return f"{PARTIAL}{secrets.token_hex(8)}{what}"
+
+
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:
     """Within it a file or folder of this path may exist; it is removed at the end, and by `remove_temporary_files`."""
@@ -226,7 +231,7 @@ class SafeFolder:
 
     path: Path
 
-    def read(self, name: str, most_bytes: int) -> bytes:
+    def read(self, name: str, most_bytes: int = MOST_JSON_BYTES) -> bytes:
         """The contents of a file. Raises `ValueError` with the reason if it is too large."""
         with self.reader(name) as file:
             return _read_at_most(file, most_bytes)
@@ -263,7 +268,7 @@ class SafeFolder:
         """Writes a file at once, in the place of one that may be there. Makes the folders that it is in."""
         above, slash, _ = name.rpartition("/")
         self.make(above)
-        half = f"{above}{slash}{PARTIAL}{secrets.token_hex(8)}"
+        half = f"{above}{slash}{partial_name()}"
         with temporary(self.path / half):
             self.write(half, content)
             self.rename(half, name)

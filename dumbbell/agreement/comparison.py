@@ -21,7 +21,7 @@ from dumbbell.engines.execute import Progress, execute
 from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput, DumbbellError
 from dumbbell.executor.progress_state import ProgressState
-from dumbbell.files import MOST_JSON_BYTES, SafeFolder, parse_json, write_within
+from dumbbell.files import SafeFolder, parse_json, write_within
 from dumbbell.results import Store
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _dated(folder: Path, runs: Sequence[Run]) -> str:
     """The date of the reference runs from the folder's file; today, which is then written there, if that file is for other runs."""
     keys = sha256("".join(run.key for run in runs).encode()).hexdigest()
     try:
-        noted = parse_json(SafeFolder(folder).read(_REFERENCE, MOST_JSON_BYTES))
+        noted = parse_json(SafeFolder(folder).read(_REFERENCE))
         if noted["keys"] == keys:
             return str(noted["date"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -26,7 +26,7 @@ from dumbbell.agreement.tables import (
 )
 from dumbbell.drawing import style
 from dumbbell.errors import BadInput
-from dumbbell.files import MOST_JSON_BYTES, SafeFolder, parse_json, write_within
+from dumbbell.files import SafeFolder, parse_json, write_within
 
 if TYPE_CHECKING:
     from dumbbell.agreement.comparison import Comparison
@@ -75,7 +75,7 @@ def read(folder: Path) -> dict[str, Any] | None:
     """The contents of agree.json in a folder; None if there is no such file. Raises `BadInput` if it cannot be read."""
     path = folder / DOCUMENT
     try:
-        document = parse_json(SafeFolder(folder).read(DOCUMENT, MOST_JSON_BYTES))
+        document = parse_json(SafeFolder(folder).read(DOCUMENT))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -13,7 +13,7 @@ from dumbbell.agreement.highspeed import controls_of, high_speed
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.space import alone, jitter, pair, run_seconds, scenario, usual
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, all_of
 from dumbbell.scenario import Scenario, nearest
 from dumbbell.scenario.units import FRAME_BYTES
 
@@ -78,9 +78,8 @@ def find_set(
     if name not in _COUNTS:
         for option, given in (("--count", count), ("--cc", ccs)):
             if given is not None:
-                *others, last = _COUNTS
-                drawn = f"{', '.join(others)} and {last}"
-                raise BadInput(f"the set {name} has always the same scenarios; expected {option} with the sets {drawn} alone")
+                sets = all_of(list(_COUNTS))
+                raise BadInput(f"the set {name} has always the same scenarios; expected {option} with the sets {sets} alone")
         if len(seeds) > 1:
             raise BadInput(f"the set {name} has always the same scenarios; expected one --seed, of its jittered starts")
         made = _smoke(shared, repeats) if name == "smoke" else _standard(shared, repeats)

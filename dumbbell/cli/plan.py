@@ -11,7 +11,7 @@ from dumbbell.cli.executor import ClusterOption, WorkersOption
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json, show
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sample
-from dumbbell.errors import BadInput, EnvironmentFault, printable
+from dumbbell.errors import BadInput, EnvironmentFault
 
 if TYPE_CHECKING:
     from dumbbell.engines.cost import Estimate
@@ -73,7 +73,7 @@ def _plan(
     if scenario.is_sample:
         rows.insert(1, ("checked", f"{checked} runs, evenly spaced (`dumbbell run` checks all)"))
     for line in sketch(scenario.runs[0].plan):
-        show(printable(line))
+        show(line)
     show("")
     print_columns(rows)
 

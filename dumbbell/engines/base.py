@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared, prepare
-from dumbbell.plan import RUN, Kept, Link, Plan, Port, RateChange, Refusal, Traffic, Workload
+from dumbbell.plan import RUN, Kept, Plan, Port, Queue, RateChange, Refusal, Traffic, Workload
 from dumbbell.scenario import Duration, ResolvedScenario, over_tcp
 from dumbbell.scenario.check import is_random
 
@@ -139,13 +139,9 @@ def most_bits(plan: Plan) -> list[int | None]:
 
 
 def _rate_bps(port: Port) -> int | None:
-    """The rate of a port at the start."""
-    if isinstance(port, Link):
-        return port.rate_bps
-    if port.qdisc.get("more", {}).get("autorate_ingress"):
-        return None
-    rate: int | None = port.shaper.get("rate_bps", port.qdisc.get("rate_bps"))
-    return rate
+    """The rate of a port at the start; None if it has none, or finds its own."""
+    finds_its_own = isinstance(port, Queue) and port.qdisc.get("more", {}).get("autorate_ingress")
+    return None if finds_its_own else port.rate_bps
 
 
 def _in_windows(plan: Plan, workload: Workload, ports: Sequence[int], answers: Sequence[int], bits: Sequence[int | None]) -> int:

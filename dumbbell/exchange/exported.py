@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dumbbell.exchange.formats import WRITTEN
-from dumbbell.files import PARTIAL, SafeFolder, temporary, writing
+from dumbbell.files import SafeFolder, partial_name, temporary, writing
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -54,14 +53,13 @@ def write_all(folder: Path, exports: Iterable[Exported]) -> list[Path]:
     """
     names: dict[str, None] = {}
     there = SafeFolder(folder)
-    with writing(folder / "files"), temporary(folder / f"{PARTIAL}{secrets.token_hex(8)}") as half:
+    with writing(folder / "files"), temporary(folder / partial_name()) as half:
         there.make(half.name)
         for export in exports:
-            for name, content in export.files.items():
-                there.replace(f"{half.name}/{name}", content)
-            for name, content in export.shared.items():
-                with os.fdopen(there.open(f"{half.name}/{name}", os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
-                    file.write(content)
+            for contents, how in ((export.files, os.O_TRUNC), (export.shared, os.O_APPEND)):
+                for name, content in contents.items():
+                    with os.fdopen(there.open(f"{half.name}/{name}", os.O_WRONLY | os.O_CREAT | how), "wb") as file:
+                        file.write(content)
             names |= dict.fromkeys((*export.files, *export.shared))
         for name in names:
             there.rename(f"{half.name}/{name}", name)

@@ -46,6 +46,11 @@ class Stream:
     addresses: tuple[str, str]
     """Of the same two; 0.0.0.0 where they are not known."""
 
+    @property
+    def until_s(self) -> float:
+        """The later of its end and its last sample."""
+        return max(self.end_s, float(self.received[0][-1]))
+
     def megabits(self, at_s: Array) -> Array:
         """Payload (Mbit) that was received up to some times."""
         return megabits(self.received, at_s)

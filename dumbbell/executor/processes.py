@@ -124,7 +124,7 @@ class _Worker(Generic[AnyJob]):
         self._wait_and_describe()
 
     def kill_process(self) -> None:
-        """Kills the process without waiting for its end, as a signal handler may: its connection tells of that."""
+        """Kills the process without waiting for its end. The thread that waits for it hears of it by the connection."""
         self._process.kill()
 
     def _wait_and_describe(self) -> str:

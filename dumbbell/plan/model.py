@@ -96,6 +96,12 @@ class Queue:
     shaper: Parameters
     delay_ns: int
 
+    @property
+    def rate_bps(self) -> int | None:
+        """The rate at the start; None if there is none."""
+        rate: int | None = self.shaper.get("rate_bps", self.qdisc.get("rate_bps"))
+        return rate
+
     def plain(self) -> dict[str, Any]:
         """As JSON."""
         return {

@@ -101,7 +101,7 @@ def _facts(plan: Plan, number: int) -> tuple[str, str, str, str]:
 
 def _rate(plan: Plan, number: int, port: Queue) -> str:
     """The rate of a queue; of one that changes its mean over the run, and the least and the greatest."""
-    first = port.shaper.get("rate_bps") or port.qdisc.get("rate_bps")
+    first = port.rate_bps
     if not first:
         return ""
     if port.shaper["kind"] == "trace":

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Literal
 
 from dumbbell.results.schema import schema
+from dumbbell.results.tables import DATAGRAMS
 
 Counters = Mapping[str, Mapping[str, int]]
 Status = Literal["ok", "warn", "invalid"]
@@ -23,7 +24,7 @@ _DATAGRAM_SUMS = (*_FLOW_SUMS, (("acks_sent",), ("arrived_packets",)))
 """Replies are counted as ACKs, and there is one to each datagram."""
 _SUMS: Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = {
     "flow": _FLOW_SUMS,
-    **dict.fromkeys(("ping", "udp", "voip"), _DATAGRAM_SUMS),
+    **dict.fromkeys(DATAGRAMS, _DATAGRAM_SUMS),
     "port": (_PORT_SUM,),
 }
 _OPTIONAL = {"dropped_blue", "dropped_loss", "duplicated_packets", "acks_duplicated"}

@@ -15,9 +15,8 @@ from pydantic_core import SchemaValidator, ValidationError, to_json
 from pydantic_core import core_schema as of
 
 from dumbbell.results.imported import is_import
-from dumbbell.results.names import LONGEST_NAME, NotOurs
+from dumbbell.results.names import LONGEST_NAME, MOST_INTEGER, NotOurs
 
-_MOST = 2**63 - 1
 _LONGEST_NS = 10**15
 """Maximum duration of a run; a scenario can ask for a hundredth of it."""
 _MOST_OPPORTUNITIES = 50_000_000
@@ -131,7 +130,7 @@ def _list(each: Any, **more: Any) -> Any:
 
 
 def _count(least: int = 0) -> Any:
-    return of.int_schema(strict=True, ge=least, le=_MOST)
+    return of.int_schema(strict=True, ge=least, le=MOST_INTEGER)
 
 
 def _text() -> Any:

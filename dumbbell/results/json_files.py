@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import BadInput
-from dumbbell.files import MOST_JSON_BYTES, Irregular, SafeFolder, parse_json
+from dumbbell.files import Irregular, SafeFolder, parse_json
 from dumbbell.results.checksums import damaged, is_sealed, unreadable
 
 
@@ -27,7 +27,7 @@ def to_json(record: Mapping[str, Any]) -> bytes:
 def read_of_run(folder: SafeFolder, name: str) -> bytes:
     """The contents of a JSON file of a run in a store. Raises as `checksums.unreadable` says."""
     try:
-        return folder.read(name, MOST_JSON_BYTES)
+        return folder.read(name)
     except (OSError, Irregular) as error:
         raise unreadable(folder.path / name, error) from None
     except ValueError as error:
@@ -38,7 +38,7 @@ def read_of_store(folder: SafeFolder, name: str) -> bytes:
     """The contents of a JSON file of a results folder. Raises `BadInput`."""
     path, expected = folder.path / name, "expected a results folder written by dumbbell"
     try:
-        return folder.read(name, MOST_JSON_BYTES)
+        return folder.read(name)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; {expected}") from None
     except NotADirectoryError:

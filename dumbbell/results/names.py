@@ -15,7 +15,9 @@ class NotOurs(ValueError):
 
 
 LONGEST_NAME = 200
-"""Characters; those that a scenario gives have at most 100, and a number."""
+"""Maximum length. Scenarios allow 100 characters; dumbbell appends a number."""
+MOST_INTEGER = 2**63 - 1
+"""Maximum of the integers of a record."""
 _LONGEST_COORDINATE = 4096
 
 

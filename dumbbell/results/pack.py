@@ -23,7 +23,7 @@ from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import BadInput, DamagedRun
-from dumbbell.files import MOST_JSON_BYTES, Irregular, SafeFolder
+from dumbbell.files import Irregular, SafeFolder
 from dumbbell.results.checksums import StoredFile, file_entry, lost, seal, unreadable
 from dumbbell.results.index import sources
 from dumbbell.results.json_files import sealed_record, to_json
@@ -171,7 +171,7 @@ class Pack:
         self.keys: Sequence[str] = ()
         path = self.folder / MANIFEST
         try:
-            self._understand(sealed_record(store.read(f"{name}/{MANIFEST}", MOST_JSON_BYTES), path, (_FORMAT,), "a pack"))
+            self._understand(sealed_record(store.read(f"{name}/{MANIFEST}"), path, (_FORMAT,), "a pack"))
         except Irregular as error:
             self._damage = error.what(path)
         except OSError as error:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dumbbell.errors import BadInput, DamagedRun
-from dumbbell.files import MOST_JSON_BYTES, parse_json
+from dumbbell.files import parse_json
 from dumbbell.results.joining import join, take_out
 from dumbbell.results.pack import PACKED, Gathered, Pack, Packable, contents
 from dumbbell.results.packs import add_pack, remove
@@ -165,10 +165,10 @@ def _reads_back(lies: Pack, store: Store, key: str) -> bool:
         return False
     there = store.folder.files(key)
     texts = ((RUN, record), (HOST, host))
-    return all(store.folder.read(f"{key}/{name}", MOST_JSON_BYTES) == content for name, content in texts if name in there)
+    return all(store.folder.read(f"{key}/{name}") == content for name, content in texts if name in there)
 
 
 def _tables(store: Store, key: str) -> dict[str, bytes]:
     """The files of long tables in the folder of a run."""
     there = PACKED.intersection(store.folder.files(key)) - {SERIES}
-    return {name: store.folder.read(f"{key}/{name}", MOST_JSON_BYTES) for name in there}
+    return {name: store.folder.read(f"{key}/{name}") for name in there}

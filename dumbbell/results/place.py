@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dumbbell.errors import BadInput, EnvironmentFault
-from dumbbell.files import FULL, PARTIAL, SafeFolder, temporary
+from dumbbell.files import FULL, PARTIAL, SafeFolder, partial_name, temporary
 from dumbbell.results.locks import claim, flock, is_at, is_claimed, remove_unclaimed
 
 STUDY = "study.json"
@@ -45,7 +44,7 @@ class Place:
 
     def partial(self, what: str) -> Path:
         """A unique temporary name for a file or folder while it is written."""
-        return self.path / f"{PARTIAL}{secrets.token_hex(8)}-{what}"
+        return self.path / partial_name(f"-{what}")
 
     def replace(self, name: str, content: bytes) -> None:
         """Replaces a file atomically. The caller holds the exclusive lock."""

@@ -12,7 +12,7 @@ from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.described import check_described
 from dumbbell.results.imported import is_import
-from dumbbell.results.names import NotOurs, are_names, is_cell, is_name
+from dumbbell.results.names import MOST_INTEGER, NotOurs, are_names, is_cell, is_name
 from dumbbell.results.schema import schema
 from dumbbell.results.series import SeriesFile
 from dumbbell.results.tables import (
@@ -40,8 +40,6 @@ _MOST_REMEMBERED = 500
 """Values of a table whose types are remembered."""
 _LIST, _TEXT, _COORDINATE = frozenset((list,)), frozenset((str,)), frozenset((str, int, float))
 """Types that JSON gives."""
-_MOST = 2**63 - 1
-"""Maximum of the integers of a table."""
 _not_negative = (0.0).__le__
 
 
@@ -131,14 +129,14 @@ def _table(name: str, content: Mapping[str, Any], files: Mapping[str, StoredFile
     if misfit:
         raise ValueError(misfit)
     numbers = list(compress(values, are_numbers))
-    if not all(map(_not_negative, numbers)) or max(numbers, default=0) > _MOST or not are_names(compress(values, are_text)):
+    if not all(map(_not_negative, numbers)) or max(numbers, default=0) > MOST_INTEGER or not are_names(compress(values, are_text)):
         wrong, of = next((column, of) for column, of in content.items() if not all(map(_can_be_held, of)))
         raise (NotOurs if str in map(type, of) else ValueError)(_does_not_hold(name, wrong))
     return Table(name, content)
 
 
 def _can_be_held(value: Value) -> bool:
-    return value is None or (is_name(value) if isinstance(value, str) else 0 <= value <= _MOST)
+    return value is None or (is_name(value) if isinstance(value, str) else 0 <= value <= MOST_INTEGER)
 
 
 @lru_cache(maxsize=256)
@@ -184,7 +182,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _MOST
+    return type(value) is int and 0 <= value <= MOST_INTEGER
 
 
 def _is_mapping(value: object) -> bool:

@@ -390,8 +390,8 @@ class Store:
             stored = stored_files(checked(record), self.folder, key)
             if pack is not None:
                 stored |= pack.files(key, stored)
-            moving = {name: replace(file, by_now=partial(self._file_by_now, key, pack, name)) for name, file in stored.items()}
-            flows, groups, ports, tins = tables(record, moving)
+            moving = {name: partial(self._file_by_now, key, pack, name) for name in stored.keys() & (PACKED - {SERIES})}
+            flows, groups, ports, tins = tables(record, {name: replace(stored[name], by_now=look) for name, look in moving.items()})
         except ValueError as error:
             if sealed and not isinstance(error, NotOurs):
                 expected = "expected a run written by dumbbell, and by no later version than this"

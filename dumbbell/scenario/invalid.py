@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
+from dumbbell.errors import all_of
 from dumbbell.scenario.problems import Location, Unfit, nearest, one_of
 
 _MODEL = ("model_type", "model_attributes_type")
@@ -89,8 +90,7 @@ def _meant(top: type[BaseModel], location: Location, known: Sequence[str]) -> st
     others = _models_at(top, location[:-2]) if len(location) > 1 else []
     having = [str(_kind(model)) for model in others if _kind(model) and name in _names_in(model)]
     if having:
-        those = " and ".join(filter(None, (", ".join(having[:-1]), having[-1])))
-        return f": {location[-2]} has none of that name, but {those} {'have' if len(having) > 1 else 'has'}"
+        return f": {location[-2]} has none of that name, but {all_of(having)} {'have' if len(having) > 1 else 'has'}"
     places = _places(top).get(name, ())[:_MOST_PLACES]
     return f" (did you mean {' or '.join(places)}?)" if places else nearest(name, known)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput
-from dumbbell.files import MOST_JSON_BYTES, SafeFolder, parse_json, write_within
+from dumbbell.files import SafeFolder, parse_json, write_within
 from dumbbell.results import Outline, Run, load, outlines
 from dumbbell.results.checksums import is_sealed, seal
 from dumbbell.results.place import STUDY
@@ -168,7 +168,7 @@ def stores_in(folder: Path) -> list[Path]:
 def read_request(path: Path) -> dict[str, Any]:
     """The contents of DIR/study.json; empty if the folder does not belong to a study. Raises `BadInput` if it cannot be read."""
     try:
-        content = SafeFolder(path).read(STUDY, MOST_JSON_BYTES)
+        content = SafeFolder(path).read(STUDY)
         if (path / _RUNS).is_dir():
             is_sealed(content)  # earlier versions wrote no checksum
         found = parse_json(content)

@@ -16,6 +16,7 @@ from dumbbell.results import leave_out, schema
 from dumbbell.results.columns import COLUMNS, SEED
 from dumbbell.results.received import end_to_end, rates_mbit
 from dumbbell.results.summary import FLOW_METRICS, GOODPUT, Summarised, Traits
+from dumbbell.results.tables import DATAGRAMS
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -27,7 +28,6 @@ _GOODPUTS = {"goodput": "group", "flow_goodput": "flow"}
 _RECEIVED = "rx_bytes"
 _SUMMED = "retransmits"
 """The column of flows that is added up over a group; of the others it has the mean."""
-_STREAMS = ("ping", "udp", "voip")
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how many of how many runs have been read."""
 _WINDOWS = 60
@@ -117,7 +117,7 @@ def series_names() -> dict[str, str]:
     """Series by name -> what they are of: `flow`, `group`, `stream` or `port`; of several the first."""
     found = dict(_GOODPUTS)
     for kind, names in schema().series.items():
-        per = "stream" if kind.partition("/")[0] in _STREAMS else kind
+        per = "stream" if kind.partition("/")[0] in DATAGRAMS else kind
         if per in LABELS:
             for name in names:
                 found.setdefault(name, per)
@@ -128,7 +128,7 @@ def series_kinds(name: str) -> list[str]:
     """The kind of entity that has a series: `flow`, `group`, `stream`, `port`."""
     if is_goodput(name):
         return [_GOODPUTS[name]]
-    kinds = {"stream" if kind in _STREAMS else kind: names for kind, names in schema().series.items() if name in names}
+    kinds = {"stream" if kind in DATAGRAMS else kind: names for kind, names in schema().series.items() if name in names}
     return [kind for kind in LABELS if kind in kinds]
 
 
@@ -170,7 +170,7 @@ def sampled(
 def _series(
     run: Summarised, stored: Mapping[tuple[str, str], metrics.Series], name: str, per: str, fewest: int = 2
 ) -> Iterator[tuple[dict[str, Coordinate], metrics.Series]]:
-    kinds = _STREAMS if per == "stream" else (per,)
+    kinds = DATAGRAMS if per == "stream" else (per,)
     for (entity, series), values in stored.items():
         kind, _, own = entity.partition("/")
         if series != name or kind not in kinds or len(values[0]) < fewest:
@@ -220,7 +220,10 @@ def _added_up(received: Sequence[metrics.Series], until_s: float) -> metrics.Ser
     """The sum of what flows have received: nothing before a flow's first sample, and until the run ends no more after its last."""
     times = np.unique(np.concatenate([t_s for t_s, _ in received]))
     times = np.append(times, until_s) if until_s > times[-1] else times
-    return times, np.sum([np.interp(times, t_s, values, left=0.0) for t_s, values in received], axis=0)
+    total = np.zeros(len(times))
+    for t_s, values in received:
+        total += np.interp(times, t_s, values, left=0.0)
+    return times, total
 
 
 def _sample(series: metrics.Series) -> float:

@@ -22,7 +22,7 @@ from dumbbell.comparing.across.observations import (
 )
 from dumbbell.comparing.across.places import MOST_STROKES, axis_of, left_over, placed
 from dumbbell.comparing.across.words import COMMAND, TIME, Condition, Manner, Words, conditions, narrowed, selected
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, all_of
 from dumbbell.results.columns import COLUMNS, as_numbers, bare, find_column, is_delay, short, title_of, unknown_column
 from dumbbell.results.summary import GOODPUT
 
@@ -129,12 +129,7 @@ class Settled:
         axis = [] if not self.x else [f"over {self.x}" if self.kind != "scatter" else f"against {self.x}"]
         told = [f"by {' and '.join(self.by)}"] if self.by else []
         panels = [f"a panel for each {self.panels}"] if self.panels else []
-        return f"{what}{_listed(self.y)} {', '.join([' '.join([*axis, *told]), *panels])}".strip().replace(" ,", ",")
-
-
-def _listed(names: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return f"{what}{all_of(self.y)} {', '.join([' '.join([*axis, *told]), *panels])}".strip().replace(" ,", ",")
 
 
 def check_statistic(name: str, manner: Manner = COMMAND) -> None:

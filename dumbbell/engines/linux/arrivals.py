@@ -57,6 +57,5 @@ def _drawable(plan: Plan, workload: Traffic) -> str:
 
 def _line(port: Link | Queue) -> dict[str, Any]:
     """A port as a line with its delay."""
-    rate_bps = port.shaper.get("rate_bps", port.qdisc.get("rate_bps")) if isinstance(port, Queue) else port.rate_bps
     own = {"id": port.id, "name": port.name, "direction": port.direction}
-    return {"kind": "link", **own, "delay_ns": port.delay_ns, "rate_bps": rate_bps, "limit_packets": None}
+    return {"kind": "link", **own, "delay_ns": port.delay_ns, "rate_bps": port.rate_bps, "limit_packets": None}

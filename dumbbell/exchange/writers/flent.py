@@ -125,7 +125,6 @@ def _metadata(run: Run, found: Sequence[Stream], test: str, name: str, lasts_s: 
 
 
 def _add_stream(document: dict[str, Any], name: str, stream: Stream, edges_s: Array, means: Any) -> None:
-    until_s = max(stream.end_s, float(stream.received[0][-1]))
     _add(document, name, _MBITS, means.get("flow_goodput_mbit"), rates_mbit(stream.received, stream.start_s, stream.end_s, edges_s))
     again = means.get("retransmits", math.nan)
     document["metadata"]["SERIES_META"][name] |= {
@@ -133,8 +132,8 @@ def _add_stream(document: dict[str, Any], name: str, stream: Stream, edges_s: Ar
         **({"CONG_CONTROL": stream.cc} if stream.cc else {}),
         **({} if math.isnan(again) else {"TCP_RETRANSMIT": int(again)}),
     }
-    inner = edges_s[(edges_s > stream.start_s) & (edges_s < until_s)]
-    ends_s = np.array([stream.start_s, *inner, until_s])
+    inner = edges_s[(edges_s > stream.start_s) & (edges_s < stream.until_s)]
+    ends_s = np.array([stream.start_s, *inner, stream.until_s])
     records = _rates(stream, ends_s)
     for series, key, metric in (("cwnd", "tcp_cwnd", "cwnd_mean_packets"), ("srtt_ms", "tcp_rtt", "srtt_mean_ms")):
         if series in stream.series:

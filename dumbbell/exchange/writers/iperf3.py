@@ -35,7 +35,7 @@ _FIRST_SOCKET = 5
 
 def write(run: Run, base: str) -> Exported:
     """The documents of a run. Raises `BadInput` if it has no TCP flow with series, or all were over at once."""
-    found = [stream for stream in streams(run) if _until_s(stream) - stream.start_s >= _LEAST_S]
+    found = [stream for stream in streams(run) if stream.until_s - stream.start_s >= _LEAST_S]
     if not found:
         raise BadInput(f"run {run.key[:10]} ({run.name}) has no TCP flow that took any time; expected one with two samples")
     ways = {"": [stream for stream in found if stream.direction == "forward"]}
@@ -94,7 +94,7 @@ def _rows(stream: Stream, socket: int, edges_s: Array) -> list[dict[str, Any] | 
     received = np.round(np.diff(stream.megabits(edges_s)) * 1e6 / 8)
     sampled = {name: last_before(series, edges_s) for name, series in stream.series.items()}
     again = _more_of(sampled["retransmits"]) if "retransmits" in sampled else None
-    until_s = _until_s(stream)
+    until_s = stream.until_s
     rows: list[dict[str, Any] | None] = []
     for i, (start_s, end_s) in enumerate(zip(edges_s[:-1].tolist(), edges_s[1:].tolist(), strict=True)):
         first_s, last_s = max(start_s, stream.start_s), min(end_s, until_s)
@@ -110,10 +110,6 @@ def _rows(stream: Stream, socket: int, edges_s: Array) -> list[dict[str, Any] | 
             row["rtt"] = round(sampled["srtt_ms"][i] * 1e3)
         rows.append({**row, "omitted": False, "sender": True})
     return rows
-
-
-def _until_s(stream: Stream) -> float:
-    return max(stream.end_s, float(stream.received[0][-1]))
 
 
 def _more_of(totals: Array) -> Array:

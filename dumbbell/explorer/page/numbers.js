@@ -38,9 +38,7 @@ export const placeAt = (series, at) => placeAfter(series.time, at) - 1;
 
 /** The mean rate (Mbit/s) of a count of bytes between the last samples at or before two times; before the first there were none. */
 export function rate(series, from, to) {
-  const [first, last] = [Math.max(placeAt(series, from), 0), placeAt(series, to)];
-  if (last <= first) return NaN;
-  return ((series.value[last] - series.value[first]) * 8) / (series.time[last] - series.time[first]) / 1e6;
+  return rateOfAll([series], from, to);
 }
 
 /** The rate of several together over the time that any of them has there, as it is 0 before the first sample and after the last. */
