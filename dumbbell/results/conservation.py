@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal
 
 from dumbbell.results.schema import schema
-from dumbbell.results.tables import DATAGRAMS
+from dumbbell.results.tables import DATAGRAM_KINDS
 
 Counters = Mapping[str, Mapping[str, int]]
 Status = Literal["ok", "warn", "invalid"]
@@ -24,7 +24,7 @@ _DATAGRAM_SUMS = (*_FLOW_SUMS, (("acks_sent",), ("arrived_packets",)))
 """Replies are counted as ACKs, and there is one to each datagram."""
 _SUMS: Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = {
     "flow": _FLOW_SUMS,
-    **dict.fromkeys(DATAGRAMS, _DATAGRAM_SUMS),
+    **dict.fromkeys(DATAGRAM_KINDS, _DATAGRAM_SUMS),
     "port": (_PORT_SUM,),
 }
 _OPTIONAL = {"dropped_blue", "dropped_loss", "duplicated_packets", "acks_duplicated"}

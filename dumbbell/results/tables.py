@@ -32,7 +32,7 @@ TCP, UDP, ICMP = "tcp", "udp", "icmp"
 """Values of the column `transport` of flows."""
 NOT_TCP = (UDP, ICMP)
 """Those of streams of datagrams."""
-DATAGRAMS = ("ping", "udp", "voip")
+DATAGRAM_KINDS = ("ping", "udp", "voip")
 """Kinds of theirs."""
 MOST_LISTED = 1000
 """A table with at most this many rows is held as lists and stored in run.json."""
@@ -225,7 +225,7 @@ def check_flows(flows: Table) -> None:
     lives = zip(*map(flows.column, ("flow", "transport", "kind", *_LIFE)), strict=True)
     for flow, transport, kind, start_ns, end_ns in lives:
         if transport in NOT_TCP:
-            if kind is not None and kind not in DATAGRAMS:
+            if kind is not None and kind not in DATAGRAM_KINDS:
                 raise ValueError(f"flow {flow!r} is of the unknown kind {kind!r}")
         elif start_ns is None or end_ns is None or end_ns < start_ns:
             raise ValueError(f"flow {flow!r} lacks its start or its end")

@@ -16,7 +16,7 @@ from dumbbell.results import leave_out, schema
 from dumbbell.results.columns import COLUMNS, SEED
 from dumbbell.results.received import end_to_end, rates_mbit
 from dumbbell.results.summary import FLOW_METRICS, GOODPUT, Summarised, Traits
-from dumbbell.results.tables import DATAGRAMS
+from dumbbell.results.tables import DATAGRAM_KINDS
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -117,7 +117,7 @@ def series_names() -> dict[str, str]:
     """Series by name -> what they are of: `flow`, `group`, `stream` or `port`; of several the first."""
     found = dict(_GOODPUTS)
     for kind, names in schema().series.items():
-        per = "stream" if kind.partition("/")[0] in DATAGRAMS else kind
+        per = "stream" if kind.partition("/")[0] in DATAGRAM_KINDS else kind
         if per in LABELS:
             for name in names:
                 found.setdefault(name, per)
@@ -128,7 +128,7 @@ def series_kinds(name: str) -> list[str]:
     """The kind of entity that has a series: `flow`, `group`, `stream`, `port`."""
     if is_goodput(name):
         return [_GOODPUTS[name]]
-    kinds = {"stream" if kind in DATAGRAMS else kind: names for kind, names in schema().series.items() if name in names}
+    kinds = {"stream" if kind in DATAGRAM_KINDS else kind: names for kind, names in schema().series.items() if name in names}
     return [kind for kind in LABELS if kind in kinds]
 
 
@@ -170,7 +170,7 @@ def sampled(
 def _series(
     run: Summarised, stored: Mapping[tuple[str, str], metrics.Series], name: str, per: str, fewest: int = 2
 ) -> Iterator[tuple[dict[str, Coordinate], metrics.Series]]:
-    kinds = DATAGRAMS if per == "stream" else (per,)
+    kinds = DATAGRAM_KINDS if per == "stream" else (per,)
     for (entity, series), values in stored.items():
         kind, _, own = entity.partition("/")
         if series != name or kind not in kinds or len(values[0]) < fewest:

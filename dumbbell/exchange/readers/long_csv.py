@@ -14,7 +14,7 @@ from dumbbell.errors import shortened
 from dumbbell.exchange.imported import Found, FoundFlow, FoundPort, Points, delays
 from dumbbell.exchange.reading import Place, lines
 from dumbbell.results import schema
-from dumbbell.results.tables import DATAGRAMS
+from dumbbell.results.tables import DATAGRAM_KINDS
 
 VERSION = 2
 _COLUMNS = {"t_ns", "t_s", "entity", "series", "value", "unit", "key", "cc", "direction"}
@@ -66,7 +66,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
                 left_out[entity] = None
                 at.few(left_out)
                 continue
-            if not slash or kind not in ("flow", "port", *DATAGRAMS):
+            if not slash or kind not in ("flow", "port", *DATAGRAM_KINDS):
                 raise at.wrong(f"entity is {shortened(repr(entity), 60)}", "flow/NAME, port/NAME, ping/NAME, udp/NAME or voip/NAME")
             at.name(own)
             if name not in known:
