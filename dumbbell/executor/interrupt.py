@@ -1,5 +1,5 @@
-"""Ctrl-C and SIGTERM while runs are computed. The first one begins no further run and aborts those under way, so that all that is stored
-stays and the command says how to go on. A run that does not answer, or a second signal, ends the process.
+"""Ctrl-C and SIGTERM while runs are computed. After the first signal no run begins, and those under way are aborted. The store keeps all
+runs that are complete, and the command says how to go on. The process ends at once if a run does not stop in time, or at a second signal.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from dumbbell.errors import Interrupted
 from dumbbell.files import remove_temporary_files
 
 GRACE_S = 0.7
-"""How long runs have to answer that were aborted."""
+"""The time that aborted runs have to stop."""
+TOGETHER_S = 0.1
+"""Signals within this time of the first one count as one with it: timeout(1) sends SIGTERM to the process, and then to its group."""
 _SHOW_CURSOR = "\x1b[?25h\n"
 """Shows the cursor, which a progress bar hides."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _interrupted = False
 _lock = threading.Lock()
-"""Held while a run comes to or leaves those under way, and while all are aborted, so that none is missed."""
+"""Held while `_under_way` changes, and while all its runs are aborted, so that no run is missed."""
 _under_way: dict[object, Callable[[], None]] = {}
-"""Runs that can be aborted, and how."""
+"""For each run that can be aborted, the function that does it."""
 
 
 class Aborted(Exception):
@@ -34,14 +36,15 @@ class Aborted(Exception):
 
 
 def is_interrupted() -> bool:
-    """Whether Ctrl-C was pressed, or SIGTERM came, within `deferred`."""
+    """True if Ctrl-C was pressed, or SIGTERM came, within `deferred`."""
     return _interrupted
 
 
 @contextmanager
 def abortable(abort: Callable[[], None]) -> Iterator[None]:
-    """Within it an interrupt calls `abort` from another thread, or if there was one already, this thread does at once. What was aborted
-    raises `Aborted`; if it is still here after `GRACE_S`, the process ends.
+    """Within it an interrupt calls `abort`, from another thread. If the interrupt came before, this thread calls `abort` at once.
+
+    The aborted code raises `Aborted`. If it has not left the context after `GRACE_S`, the process ends.
     """
     token = object()
     with _lock:
@@ -58,21 +61,22 @@ def abortable(abort: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Within it SIGTERM raises `KeyboardInterrupt`, as Ctrl-C does, unless the program has installed its own handler."""
+    """Within it SIGTERM raises `KeyboardInterrupt`, like Ctrl-C, unless the program has installed its own handler."""
     with _handled(_main_thread_signals((signal.SIGTERM,), signal.SIG_DFL), signal.default_int_handler):
         yield
 
 
 @contextmanager
 def deferred(last_words: Callable[[], str] = lambda: "interrupted") -> Iterator[Callable[[], bool]]:
-    """Within it the first Ctrl-C or SIGTERM sets a flag and aborts what is `abortable`, instead of raising `KeyboardInterrupt`; gives a
-    function that reads the flag. If what is aborted does not answer, the process ends with `last_words`.
+    """Within it the first Ctrl-C or SIGTERM sets a flag and aborts what is `abortable`, instead of raising `KeyboardInterrupt`. Yields a
+    function that reads the flag.
 
-    A second signal ends it at once. Either way the temporary files of this process are removed. Without effect outside the main thread,
-    which alone receives signals, and for a signal for which the program has installed its own handler.
+    The process ends with `last_words` if an aborted run does not stop in time, or at a second signal. It removes its temporary files first.
+    The context has no effect outside the main thread, because only the main thread receives signals. It has no effect on a signal for which
+    the program has installed its own handler.
 
-    A thread listens for the signals, since the main thread hears of them only when it executes Python: not while native code runs, and
-    not while it waits for others if a library (polars) has a handler of its own, after which system calls go on.
+    A thread listens for the signals, because the main thread handles them only when it executes Python. It does not while native code runs.
+    Nor does it while it waits for other threads if a library (polars) has installed a handler after which system calls are restarted.
     """
     global _interrupted
     ours = _main_thread_signals(_SIGNALS, signal.default_int_handler)
@@ -89,9 +93,7 @@ def deferred(last_words: Callable[[], str] = lambda: "interrupted") -> Iterator[
 
 
 def uninterrupted(act: Callable[[], object]) -> None:
-    """Calls `act`, and within `deferred` once more if a library that takes Ctrl-C for itself as well (polars while it writes) raises
-    `KeyboardInterrupt` out of it.
-    """
+    """Call `act`. Within `deferred`, call it again if it raises `KeyboardInterrupt`, as a library does that handles Ctrl-C too (polars)."""
     try:
         act()
     except KeyboardInterrupt:
@@ -102,7 +104,7 @@ def uninterrupted(act: Callable[[], object]) -> None:
 
 @contextmanager
 def _listening(ours: Collection[int], last_words: Callable[[], str]) -> Iterator[None]:
-    """Has a thread listen for signals that Python handles."""
+    """Within it a thread listens for the signals that Python handles."""
     heard, written = os.pipe()
     os.set_blocking(written, False)
     before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
@@ -118,34 +120,33 @@ def _listening(ours: Collection[int], last_words: Callable[[], str]) -> Iterator
 
 
 def _listen(heard: int, ours: Collection[int], last_words: Callable[[], str], others: int) -> None:
-    """Hears of signals by their numbers, until nobody writes them any more. Passes them on to the descriptor `others`, unless it is -1."""
+    """Read numbers of signals until the writing end is closed. Pass them on to the descriptor `others`, unless it is -1."""
     deadline: float | None = None
-    again = False
+    first: float | None = None
     while True:
         left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
         if not select.select([heard], [], [], left)[0]:
             deadline = None
             if _under_way:
-                words = "interrupted"
-                with suppress(Exception):
-                    words = last_words()
-                _end(words)
+                _end(last_words)
             continue
         if not (numbers := os.read(heard, 1024)):
             return
         if others != -1:
             with suppress(OSError):
                 os.write(others, numbers)
-        for _ in filter(ours.__contains__, numbers):
-            if again:
-                _end("interrupted")
+        if not any(number in ours for number in numbers):
+            continue
+        now = time.monotonic()
+        if first is None:
+            first, deadline = now, now + GRACE_S
             _interrupt()
-            again = True
-            deadline = time.monotonic() + GRACE_S
+        elif now - first > TOGETHER_S:
+            _end(last_words)
 
 
 def _interrupt() -> None:
-    """Aborts what is under way."""
+    """Abort all runs that are under way."""
     global _interrupted
     with _lock:
         _interrupted = True
@@ -155,13 +156,13 @@ def _interrupt() -> None:
 
 
 def _note(_number: int, _frame: FrameType | None) -> None:
-    """Handles a signal in the main thread, where it executes Python: what it does next knows of the signal. The listener does the rest."""
+    """Handle a signal in the main thread, so that the Python code that it executes next sees the flag. The listener does the rest."""
     global _interrupted
     _interrupted = True
 
 
 def _main_thread_signals(signals: Iterable[signal.Signals], handler: object) -> list[signal.Signals]:
-    """Those of the signals that have this handler; none outside the main thread."""
+    """Return the signals that have this handler; none outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         return []
     return [each for each in signals if signal.getsignal(each) is handler]
@@ -169,7 +170,7 @@ def _main_thread_signals(signals: Iterable[signal.Signals], handler: object) -> 
 
 @contextmanager
 def _handled(signals: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Has the signals handled in another way for a while."""
+    """Within it the signals have another handler."""
     before = {each: signal.signal(each, handler) for each in signals}
     try:
         yield
@@ -178,8 +179,11 @@ def _handled(signals: Iterable[signal.Signals], handler: Callable[[int, FrameTyp
             signal.signal(each, previous)
 
 
-def _end(words: str) -> None:
-    """Ends the process."""
+def _end(last_words: Callable[[], str]) -> None:
+    """End the process."""
+    words = "interrupted"
+    with suppress(Exception):
+        words = last_words()
     remove_temporary_files()
     with suppress(OSError):
         os.write(2, f"{_SHOW_CURSOR if os.isatty(2) else ''}{words}\n".encode())

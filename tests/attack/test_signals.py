@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from waiting import HANG_S, wait_until
 
 LONG = """\
 name: s
@@ -33,7 +34,7 @@ def start(tmp_path):
         command = [sys.executable, "-m", "dumbbell", "run", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "out")]
         command += ["--executor", executor, *([] if executor == "exclusive" else ["--workers", "3"])]
         processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        until(lambda: (tmp_path / "out").is_dir() and leftovers(tmp_path / "out", ".claim-"))
+        wait_until(lambda: (tmp_path / "out").is_dir() and leftovers(tmp_path / "out", ".claim-"))
         return processes[-1]
 
     yield run
@@ -45,20 +46,13 @@ def start(tmp_path):
 def ended(process):
     """Status, stdout and stderr. How long it took is for the eye: a machine may be busy."""
     began = time.monotonic()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANG_S)
     print(f"ended after {time.monotonic() - began:.2f} s")
     return process.returncode, out, err
 
 
 def gone_on(count, out):
     return f"interrupted; {count} of 3 runs are in {out}, the same command goes on from there\n"
-
-
-def until(holds):
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -75,7 +69,7 @@ def test_a_signal_ends_runs_of_hours_and_says_how_to_go_on(sent, executor, start
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_what_is_finished_is_kept(executor, start, tmp_path):
     process = start(SOME, executor)
-    until(lambda: any(len(path.name) == 32 for path in (tmp_path / "out").iterdir()))
+    wait_until(lambda: any(len(path.name) == 32 for path in (tmp_path / "out").iterdir()))
     process.send_signal(signal.SIGINT)
     assert ended(process) == (130, "", gone_on(1, tmp_path / "out"))
 
@@ -107,11 +101,35 @@ with terminated_as_interrupted():
 """
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        until(begun.exists)
+        wait_until(begun.exists)
         process.send_signal(sent)
         if again:
             process.send_signal(sent)
         assert ended(process) == (130, "", "interrupted\n")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_another_signal_ends_what_does_not_stop_and_says_the_same(sent, tmp_path):
+    begun = tmp_path / "begun"
+    program = f"""
+import time
+from pathlib import Path
+from dumbbell.executor import interrupt
+interrupt.GRACE_S = {HANG_S}
+with interrupt.terminated_as_interrupted(), interrupt.deferred(lambda: "interrupted; 1 of 2 runs are there"), interrupt.abortable(list):
+    Path({str(begun)!r}).touch()
+    time.sleep({HANG_S})
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(begun.exists)
+        process.send_signal(sent)
+        wait_until(lambda: process.send_signal(sent) or process.poll() is not None)
+        assert ended(process) == (130, "", "interrupted; 1 of 2 runs are there\n")
     finally:
         process.kill()
         process.communicate()

@@ -7,7 +7,9 @@ import signal
 import threading
 
 import pytest
+from waiting import HANG_S
 
+from dumbbell.executor import interrupt
 from dumbbell.executor.interrupt import abortable, deferred, is_interrupted, uninterrupted
 
 pytestmark = pytest.mark.usefixtures("interruptible")
@@ -45,12 +47,24 @@ def test_it_aborts_what_is_under_way_and_what_begins_after_it() -> None:
     with deferred() as interrupted:
         with abortable(aborted.set):
             press()
-            assert aborted.wait(60)
+            assert aborted.wait(HANG_S)
         assert interrupted()
         late = threading.Event()
         with abortable(late.set):
             assert late.is_set()
     assert not is_interrupted()
+
+
+def test_a_signal_that_comes_twice_at_once_counts_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """timeout(1) sends SIGTERM to the process and then to its group. A second Ctrl-C would end the process with these tests."""
+    monkeypatch.setattr(interrupt, "TOGETHER_S", HANG_S)
+    heard = threading.Event()
+    with deferred() as interrupted:
+        with abortable(heard.set):
+            press()
+            assert heard.wait(HANG_S)
+            press()
+        assert interrupted()
 
 
 def test_a_wait_that_signals_do_not_end_is_no_matter() -> None:
@@ -59,7 +73,7 @@ def test_a_wait_that_signals_do_not_end_is_no_matter() -> None:
     with deferred(), abortable(done.set):
         signal.siginterrupt(signal.SIGINT, False)
         threading.Timer(0.2, press).start()
-        assert done.wait(60)
+        assert done.wait(HANG_S)
 
 
 def test_signals_of_others_reach_their_descriptor() -> None:

@@ -15,12 +15,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dumbbell.engines.kernel import diagnosis
 from dumbbell.engines.kernel.binary import HOW_TO_BUILD, Binary
 from dumbbell.engines.kernel.diagnosis import Ending
 from dumbbell.errors import EnvironmentFault
+from dumbbell.executor.interrupt import Aborted, abortable, is_interrupted
 
 MEMORY = "256M"
 MORE_MEMORY = ("1G", "4G")
@@ -69,12 +71,15 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
         timeout_s: Host time after which a guest counts as hanging.
         memory: Memory of the guest, such as `256M`.
 
-    Raises `EnvironmentFault` with one line if the guest does not end regularly, and `ShortOfMemory` if more memory would help.
+    Raises `EnvironmentFault` with one line if the guest does not end regularly, `ShortOfMemory` if more memory would help, and `Aborted` if
+    the user interrupts.
     """
     place = memory_folder(int(memory[:-1]) * _UNITS[memory[-1]])
     with _prepared(folder, binary):
         ending = _run(binary, folder, place, seed, timeout_s, memory)
         if fault := diagnosis.fault(ending, folder):
+            if is_interrupted():
+                raise Aborted
             raise ShortOfMemory(fault, ending.cpu_s) if diagnosis.short_of_memory(ending, folder) else EnvironmentFault(fault)
     return ending.cpu_s
 
@@ -159,27 +164,40 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
     )
     console, in_time = _Console(), False
     try:
-        in_time = console.follow(process, time.monotonic() + timeout_s)
+        with abortable(partial(_kill_group, process.pid)):
+            in_time = console.follow(process, time.monotonic() + timeout_s)
     finally:
         # Before wait4: until the process is reaped, its process group ID cannot be reused.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill_group(process.pid)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.stdout is not None  # a pipe
         process.stdout.close()
-        if not in_time:
+        if not in_time or is_interrupted():
             _wait_for_group(process.pid)
     return Ending(process.returncode, None if in_time else timeout_s, console.text(), used.ru_utime + used.ru_stime)
 
 
-def _wait_for_group(group: int) -> None:
-    """Waits until killed processes are gone, the last of which somebody else reaps. Not for ever: in some containers nobody does."""
-    end = time.monotonic() + _KILLED_S
+def _kill_group(group: int) -> None:
     with contextlib.suppress(ProcessLookupError):
-        while time.monotonic() < end:
-            os.killpg(group, 0)
-            time.sleep(0.005)
+        os.killpg(group, signal.SIGKILL)
+
+
+def _wait_for_group(group: int) -> None:
+    """Wait until the killed processes of a group have ended. Some become zombies, because in some containers nobody reaps them."""
+    end = time.monotonic() + _KILLED_S
+    while _lives(group) and time.monotonic() < end:
+        time.sleep(0.005)
+
+
+def _lives(group: int) -> bool:
+    """True if a process of the group has not ended."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended since
+            state, _parent, its_group = file.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in "ZX":
+                return True
+    return False
 
 
 @dataclass

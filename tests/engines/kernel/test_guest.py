@@ -15,6 +15,7 @@ from waiting import HANG_S, wait_until
 
 from dumbbell.engines.kernel import guest
 from dumbbell.errors import EnvironmentFault
+from dumbbell.executor.interrupt import Aborted, deferred
 
 from .conftest import compile_agent, processes_in
 
@@ -159,6 +160,21 @@ def test_an_interrupt_leaves_no_process(script, folder):
     assert os.listdir(folder) == ["begun"]
 
 
+@pytest.mark.usefixtures("interruptible")
+def test_a_deferred_interrupt_kills_the_guest(script, folder):
+    def interrupt():
+        wait_until((folder / "begun").exists)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with deferred(), pytest.raises(Aborted):
+        guest.boot(script("touch begun; exec sleep 1000"), folder, timeout_s=HANG_S)
+    thread.join()
+    assert processes_in(folder) == []
+    assert os.listdir(folder) == ["begun"]
+
+
 def test_guests_of_several_threads(script, tmp_path):
     binary = script("sleep 0.1; pwd > where; touch done")
     folders = [tmp_path / f"{i}" for i in range(8)]
@@ -214,6 +230,10 @@ def test_the_kernel_boots_at_once_and_leaves_nothing(real, folder):
     guest.boot(real, folder, timeout_s=HANG_S)
     assert os.listdir(folder) == []
     assert processes_in(folder) == []
+
+
+@pytest.mark.clock
+def test_a_boot_takes_seconds(real):
     assert guest.boot_time(real) < 5
 
 
