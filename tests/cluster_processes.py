@@ -7,12 +7,11 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from waiting import wait_until
+from waiting import HANG_S, wait_until
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 _IMPORTS = {"PYTHONPATH": str(Path(__file__).parent)}
 """What tests send is of modules here."""
-_END_S = 10
 
 
 class Processes:
@@ -42,11 +41,7 @@ class Processes:
         for each in reversed(self._started):
             each.kill()
         for each in self._started:
-            try:
-                each.wait(_END_S)
-            except subprocess.TimeoutExpired:
-                each.kill()
-                each.wait()
+            each.wait(HANG_S)
 
 
 @contextmanager

@@ -34,12 +34,14 @@ def written(path, keys=KEYS, **more):
 
 
 def flip(path, position=None):
+    """Change a bit of a file, in the middle unless told otherwise."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2 if position is None else position] ^= 1
     path.write_bytes(content)
 
 
 def resealed(path, **changed):
+    """Change a JSON file as another version would write it: with the right checksum."""
     record = json.loads(path.read_text())
     del record["sha256"]
     path.write_bytes(seal((json.dumps({**record, **changed}, indent=1) + "\n").encode()))

@@ -9,6 +9,7 @@ import socket
 
 import pytest
 from attack.test_foreign import rewrite
+from waiting import HANG_S
 
 from dumbbell import Scenario, run
 from dumbbell.results import Store
@@ -55,7 +56,6 @@ PLACES = (
     "packs/ID/runs.parquet",
     "packs/ID/series.parquet",
 )
-MOST_SECONDS = 300
 
 
 def _socket(path, _):
@@ -156,7 +156,7 @@ def ends(dumbbell):
     before = signal.signal(signal.SIGALRM, too_long)
 
     def call(*command):
-        signal.alarm(MOST_SECONDS)
+        signal.alarm(HANG_S)
         try:
             answer = dumbbell(*command)
         finally:

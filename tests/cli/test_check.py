@@ -5,6 +5,7 @@ import os
 import shutil
 
 import pytest
+from packed_store import flip
 
 from dumbbell.results import Store
 from dumbbell.results.checksums import seal
@@ -33,12 +34,6 @@ def store(dumbbell, file, tmp_path):
     """Its results."""
     assert dumbbell("run", file, "--out", tmp_path / "out").status == 0
     return Store(tmp_path / "out")
-
-
-def flip(path, position=-100):
-    content = bytearray(path.read_bytes())
-    content[position] ^= 4
-    path.write_bytes(content)
 
 
 def contents(store):

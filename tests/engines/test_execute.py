@@ -55,8 +55,8 @@ def test_where_runs_are_computed_changes_nothing(expected, which, tmp_path):
     assert [run.digest for run in Store(tmp_path / "out").runs()] == expected
     assert [run.digest for run in run(scenario(), executor=executor)] == expected
     host = json.loads(next((tmp_path / "out").glob("*/host.json")).read_text())
-    assert 0 < host["cpu_s"] < 10
-    assert 0 < host["wall_s"] < 10
+    assert host["cpu_s"] > 0
+    assert host["wall_s"] > 0
 
 
 def test_a_scenario_that_draws_is_computed_in_other_processes():

@@ -13,7 +13,6 @@ from dumbbell.exchange.formats import READ
 from dumbbell.exchange.imported import runs_of
 
 GOLDEN = Path(__file__).parent / "golden"
-FILES = sorted(path for path in GOLDEN.iterdir() if path.suffix != ".md")
 
 
 def changed(document, value, *steps):

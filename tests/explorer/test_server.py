@@ -105,7 +105,7 @@ def test_only_reading_is_known(site, serving):
 
 def said(server, request):
     """All that the server answers to these bytes, until it closes the connection."""
-    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=HANG_S) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
         return connection.makefile("rb").read()
@@ -154,8 +154,8 @@ def test_connections_without_a_request_keep_nobody_out(site, serving, monkeypatc
     monkeypatch.setattr(server_module, "HEAD_S", 1e9)
     with serving(site) as server:
         place = ("127.0.0.1", server.server_port)
-        silent = [socket.create_connection(place, timeout=30) for _ in range(3 * server_module.MOST_WAITING)]
-        half = socket.create_connection(place, timeout=30)
+        silent = [socket.create_connection(place, timeout=HANG_S) for _ in range(3 * server_module.MOST_WAITING)]
+        half = socket.create_connection(place, timeout=HANG_S)
         half.sendall(b"GET / HTTP/1.1\r\nHost:")
         request = f"GET /api/runs?token={site.token} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
         assert said(server, request.encode()).startswith(b"HTTP/1.1 200 ")
@@ -166,7 +166,7 @@ def test_connections_without_a_request_keep_nobody_out(site, serving, monkeypatc
 
 def test_a_request_that_does_not_come_is_not_waited_for(site, serving, monkeypatch):
     monkeypatch.setattr(server_module, "HEAD_S", 0.0)
-    with serving(site) as server, socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as silent:
+    with serving(site) as server, socket.create_connection(("127.0.0.1", server.server_port), timeout=HANG_S) as silent:
         assert silent.recv(1) == b""
 
 

@@ -9,13 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from packed_store import resealed
 from support import make_run
 
 from dumbbell.errors import BadInput, DamagedRunWarning, EnvironmentFault
 from dumbbell.files import SafeFolder
 from dumbbell.results import Store, load, outlines
-from dumbbell.results.checksums import seal
-from dumbbell.results.json_files import to_json
 
 KEYS = ["a" * 32, "b" * 32, "c" * 32]
 
@@ -301,13 +300,6 @@ def test_a_record_without_its_checksum_is_damaged(store):
     for earlier in (1, 2):
         path.write_text(json.dumps({**record, "format": earlier}))
         left_out(store, "run.json: lacks ")
-
-
-def resealed(path, **changed):
-    """Changes a JSON file as another version would write it: with the right checksum."""
-    record = json.loads(path.read_text())
-    del record["sha256"]
-    path.write_bytes(seal(to_json({**record, **changed})))
 
 
 def test_a_record_without_what_it_needs(store):

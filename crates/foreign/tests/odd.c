@@ -1,4 +1,6 @@
-/* A control that does what its parameter `does` says, one second after the start; and with -D a table that is wrong. */
+/* A control that does what its parameter `does` says, one second after the start; and with -D a table that is wrong. A loop makes the file
+ * ODD_LOOPS first. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +60,8 @@ void cong_avoid(void *state, const struct dumbbell_view *view, struct dumbbell_w
 	case EXIT:
 		exit(0);
 	case LOOP:
+		if (getenv("ODD_LOOPS") != NULL)
+			creat(getenv("ODD_LOOPS"), 0600);
 		for (volatile int forever = 1; forever;)
 			;
 		break;
