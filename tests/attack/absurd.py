@@ -76,8 +76,8 @@ def _limits(plan: Plan, run: Run) -> Iterator[str]:
     """No flow was limited for longer than there was time."""
     for row, workload in _over_tcp(plan, run):
         limited_ms = sum(value for name, value in row.items() if name.endswith("_limited_ms"))
-        # The sender of a complete transfer counts on until the last ACK, as docs/results.md says.
-        most_ns = (plan.duration_ns if "completed_ns" in row else row["end_ns"]) - row["start_ns"]
+        # The times end with the flow, as docs/results.md says.
+        most_ns = row["end_ns"] - row["start_ns"]
         # Times are told in ticks of the stack, of which each of the four kinds may be one more.
         if limited_ms > most_ns / 1e6 + 4 * _tick_ms(workload):
             yield f"{_of(row)}: limited for {limited_ms} ms of {most_ns / 1e6} ms"

@@ -22,7 +22,7 @@ pub(super) const MAX_SHIFT: usize = BACKOFF.len() - 1;
 /// Smoothed RTT, variance and timeout.
 #[derive(Clone, Debug)]
 pub(super) struct RttEstimator {
-    /// Smoothed RTT times 32, ticks; 0 before the first sample.
+    /// Smoothed RTT times 32, ticks; 0 without an estimate: before the first sample, and from the fourth timeout in a row to the next sample.
     pub srtt: i64,
     /// Variance times 16, ticks.
     rttvar: i64,
@@ -109,9 +109,9 @@ impl RttEstimator {
         (self.srtt >> (RTT_SHIFT + 1)) as u64
     }
 
-    /// Smoothed RTT, ms.
-    pub fn srtt_ms(&self) -> f64 {
-        self.srtt as f64 * 1000.0 / f64::from(self.hz << RTT_SHIFT)
+    /// Smoothed RTT, ms, if there is an estimate.
+    pub fn srtt_ms(&self) -> Option<f64> {
+        (self.srtt != 0).then(|| self.srtt as f64 * 1000.0 / f64::from(self.hz << RTT_SHIFT))
     }
 
     fn value(&self) -> u64 {

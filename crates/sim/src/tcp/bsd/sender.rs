@@ -241,12 +241,11 @@ impl Sender {
     #[must_use]
     pub fn sample(&self) -> SenderSample {
         let segments = |bytes: u64| bytes as f64 / f64::from(MSS);
-        let measured = self.rtt.low_ms.is_some();
         SenderSample {
             cwnd: segments(self.window.cwnd),
             ssthresh: (self.window.ssthresh < INFINITE_SSTHRESH).then(|| segments(self.window.ssthresh)),
-            srtt_ms: measured.then(|| self.rtt.srtt_ms()),
-            rtt_ms: measured.then_some(f64::from(self.rtt.last_ms)),
+            srtt_ms: self.rtt.srtt_ms(),
+            rtt_ms: self.rtt.low_ms.map(|_| f64::from(self.rtt.last_ms)),
             min_rtt_ms: self.rtt.low_ms.map(f64::from),
             in_flight: self.in_flight(),
             delivered: self.delivered,

@@ -272,6 +272,17 @@ fn timeouts_back_off_from_the_slop() {
 }
 
 #[test]
+fn the_fourth_timeout_in_a_row_gives_up_the_estimate() {
+    let mut b = Bench::new(&flow(None, Some(600_000), None));
+    b.taken();
+    for timeouts in 1..=4 {
+        b.fire();
+        assert_eq!(b.sender.sample().srtt_ms.is_none(), timeouts == 4, "{timeouts}");
+    }
+    assert_eq!(b.sender.sample().min_rtt_ms, Some(10.0));
+}
+
+#[test]
 fn a_lost_syn_comes_again_after_three_seconds_and_leaves_one_segment() {
     let mut out = LoneOutbox::new(2);
     let mut sender = Sender::new(0, SENDER_TIMER, &flow(None, Some(600_000), None), &stack());
