@@ -11,6 +11,8 @@ typedef struct dumbbell_window Window;
 typedef const struct dumbbell_sample Sample;
 
 #define BETA_SCALE 1024u
+/* With less, the Reno estimate of a window of 2 segments never ends. */
+#define LEAST_BETA 205
 #define TIME_SHIFT 10
 #define CURVE_SHIFT 40
 #define BIC_SCALE 41
@@ -237,7 +239,7 @@ static bool take(struct cubic *c, const struct dumbbell_parameter *p)
 		unsigned long beta = strtoul(p->value, &end, 10);
 
 		c->beta = (uint32_t)beta;
-		return *end == '\0' && beta >= 1 && beta < BETA_SCALE;
+		return *end == '\0' && beta >= LEAST_BETA && beta < BETA_SCALE;
 	}
 	if (strcmp(p->name, "fast_convergence") == 0)
 		return flag(p->value, &c->fast_convergence);
@@ -256,7 +258,7 @@ static void *create(const struct dumbbell_parameter *parameters, size_t count, c
 	c->fast_convergence = c->tcp_friendliness = c->hystart.enabled = true;
 	for (size_t i = 0; i < count; i++) {
 		if (!take(c, &parameters[i])) {
-			snprintf(error, error_size, "%s is %s; beta is 1 to 1023, the flags fast_convergence, tcp_friendliness and hystart are on or off",
+			snprintf(error, error_size, "%s is %s; beta is 205 to 1023, the flags fast_convergence, tcp_friendliness and hystart are on or off",
 				 parameters[i].name, parameters[i].value);
 			free(c);
 			return NULL;
