@@ -13,8 +13,8 @@ use super::{
 
 /// Unit of the parameter `beta`.
 const BETA_SCALE: u32 = 1024;
-/// Least `beta`. With less, `beta_scale` is below 4, so that bictcp_update of Linux 6.12 (tcp_cubic.c:304) has 0 segments per increase of
-/// the Reno estimate at a window of 2, and takes 0 off `ack_cnt` for ever.
+/// Minimum of `beta`. A lower one makes Linux's `beta_scale` less than 4. At a window of 2 segments, bictcp_update (Linux 6.12
+/// tcp_cubic.c:304) then computes a `delta` of 0 and subtracts it from `ack_cnt` in a loop that never ends.
 const LEAST_BETA: u32 = 205;
 /// Time unit of the cubic: 2^-10 s.
 const TIME_SHIFT: u32 = 10;
@@ -169,6 +169,13 @@ impl Cubic {
     }
 }
 
+/// Distance of the curve from its plateau, segments: C times the cube of the time from there. Far from the plateau it wraps, in the kernel's
+/// 64 bits as well (bictcp_update, tcp_cubic.c:279).
+pub(super) fn curve_delta(scale: u64, offset: u64) -> u32 {
+    let cube = offset.wrapping_mul(offset).wrapping_mul(offset);
+    (scale.wrapping_mul(cube) >> CURVE_SHIFT) as u32
+}
+
 /// Integer cube root: a table for the leading bits, then one Newton-Raphson step (error below 0.2 %).
 #[must_use]
 pub(super) fn cubic_root(a: u64) -> u32 {
@@ -236,10 +243,7 @@ impl Cubic {
             + (u64::from(c.delay_min_us) * hz).div_ceil(1_000_000) as i64;
         let time = ((ticks as u64) << TIME_SHIFT) / hz;
         let k = u64::from(c.k);
-        let offset = time.abs_diff(k);
-        // Far from the plateau this wraps, in the kernel's 64 bits as well (bictcp_update, tcp_cubic.c:279).
-        let cube = offset.wrapping_mul(offset).wrapping_mul(offset);
-        let delta = (config.scale.wrapping_mul(cube) >> CURVE_SHIFT) as u32;
+        let delta = curve_delta(config.scale, time.abs_diff(k));
         let target = if time < k { c.origin_point.wrapping_sub(delta) } else { c.origin_point.wrapping_add(delta) };
         c.cnt = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.wrapping_mul(100) };
         // Without a plateau yet, grow by at least 5 % an RTT.

@@ -12,7 +12,7 @@
 //! Inferred: where a stack counts segments, these are planned for segments; the kernels of the time counted ACKs and divided by how many segments one stands
 //! for, as is done here where the stack does so. The cube root of 2.0 is exact, where the kernel's was within 1.
 
-use super::cubic::cubic_root;
+use super::cubic::{cubic_root, curve_delta};
 use super::{BoxedControl, CaState, CongestionControl, Event, Growth, Parameters, RateSample, View, Window};
 
 /// Unit of `beta`.
@@ -175,10 +175,7 @@ impl OldCubic {
         let ahead = if self.module == Module::V20 { c.delay_min } else { c.delay_min >> 3 };
         let ticks = v.jiffies.wrapping_add(ahead).wrapping_sub(c.epoch_start);
         let t = (ticks << TIME_SHIFT) / v.hz;
-        let offset = u64::from(t.abs_diff(c.k));
-        // It wraps as in `Cubic::follow_curve`.
-        let cube = offset.wrapping_mul(offset).wrapping_mul(offset);
-        let delta = (self.curve_scale.wrapping_mul(cube) >> CURVE_SHIFT) as u32;
+        let delta = curve_delta(self.curve_scale, u64::from(t.abs_diff(c.k)));
         let target = if t < c.k { c.origin_point.wrapping_sub(delta) } else { c.origin_point.wrapping_add(delta) };
         let cnt = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.wrapping_mul(100) };
         let bounded = match self.module {

@@ -60,12 +60,12 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
         let what = format_args!("{bps} bit/s on the stack {name} without pacing, which came with Linux 3.12");
         return Err(Flaws::one("host.max_pacing_bps", what, "none, or a stack with pacing: true, such as linux-6.12"));
     }
-    let (Some(stack), Some(control)) = (STACKS.iter().find(|stack| stack.name == *name), find(cc)) else {
+    let (Some(version), Some(control)) = (version_of(name), find(cc)) else {
         return Ok(());
     };
-    if control.since > stack.version {
+    if control.since > version {
         let what = format_args!("{cc}, which came with Linux {}, on the stack {name}", control.since);
-        return Err(Flaws::one("cc.kind", what, names_on(stack.version, options)));
+        return Err(Flaws::one("cc.kind", what, names_on(version, options)));
     }
     Ok(())
 }
@@ -74,8 +74,13 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
 pub(crate) fn check_needs(spec: &TcpSpec, needs: &Needs, options: &Stack) -> Result<(), Flaws> {
     let Some(lack) = lack(needs, options) else { return Ok(()) };
     let what = format_args!("{}, which {lack}", spec.cc.kind);
-    let version = STACKS.iter().find(|stack| stack.name == spec.stack.name).map_or(Version::ANY, |stack| stack.version);
+    let version = version_of(&spec.stack.name).unwrap_or(Version::ANY);
     Err(Flaws::one("cc.kind", what, names_on(version, options)))
+}
+
+/// The version of Linux that a stack is.
+fn version_of(name: &str) -> Option<Version> {
+    STACKS.iter().find(|stack| stack.name == name).map(|stack| stack.version)
 }
 
 /// The needs of a congestion control that the stack does not meet.

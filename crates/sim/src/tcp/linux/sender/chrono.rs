@@ -1,13 +1,13 @@
-//! For how long what limits sending (Linux 6.12 net/ipv4/tcp_output.c `tcp_chrono_start`, `tcp_chrono_stop`, `tcp_write_xmit`,
-//! `tcp_cwnd_validate`; tcp_input.c `tcp_clean_rtx_queue`, `tcp_check_space`; tcp.c `tcp_get_info_chrono_stats`). Only changes are accounted
-//! for: an ACK that changes nothing pays for a comparison.
+//! The time for which the congestion window, the receiver's window or the send buffer limited sending (Linux 6.12 net/ipv4/tcp_output.c `tcp_chrono_start`, `tcp_chrono_stop`, `tcp_write_xmit`,
+//! `tcp_cwnd_validate`; tcp_input.c `tcp_clean_rtx_queue`, `tcp_check_space`; tcp.c `tcp_get_info_chrono_stats`).
+//! Times are added up when the limit changes. An ACK that changes no limit costs one comparison.
 //!
-//! Linux counts in ticks, by which a transfer of less than a tick was limited by nothing. Here it is counted in microseconds. Linux also counts
-//! until the last ACK comes, which may be long after the receiver has read everything. Here the end of the transfer is asked for, so that the
-//! last changes are remembered with their times.
+//! Two things differ from Linux. Linux counts in ticks, so that a transfer of less than a tick has no limit at all; this file counts in
+//! microseconds. Linux counts until the last ACK comes, which may be long after the receiver has read everything. This file keeps the last
+//! changes with their times, so that the times can end with the transfer.
 //!
-//! Linux notices an application that waits for room only when an ACK lets the last of what was written go. Here it is also noticed when what the
-//! application writes goes at once and leaves it waiting, which is the usual case where the buffer is smaller than the window.
+//! Linux notices that the application waits for room only when an ACK lets the last written byte go. This file also notices it when the bytes
+//! that the application writes go at once. That is the usual case if the buffer is smaller than the window.
 
 use super::Sender;
 use crate::time::{Time, US};

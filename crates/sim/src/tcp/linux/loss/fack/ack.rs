@@ -1,7 +1,7 @@
-//! An ACK where losses are found by counting: growth comes before recovery, and once an ACK (Linux 3.9 net/ipv4/tcp_input.c, tcp_ack,
-//! tcp_clean_rtx_queue).
+//! Processing an ACK on stacks that find losses by counting (Linux 3.9 net/ipv4/tcp_input.c, tcp_ack, tcp_clean_rtx_queue). The window grows
+//! before recovery is decided, once per ACK.
 //!
-//! Leaves out: reneging (the receiver keeps what it has SACKed), growth's end after an idle time.
+//! Leaves out: reneging (the receiver keeps all that it has SACKed), and the limit on growth after an idle time.
 
 use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, Growth};

@@ -1,5 +1,5 @@
-//! The state machine: when recovery begins and ends, what is undone (Linux 3.9 net/ipv4/tcp_input.c, tcp_fastretrans_alert and below; early
-//! retransmit: RFC 5827).
+//! The state machine of recovery: when it begins, when it ends, and when the window is restored (Linux 3.9 net/ipv4/tcp_input.c,
+//! tcp_fastretrans_alert and its callees; early retransmit: RFC 5827).
 //!
 //! Leaves out: thin streams (sysctls tcp_thin_*), MTU probing, the head-of-queue rules for connections without SACK.
 
@@ -19,7 +19,8 @@ const EARLY_REORDERING: u32 = 3;
 const EARLY_DELAY_MS: u64 = 2;
 
 impl Sender {
-    /// What an unusual ACK means for the state; `acked` segments were removed, `prior_sacked` were SACKed before.
+    /// Update the state for an ACK that is unusual, or that comes in an unusual state. It removed `acked` segments; `prior_sacked` were SACKed
+    /// before it.
     pub(in crate::tcp::linux) fn alert(&mut self, a: &AckState, acked: u32, prior_sacked: u32, out: &mut impl Outbox) {
         let ece = a.flags & flag::ECE != 0;
         let by_sack = a.flags & flag::DATA_SACKED != 0 && !self.marks_by_episode();
@@ -64,7 +65,7 @@ impl Sender {
         self.retransmit_by_count(out);
     }
 
-    /// An ACK in a reduction brought news of `newly` segments, or has begun one.
+    /// Reduce the window for an ACK that newly acknowledges or SACKs `newly` segments. `entered`: the ACK began the reduction.
     fn reduce_by_count(&mut self, newly: u32, flags: u32, entered: bool) {
         match self.stack.cwnd_reduction {
             CwndReduction::Prr => self.reduce_proportionally(newly, 0, flags, entered),
@@ -72,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// All retransmissions were unnecessary.
+    /// Restore the window if D-SACKs show that all retransmissions were unnecessary.
     fn undo_by_dsack(&mut self) {
         if self.undo.all_unnecessary() {
             self.undo_window(true);
@@ -80,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// An episode ends when all that was out at its start is acknowledged.
+    /// End an episode once all segments that were out at its start are acknowledged.
     fn leave_finished_state(&mut self, tsecr: u32) {
         if self.view.state == CaState::Open {
             self.undo.forget_retransmissions();
@@ -128,7 +129,7 @@ impl Sender {
             && v.sacked_out >= (v.packets_out / 2).max(self.stack.reordering)
             && !self.may_send_now()
         {
-            // Nothing to send: no more SACKs will come.
+            // There is nothing to send, so that no more SACKs will come.
             return true;
         }
         self.may_retransmit_early()
@@ -146,7 +147,7 @@ impl Sender {
             && !self.reordering.was_seen()
     }
 
-    /// True if early retransmit waits; not if the RTO would come first.
+    /// True if early retransmit waits. It does not wait if the RTO would come first.
     fn delay_early_retransmit(&mut self, ece: bool, out: &mut impl Outbox) -> bool {
         if self.stack.early_retransmit != EarlyRetransmit::Delayed || ece || self.view.srtt_us8 == 0 {
             return false;
@@ -161,7 +162,7 @@ impl Sender {
         true
     }
 
-    /// The wait of early retransmit is over.
+    /// Retransmit early, after the wait.
     pub(in crate::tcp::linux) fn resume_early_retransmit(&mut self, out: &mut impl Outbox) {
         self.rearm_rto(out);
         if self.may_retransmit_early() && self.view.packets_out > 0 {
@@ -216,7 +217,7 @@ impl Sender {
                 self.restore_ssthresh(prior);
             }
         } else if self.window.ssthresh < INFINITE_SSTHRESH {
-            // A control that has no threshold leaves it infinite, which no control of 3.9 did: that is no window to go back to.
+            // Some congestion controls keep the threshold infinite, unlike all of Linux 3.9. An infinite threshold is no window to restore.
             self.window.cwnd = self.window.cwnd.max(self.window.ssthresh);
         }
         if self.stack.cwnd_reduction == CwndReduction::RateHalving {
@@ -226,7 +227,7 @@ impl Sender {
         self.counters.undos += 1;
     }
 
-    /// A partial ACK in recovery; true if more is to be marked lost.
+    /// Process a partial ACK in recovery. True if more segments are to be marked lost.
     fn undo_partial(&mut self, a: &AckState, acked: u32) -> bool {
         if !self.undo.may_undo(a.tsecr) {
             return self.fackets_out() > self.reordering.degree();
@@ -234,13 +235,13 @@ impl Sender {
         if !self.any_retrans_done() {
             self.undo.forget_retransmissions();
         }
-        // The hole was filled by what was late, not by a retransmission.
+        // A late original filled the hole, not a retransmission.
         self.note_reordering(self.view.snd_una, self.view.snd_una + self.fackets_out() + acked);
         self.undo_window(false);
         false
     }
 
-    /// Undo after a timeout; true if the timeout was unnecessary.
+    /// Undo the effects of a timeout if it was unnecessary, and return true then.
     fn undo_loss(&mut self, tsecr: u32) -> bool {
         if !self.undo.may_undo(tsecr) {
             return false;
