@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,39 @@ def test_a_program_says_what_the_link_has_carried(agent, tmp_path, application, 
     assert np.all(np.diff(rows[:, 0]) > 0)
     assert np.all(np.diff(rows[:, 9]) >= 0)
     assert rows[-1, 1] > 1
+
+
+@pytest.mark.parametrize("opens", ["sender", "receiver"])
+def test_an_ftp_server_reads_its_files_whatever_the_umask(agent, tmp_path, opens):
+    before = os.umask(0o077)
+    try:
+        prepared(tmp_path, application="ftp", opens=opens)
+        assert carried_out(agent, tmp_path) == 0, (tmp_path / "error").read_text()
+    finally:
+        os.umask(before)
+    assert counters(tmp_path)["received"] > 0
+
+
+LEAVES = """
+import socket, sys
+at = sys.argv[1], int(sys.argv[2])
+server = socket.create_server(at)  # with SO_REUSEADDR, as the agent's sockets are
+client = socket.create_connection(at)
+server.accept()[0].close()
+client.close()
+"""
+"""Leaves a connection in TIME_WAIT at an address and port."""
+
+
+def test_ports_that_a_killed_run_has_left_can_be_taken(agent, tmp_path):
+    plan = prepared(tmp_path)
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    ports = zip(("l0", "r0"), ("10.1.0.1", "10.2.0.2"), next(plan.connections)[1].ports, strict=True)
+    left = [f"run {name} - {sys.executable} leaves.py {address} {port}" for name, address, port in ports]
+    script = (tmp_path / "script").read_text()
+    (tmp_path / "script").write_text(SETUP + "".join(f"{line}\n" for line in left) + script.removeprefix(SETUP))
+    assert carried_out(agent, tmp_path) == 0, (tmp_path / "error").read_text()
+    assert counters(tmp_path)["received"] > 0
 
 
 @pytest.mark.clock

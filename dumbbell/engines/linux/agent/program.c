@@ -71,6 +71,12 @@ void read_program(struct script *script, char **words)
 	end->program = (struct program){ .out = words[2], .signal = least(words[3], 0), .words = words + 4, .fd = -1 };
 }
 
+/* Servers read the files as another user, so that their modes must not depend on the umask. */
+static int make_folder(const char *path)
+{
+	return mkdir(path, 0755) || chmod(path, 0755);
+}
+
 /* Without content, which takes no room. */
 void make_file(const char *name, int64_t size)
 {
@@ -79,7 +85,7 @@ void make_file(const char *name, int64_t size)
 
 	snprintf(path, sizeof(path), FILES "/%s", name);
 	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd < 0 || ftruncate(fd, size) || close(fd))
+	if (fd < 0 || fchmod(fd, 0644) || ftruncate(fd, size) || close(fd))
 		fail("%s: %s", path, strerror(errno));
 }
 
@@ -87,7 +93,7 @@ void make_file(const char *name, int64_t size)
 void make_files(void)
 {
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", FILES, "tmpfs", MS_NOSUID, "mode=755") || mkdir(FILES "/empty", 0755) || mkdir(FILES "/ftp", 0755))
+	    mount("none", FILES, "tmpfs", MS_NOSUID, "mode=755") || make_folder(FILES "/empty") || make_folder(FILES "/ftp"))
 		fail("%s: %s", FILES, strerror(errno));
 	make_file("ftp/sink", 0);
 	if (mount("/dev/null", FILES "/ftp/sink", NULL, MS_BIND, NULL))

@@ -58,7 +58,8 @@ int make_socket(const struct flow *flow, const struct end *end)
 	fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
 	if (fd < 0)
 		fail("socket: %s", strerror(errno));
-	if (flow->traffic == TRANSFERS)
+	/* Connections of a run that was killed may still hold the port, in TIME_WAIT or while they close. */
+	if (type == SOCK_STREAM)
 		set(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on), "reuseaddr");
 	if (flow->cc)
 		set(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, strlen(flow->cc), flow->cc);
