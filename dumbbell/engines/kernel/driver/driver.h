@@ -51,7 +51,7 @@ struct end {
 extern struct end end;
 extern FILE *answers;
 
-void fail(const char *format, ...);
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void set(int fd, int level, int option, const void *value, socklen_t size);
 
 /* Makes the packet sockets at the peer's end of a pair of devices. */
