@@ -30,7 +30,7 @@ impl Ticks for Clock {
         (us * US).div_ceil(self.tick)
     }
 
-    fn fires(&self, _: u64, expires: u64) -> Time {
+    fn fires(&self, _: u64, _: u64, expires: u64) -> Time {
         self.start(expires)
     }
 

@@ -16,8 +16,9 @@ pub(in crate::tcp) trait Ticks {
     /// Microseconds in ticks, rounded up.
     fn in_ticks(&self, us: u64) -> u64;
 
-    /// When a timer that is set in tick `now` for tick `expires` fires: not before `expires` begins.
-    fn fires(&self, now: u64, expires: u64) -> Time;
+    /// When a timer that is set in tick `now` for tick `expires` fires: not before `expires` begins. The timers of all ticks below `run` have
+    /// been run when it is set.
+    fn fires(&self, now: u64, run: u64, expires: u64) -> Time;
 
     /// Of the timers that fire in the same tick, the one that was set last is first.
     fn is_last_set_first(&self) -> bool;
@@ -27,30 +28,27 @@ pub(in crate::tcp) trait Ticks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn(Time, u32);
 
-/// What a timer is set for.
+/// What a timer is queued for.
 #[derive(Clone, Copy, Debug)]
 enum Deadline {
-    None,
-    /// A tick; and when it was set.
-    Tick {
-        expires: u64,
-        set_at: Time,
-    },
+    /// A tick; and when it was queued for that.
+    Tick { expires: u64, set_at: Time },
     /// So many us from a time on; nobody has asked yet which tick that is.
-    After {
-        from: Time,
-        us: u64,
-    },
+    After { from: Time, us: u64 },
 }
 
 /// A timer on an event source of its own.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct LazyTimer {
+    is_set: bool,
+    /// A timer that is cleared stays queued as it is, as Linux's sockets leave it (`inet_csk_clear_xmit_timer`).
     deadline: Deadline,
     /// When the event comes; `NEVER`: it is not set.
     armed: Time,
     /// A deadline that is not before this time cannot fire before the event, however its tick is rounded.
     covered_from: Time,
+    /// First tick after the one in which it fired last: no timer of the ticks before it is left to run.
+    run: u64,
     source: usize,
     /// Its place among those that fired when it fired last: they may all have been set again at that time, one after the other.
     place: u32,
@@ -59,30 +57,50 @@ pub(in crate::tcp) struct LazyTimer {
 impl LazyTimer {
     /// A timer that is not set.
     pub fn new(source: usize) -> Self {
-        Self { deadline: Deadline::None, armed: NEVER, covered_from: NEVER, source, place: 0 }
+        let deadline = Deadline::Tick { expires: 0, set_at: 0 };
+        Self { is_set: false, deadline, armed: NEVER, covered_from: NEVER, run: 0, source, place: 0 }
     }
 
     /// It will fire.
     #[inline]
     pub fn is_set(&self) -> bool {
-        !matches!(self.deadline, Deadline::None)
+        self.is_set
     }
 
     /// It will not fire, unless it is set again.
     #[inline]
     pub fn clear(&mut self) {
-        self.deadline = Deadline::None;
+        self.is_set = false;
     }
 
-    /// Sets it, in tick `now`, for tick `expires`.
+    /// Sets it for tick `expires`. One that is queued for that tick stays where it is, however near the tick has come (`__mod_timer`).
     #[inline]
-    pub fn set(&mut self, clock: &impl Ticks, now: u64, expires: u64, out: &mut impl Outbox) {
-        self.deadline = Deadline::Tick { expires, set_at: out.now() };
+    pub fn set(&mut self, clock: &impl Ticks, expires: u64, out: &mut impl Outbox) {
+        if !self.is_set_for(expires) && !self.is_queued_for(expires, clock, out.now()) {
+            self.deadline = Deadline::Tick { expires, set_at: out.now() };
+        }
+        self.is_set = true;
         // It does not fire before the tick begins.
         if clock.start(expires) < self.armed {
-            let fires = clock.fires(now, expires);
+            let fires = self.queued_until(clock);
             if fires < self.armed {
                 self.arm(clock, fires, out);
+            }
+        }
+    }
+
+    #[inline]
+    fn is_set_for(&self, tick: u64) -> bool {
+        self.is_set && matches!(self.deadline, Deadline::Tick { expires, .. } if expires == tick)
+    }
+
+    /// True if it is queued for that tick, although it may have been cleared, or was set for a time after which nobody asked for the tick.
+    #[inline]
+    fn is_queued_for(&self, tick: u64, clock: &impl Ticks, now: Time) -> bool {
+        match self.deadline {
+            Deadline::Tick { expires, .. } if expires != tick => false,
+            Deadline::Tick { .. } | Deadline::After { .. } => {
+                self.queued_for(clock).0 == tick && self.queued_until(clock) > now
             }
         }
     }
@@ -93,10 +111,12 @@ impl LazyTimer {
         now + us * US >= self.covered_from
     }
 
-    /// Sets it for the tick in which `us` after `now` end, without asking which that is. The event must [cover](Self::covers) that.
+    /// Sets it for the tick in which `us` after `now` end, without asking which that is. The event must [cover](Self::covers) that, and the
+    /// time must be so short that no clock rounds its tick.
     #[inline]
     pub fn set_later(&mut self, now: Time, us: u64) {
         debug_assert!(self.covers(now, us));
+        self.is_set = true;
         self.deadline = Deadline::After { from: now, us };
     }
 
@@ -104,27 +124,42 @@ impl LazyTimer {
     #[inline]
     pub fn set_later_at(&self) -> Option<Time> {
         match self.deadline {
-            Deadline::After { from, .. } => Some(from),
-            Deadline::None | Deadline::Tick { .. } => None,
+            Deadline::After { from, .. } if self.is_set => Some(from),
+            Deadline::After { .. } | Deadline::Tick { .. } => None,
         }
     }
 
-    /// The tick that it is set for, and the one in which it was set.
+    /// The tick that it is set for.
     #[inline]
-    pub fn deadline(&self, clock: &impl Ticks) -> Option<(u64, u64)> {
+    pub fn expires(&self, clock: &impl Ticks) -> Option<u64> {
+        self.is_set.then(|| self.queued_for(clock).0)
+    }
+
+    /// The tick that it is queued for, and the one in which it was queued.
+    #[inline]
+    fn queued_for(&self, clock: &impl Ticks) -> (u64, u64) {
         match self.deadline {
-            Deadline::None => None,
-            Deadline::Tick { expires, set_at } => Some((expires, clock.tick(set_at))),
+            Deadline::Tick { expires, set_at } => (expires, clock.tick(set_at)),
             Deadline::After { from, us } => {
                 let set_in = clock.tick(from);
-                Some((set_in + clock.in_ticks(us), set_in))
+                (set_in + clock.in_ticks(us), set_in)
             }
         }
     }
 
+    /// When what it is queued for comes.
+    fn queued_until(&self, clock: &impl Ticks) -> Time {
+        let (expires, set_in) = self.queued_for(clock);
+        clock.fires(set_in, self.run, expires)
+    }
+
     /// When it fires.
     fn fires(&self, clock: &impl Ticks) -> Time {
-        self.deadline(clock).map_or(NEVER, |(expires, set_in)| clock.fires(set_in, expires))
+        if self.is_set {
+            self.queued_until(clock)
+        } else {
+            NEVER
+        }
     }
 
     /// Its event has come, and it fires with it.
@@ -140,11 +175,7 @@ impl LazyTimer {
             self.arm(clock, fires, out);
             return None;
         }
-        let set_at = match self.deadline {
-            Deadline::None => return None,
-            Deadline::Tick { set_at, .. } => set_at,
-            Deadline::After { from, .. } => from,
-        };
+        let (Deadline::Tick { set_at, .. } | Deadline::After { from: set_at, .. }) = self.deadline;
         Some(if clock.is_last_set_first() { Turn(!set_at, !self.place) } else { Turn(set_at, self.place) })
     }
 
@@ -161,6 +192,7 @@ impl LazyTimer {
             return false;
         }
         self.clear();
+        self.run = clock.tick(out.now()) + 1;
         self.arm(clock, NEVER, out);
         true
     }
@@ -198,18 +230,27 @@ mod tests {
         (0..60 * MS, what)
     }
 
-    /// When the timer fires if its event moves with every deadline.
+    /// When the timer fires if its event moves with every deadline, as Linux's `__mod_timer` moves its timers. Whoever clears a timer leaves it
+    /// in the wheel and takes no notice when it comes.
     fn fires_eagerly(clock: &impl Ticks, steps: &[(Time, Step)]) -> Vec<Time> {
-        let (mut now, mut due, mut fired) = (0, NEVER, vec![]);
+        let (mut now, mut run, mut is_set, mut fired) = (0, 0, false, vec![]);
+        let mut queued: Option<(u64, Time)> = None;
         for &(after, step) in steps {
             now += after;
-            if due <= now {
-                fired.push(due);
+            if let Some((_, due)) = queued.filter(|&(_, due)| due <= now) {
+                if is_set {
+                    fired.push(due);
+                    run = clock.tick(due) + 1;
+                }
+                (queued, is_set) = (None, false);
             }
-            due = match step {
-                Step::Set(us) => clock.fires(clock.tick(now), clock.tick(now) + clock.in_ticks(us)),
-                Step::Clear => NEVER,
-            };
+            is_set = matches!(step, Step::Set(_));
+            if let Step::Set(us) = step {
+                let expires = clock.tick(now) + clock.in_ticks(us);
+                if queued.is_none_or(|(before, _)| before != expires) {
+                    queued = Some((expires, clock.fires(clock.tick(now), run, expires)));
+                }
+            }
         }
         fired
     }
@@ -229,8 +270,8 @@ mod tests {
             }
             out.now = now;
             match step {
-                Step::Set(us) if lazily && timer.covers(now, us) => timer.set_later(now, us),
-                Step::Set(us) => timer.set(clock, clock.tick(now), clock.tick(now) + clock.in_ticks(us), &mut out),
+                Step::Set(us) if lazily && us <= 40_000 && timer.covers(now, us) => timer.set_later(now, us),
+                Step::Set(us) => timer.set(clock, clock.tick(now) + clock.in_ticks(us), &mut out),
                 Step::Clear => timer.clear(),
             }
             assert!(timer.is_set() != matches!(step, Step::Clear));

@@ -77,19 +77,22 @@ impl Ticks for Clock {
         self.ticks(us * US + self.tick - 1)
     }
 
-    /// A wheel of levels rounds up to the granularity of the level that the timer falls in, and never fires in the tick of its expiry.
-    fn fires(&self, now: u64, expires: u64) -> Time {
-        let delta = expires.saturating_sub(now);
+    /// A wheel of levels rounds up to the granularity of the level that the timer falls in, and never fires in the tick of its expiry. Its own
+    /// clock chooses the level. That is one tick ahead when the timers of the present tick have been run: where their handlers set timers
+    /// (`__run_timers`, `calc_wheel_index`).
+    fn fires(&self, now: u64, run: u64, expires: u64) -> Time {
         if self.wheel == TimerWheel::Exact {
             return expires.max(now + 1) * self.tick;
         }
         if self.wheel == TimerWheel::Slack {
+            let slack = expires.saturating_sub(now) / 256;
             let expires = expires.max(now + 1);
-            let latest = expires + if delta < 256 { 0 } else { delta / 256 };
+            let latest = expires + slack;
             // Of the ticks from `expires` to `latest` one that ends in many zeros, so that timers meet.
             let zeros = (expires ^ latest).checked_ilog2().unwrap_or(0);
             return ((latest >> zeros) << zeros) * self.tick;
         }
+        let delta = expires.saturating_sub(now.max(run));
         let mut level = 0;
         while level < 8 && delta >= (LEVEL_SIZE - 1) << (level * LEVEL_SHIFT) {
             level += 1;
@@ -113,29 +116,32 @@ mod tests {
     fn the_wheel_rounds_up_by_level() {
         let c = Clock::new(1000, TimerWheel::Levels);
         // Below 63 ticks: one tick late.
-        assert_eq!(c.fires(10, 50), 51 * MS);
+        assert_eq!(c.fires(10, 0, 50), 51 * MS);
         // From 63 ticks: 8 ms granularity.
-        assert_eq!(c.fires(0, 63), 64 * MS);
-        assert_eq!(c.fires(0, 201), 208 * MS);
-        assert_eq!(c.fires(0, 208), 216 * MS);
+        assert_eq!(c.fires(0, 0, 63), 64 * MS);
+        assert_eq!(c.fires(0, 0, 201), 208 * MS);
+        assert_eq!(c.fires(0, 0, 208), 216 * MS);
         // From 504 ticks: 64 ms.
-        assert_eq!(c.fires(0, 504), 512 * MS);
+        assert_eq!(c.fires(3, 0, 507), 512 * MS);
+        // One tick less where the timers of the tick have been run.
+        assert_eq!(c.fires(3, 4, 507), 512 * MS);
+        assert_eq!([c.fires(9, 9, 513), c.fires(9, 10, 513)], [576 * MS, 520 * MS]);
     }
 
     #[test]
     fn slack_begins_at_256_ticks() {
         let c = Clock::new(1000, TimerWheel::Slack);
-        assert_eq!(c.fires(10, 210), 210 * MS);
+        assert_eq!(c.fires(10, 0, 210), 210 * MS);
         // 300 + 300 / 256 = 301: bit 0 differs, nothing to clear.
-        assert_eq!(c.fires(0, 300), 301 * MS);
+        assert_eq!(c.fires(0, 0, 300), 301 * MS);
         // 1023 + 3 = 1026: from bit 10 on they differ.
-        assert_eq!(c.fires(0, 1023), 1024 * MS);
+        assert_eq!(c.fires(0, 0, 1023), 1024 * MS);
     }
 
     #[test]
     fn before_that_a_timer_fires_in_its_tick() {
         let c = Clock::new(1000, TimerWheel::Exact);
-        assert_eq!([c.fires(10, 210), c.fires(0, 1023), c.fires(7, 7)], [210 * MS, 1023 * MS, 8 * MS]);
+        assert_eq!([c.fires(10, 0, 210), c.fires(0, 0, 1023), c.fires(7, 8, 7)], [210 * MS, 1023 * MS, 8 * MS]);
     }
 
     proptest! {

@@ -99,7 +99,7 @@ impl Closing {
 
     fn set_timer(&mut self, after: u64, clock: &Clock, out: &mut impl Outbox) {
         let now = clock.tick(out.now());
-        self.timer.set(clock, now, now + after, out);
+        self.timer.set(clock, now + after, out);
     }
 
     /// The timer's event came; true if the FIN has to go again.

@@ -203,13 +203,13 @@ impl AckDelay {
         }
         let now = clock.tick(out.now());
         let mut expires = now + interval;
-        if let Some((pending, _)) = self.timer.deadline(clock) {
+        if let Some(pending) = self.timer.expires(clock) {
             if pending <= now + (interval >> 2) {
                 return false;
             }
             expires = expires.min(pending);
         }
-        self.timer.set(clock, now, expires, out);
+        self.timer.set(clock, expires, out);
         true
     }
 

@@ -63,7 +63,7 @@ impl Receiver {
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn);
         let now = self.clock.tick(out.now());
-        self.opening.timer.set(&self.clock, now, now + self.opening.timeout, out);
+        self.opening.timer.set(&self.clock, now + self.opening.timeout, out);
     }
 
     /// The event of the timer came that the SYN is sent again by.

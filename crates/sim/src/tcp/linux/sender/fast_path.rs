@@ -4,10 +4,11 @@
 
 use super::ack::flag;
 use super::transmit::NONE;
-use super::{Phase, Sender};
+use super::{Pending, Phase, Sender};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, NO_ATTACHMENT};
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 
 impl Sender {
@@ -70,7 +71,7 @@ impl Sender {
         if !self.sends_plainly && self.pacing_delay(out.now()) > 0 {
             self.schedule_loss_probe(out, sent == 0);
         } else {
-            self.schedule_loss_probe_lazily(out, rtt_us, sent == 0);
+            self.schedule_likely_loss_probe(out, rtt_us, sent == 0);
         }
     }
 
@@ -166,7 +167,7 @@ impl Sender {
     }
 
     /// What [`Self::send_allowed`] does on the fast path without TSO: as everything outstanding is in flight, the window ends at one
-    /// sequence number, and what it allows goes in one run. Leaves the timer to [`Self::schedule_loss_probe_lazily`].
+    /// sequence number, and what it allows goes in one run. Leaves the timer to [`Self::schedule_likely_loss_probe`].
     #[inline(always)]
     fn send_allowed_in_one_run<const NOTED: bool>(&mut self, out: &mut impl Outbox) -> u32 {
         let from = self.view.snd_nxt;
@@ -204,13 +205,14 @@ impl Sender {
     }
 
     /// What [`Self::schedule_loss_probe`] does on the fast path. The last segment acknowledged was sent `rtt_us` ago, the first outstanding
-    /// one no earlier. If the probe comes before the RTO and the timer's event before both, only the delay is noted: its tick is computed
-    /// if the probe is still what the timer is set for when that event comes.
+    /// one no earlier. The probe nearly always comes before the RTO.
     #[inline(always)]
-    fn schedule_loss_probe_lazily(&mut self, out: &mut impl Outbox, rtt_us: u64, advancing: bool) {
+    fn schedule_likely_loss_probe(&mut self, out: &mut impl Outbox, rtt_us: u64, advancing: bool) {
         let after_us = u64::from(self.view.srtt_us8 >> 2) + TIMEOUT_MIN_US;
         let before_rto = self.view.packets_out > 1 && after_us + rtt_us <= self.rtt.rto_us();
-        if !(before_rto && self.timer.set_probe_lazily(out.now(), after_us)) {
+        if before_rto {
+            self.set_timer(out, Pending::LossProbe, self.clock.in_ticks(after_us));
+        } else {
             self.schedule_loss_probe(out, advancing);
         }
     }

@@ -69,9 +69,6 @@ impl Sender {
         let head_us = if advancing { self.view.mstamp_us } else { self.board.get(self.view.snd_una).sent_us() };
         let before_rto = self.view.mstamp_us + after_us <= head_us + self.rtt.rto_us();
         let paced = self.pacing_delay(out.now());
-        if before_rto && paced == 0 && self.timer.set_probe_lazily(out.now(), after_us) {
-            return;
-        }
         let mut most = u64::MAX;
         if advancing {
             most = self.rto_ticks();

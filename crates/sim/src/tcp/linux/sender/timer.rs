@@ -50,18 +50,7 @@ impl Timer {
 
     /// The tick that it is set for.
     pub fn expires(&self, clock: &Clock) -> Option<u64> {
-        self.lazy.deadline(clock).map(|(expires, _)| expires)
-    }
-
-    /// Sets it for a loss probe `after_us` from now if its event comes before that, and so need not move; true if it did.
-    #[inline]
-    pub fn set_probe_lazily(&mut self, now: Time, after_us: u64) -> bool {
-        let covered = self.lazy.covers(now, after_us);
-        if covered {
-            self.pending = Pending::LossProbe;
-            self.lazy.set_later(now, after_us);
-        }
-        covered
+        self.lazy.expires(clock)
     }
 }
 
@@ -71,7 +60,7 @@ impl Sender {
     pub(in crate::tcp::linux) fn set_timer(&mut self, out: &mut impl Outbox, what: Pending, after: u64) {
         self.timer.pending = what;
         let now = u64::from(self.view.jiffies);
-        self.timer.lazy.set(&self.clock, now, now + after.min(self.rtt.rto_max()), out);
+        self.timer.lazy.set(&self.clock, now + after.min(self.rtt.rto_max()), out);
     }
 
     /// It will not fire.
