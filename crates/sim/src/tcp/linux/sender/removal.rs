@@ -42,6 +42,8 @@ impl Sender {
                 self.buffer.forget_merged(s.marks & mark::MERGED != 0);
             } else {
                 self.count_delivered(1, ece);
+                // One that was SACKed has told when it was (`tcp_rate_skb_delivered`).
+                a.note_delivery(s.sent_us(), seq, s.noted);
                 let spurious = s.marks & mark::ANY_RETRANS != 0 && a.tsecr < (s.sent_us() / 1000) as u32;
                 if !spurious {
                     self.rack_advance(s.marks, seq + 1, s.sent_us());
@@ -50,7 +52,6 @@ impl Sender {
             if s.marks & mark::LOST != 0 {
                 self.view.lost_out -= 1;
             }
-            a.note_delivery(s.sent_us(), seq, s.noted);
             self.board.unlist(seq);
         }
         if self.sampler.is_some() {
