@@ -179,7 +179,7 @@ impl Sender {
             true => self.send_segments(out, to, NONE),
             false => 0,
         };
-        let limited = self.view.packets_out >= self.window.cwnd;
+        let limited = from < self.buffer.written && self.view.packets_out >= self.window.cwnd;
         self.note_sent(sent, limited);
         if !limited || self.chrono.is_receiver() {
             self.chrono_after_run(from, sent, cwnd_end);

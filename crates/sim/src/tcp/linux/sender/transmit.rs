@@ -78,11 +78,12 @@ impl Sender {
         if self.phase != Phase::Established {
             return 0;
         }
-        let idle = self.view.packets_out == 0;
-        let had_data = self.has_data();
-        if had_data {
-            self.chrono_busy();
+        if !self.has_data() {
+            // Nor is it asked whether the window limits sending (`tcp_push_pending_frames`).
+            return 0;
         }
+        let idle = self.view.packets_out == 0;
+        self.chrono_busy();
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
         while self.has_data() {
             if self.is_early(out.now()) {
@@ -129,9 +130,7 @@ impl Sender {
                 break;
             }
         }
-        if had_data {
-            self.chrono_sent(receiver_limited);
-        }
+        self.chrono_sent(receiver_limited);
         limited |= self.view.in_flight() >= self.window.cwnd;
         self.note_sent(sent, limited);
         if limited {
@@ -144,7 +143,7 @@ impl Sender {
             if (probe || !self.schedule_loss_probe(out, false)) && rearm {
                 self.rearm_rto(out);
             }
-        } else if self.view.packets_out == 0 && had_data {
+        } else if self.view.packets_out == 0 {
             self.persist(out);
         }
         sent
