@@ -206,7 +206,8 @@ impl Sender {
             cc,
             needs,
             sampler: needs.rate_samples.then(Box::default),
-            buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end(), needs.send_windows),
+            buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end(), needs.send_windows)
+                .ending_short(spec.transfer_bytes.is_some() && layout.payload(layout.end() - 1) < mss),
             layout,
             nodelay: spec.host.nodelay,
             tso: Tso::new(spec.host.tso, mss),

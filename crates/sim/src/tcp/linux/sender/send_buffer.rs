@@ -55,6 +55,8 @@ pub(in crate::tcp::linux) struct SendBuffer {
     pushed_until: u32,
     /// The application writes now and then: each write ends in a PSH.
     stream: bool,
+    /// The last segment of the transfer is not full.
+    short_end: bool,
     /// The application was told that there is room, and has not written yet.
     is_awake: bool,
 }
@@ -85,8 +87,15 @@ impl SendBuffer {
             next_push: u32::MAX,
             pushed_until: 1,
             stream: false,
+            short_end: false,
             is_awake: false,
         }
+    }
+
+    /// The same, of a transfer whose last segment is `short`.
+    pub fn ending_short(mut self, short: bool) -> Self {
+        self.short_end = short;
+        self
     }
 
     /// Makes this the buffer of a stream in which nothing is written yet.
@@ -210,7 +219,8 @@ impl SendBuffer {
     }
 
     /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
-    /// What it writes ends in a PSH if it cannot be sent at once, and so does every half of the largest window.
+    /// Segments leave as they are full. If the last one is left when all is written, because it is short or cannot be sent, it has the PSH bit;
+    /// and so has the end of every half of the largest window (`tcp_push`, `forced_push`).
     pub fn fill(&mut self, v: &View, cwnd: u32, peer: &PeerWindow) {
         self.is_awake = false;
         let room = self.size.saturating_sub(self.used(v));
@@ -226,7 +236,8 @@ impl SendBuffer {
             self.push(self.pushed_until + half);
         }
         let allowed = cwnd.saturating_sub(v.in_flight()).min(peer.end().saturating_sub(v.snd_nxt));
-        let waits = self.tso || self.stream || self.written - v.snd_nxt > allowed;
+        let short = self.short_end && self.written == self.end;
+        let waits = self.tso || self.stream || short || self.written - v.snd_nxt > allowed;
         if waits && self.written > from && self.written > self.pushed_until {
             self.push(self.written - 1);
         }
