@@ -13,13 +13,14 @@ use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 
 impl Sender {
     /// True if [`Self::on_fast_ack`] can handle the packet: an ACK of new data, without SACK blocks, while no segment in flight was ever
-    /// marked, and with more left in flight, so that a loss probe is due afterwards. Either the state is Open and there is no ECN echo, or
-    /// the window is being reduced in CWR. Every question that [`Self::process_ack`] asks of each segment then has one answer.
+    /// marked, and with more left in flight, so that a loss probe is due afterwards. Its timestamp is no older than the last one. Either the state
+    /// is Open and there is no ECN echo, or the window is being reduced in CWR. Every question that [`Self::process_ack`] asks of each segment then has one answer.
     #[inline]
     pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
         p.seq > self.view.snd_una
             && p.seq < self.view.snd_nxt
             && p.attachment == NO_ATTACHMENT
+            && p.tsval >= self.form.tsecr
             && if self.fast_path_open {
                 !p.has(flags::SYN | flags::ECE)
             } else {
