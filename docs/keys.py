@@ -191,7 +191,7 @@ def _value(models: Mapping[str, Node], node: Node) -> str:
     if ways := (*node.get("anyOf", ()), *node.get("oneOf", ())):
         return " or ".join(_ways(models, ways))
     if "const" in node or "enum" in node:
-        return ", ".join(dict.fromkeys(f"`{each}`" for each in node.get("enum", (node.get("const"),))))  # 2013 is text or a number
+        return ", ".join(dict.fromkeys(f"`{_text(each)}`" for each in node.get("enum", (node.get("const"),))))  # 2013 is text or a number
     if "pattern" in node:
         return next((word for text, word in _UNITS.items() if _pattern(text) == node["pattern"]), "name")
     if "prefixItems" in node:

@@ -227,4 +227,4 @@ def _choices(node: Mapping[str, Any]) -> list[str]:
     found = [choice for way in node.get("anyOf", ()) for choice in _choices(way)]
     if node.get("type") == "boolean":
         found += ["true", "false"]
-    return found + [str(each) for each in node.get("enum", ()) if each is not None]
+    return found + [each if isinstance(each, str) else json.dumps(each) for each in node.get("enum", ()) if each is not None]

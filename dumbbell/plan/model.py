@@ -279,6 +279,8 @@ class Tcp(Workload):
     """Receiving hosts merge what their network cards tell of at once."""
     application: str | None = None
     """A program that makes it; None is the engine itself."""
+    sack: bool = True
+    """True if both ends negotiate SACK."""
 
     @property
     def kind(self) -> str:
@@ -304,7 +306,7 @@ class Tcp(Workload):
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """As JSON, without the kind; the size of segments, DSCP, GRO and a program only if they are not the usual ones."""
+        """As JSON, without the kind; SACK, the size of segments, DSCP, GRO and a program only if they are not the usual ones."""
         return {
             **self.place(),
             "opener": self.opener,
@@ -313,6 +315,7 @@ class Tcp(Workload):
             "host": self.host.plain(),
             "ecn": self.ecn,
             "sce_echo": self.sce_echo,
+            **({} if self.sack else {"sack": False}),
             **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),
             **({"dscp": self.dscp} if self.dscp else {}),
             **({"gro": True} if self.gro else {}),

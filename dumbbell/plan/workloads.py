@@ -143,6 +143,7 @@ class Workloads:
             host=_host(written, self._table),
             ecn=ecn,
             sce_echo=sce_echo,
+            sack=written.sack,
             dscp=written.dscp,
             gro=written.host.gro is not None,
             segment_bytes=written.segment_bytes(self._settings.path.mtu),

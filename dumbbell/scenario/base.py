@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError, WithJsonSchema
 
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.problems import ScenarioError
@@ -27,6 +27,16 @@ class Model(BaseModel):
     # pydantic calls an __init__ of ours for nested models too, and errors lose their location, unless it has this mark (see RootModel).
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+
+_SWITCHES = {"on": True, "off": False}
+
+
+def _switched(written: Any) -> Any:
+    return _SWITCHES.get(written, written) if isinstance(written, str) else written
+
+
+Flag = Annotated[bool, BeforeValidator(_switched), WithJsonSchema({"enum": [True, False, *_SWITCHES]})]
+"""`true` or `false`, or `on` or `off`, which YAML 1.2 reads as words."""
 
 LONG = "long"
 """Serialisation context: a setting that may be a bare name is written as a mapping, so that a sweep can add keys to it."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BeforeValidator, Field
 
+from dumbbell.scenario.base import Flag
 from dumbbell.scenario.discipline import Discipline, PortFacts, number
 from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import Duration, Rate, Size
@@ -129,15 +130,15 @@ class Cake(Discipline):
     overheads add up."""
     memlimit: Size | None = None
     """Limit of the memory that packets take; None: cake derives it from the rate."""
-    wash: bool = False
+    wash: Flag = False
     """Packets leave with codepoint 0, after it has decided about their tin."""
-    ingress: bool = False
+    ingress: Flag = False
     """What it drops counts as sent, as behind the line that it paces for; and COBALT waits longer the more bulk flows there are."""
     ack_filter: Annotated[_Filter, BeforeValidator(_switch, json_schema_input_type=_Filter | bool)] = "off"
     """Drops ACKs that a later one in their queue makes needless: of two such the older; `aggressive`: also a single one right before it."""
-    autorate_ingress: bool = False
+    autorate_ingress: Flag = False
     """The rate follows that at which packets come, beginning with `rate`. Not allowed behind another shaper."""
-    nat: bool = False
+    nat: Flag = False
     """Host isolation by the addresses behind NAT. There is none here, so that this changes nothing."""
     sce: Annotated[bool | Literal["single", "single-steep"] | int, BeforeValidator(_sce)] = False
     """The SCE ramp: true (`sce`), `single` (`sce-single`), N (`sce-thresh N`), or `single-steep`: `single` with the slope of `sce`."""

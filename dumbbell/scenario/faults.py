@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
-from dumbbell.scenario.base import Model
+from dumbbell.scenario.base import Flag, Model
 from dumbbell.scenario.csv_files import located
 from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import CERTAIN, Duration, Share
@@ -94,7 +94,7 @@ class Jitter(Model):
     """A file in the format of tc's distributions (/usr/lib/tc/NAME.dist): whole numbers, 8192 of which are one `deviation`."""
     deviation: Duration | None = None
     """Of a `table`, its scale."""
-    keep_order: bool = False
+    keep_order: Flag = False
     """No packet overtakes the one before; without it packets leave by time, as netem has them."""
     correlation: Share = _NEVER
     """How much one draw depends on the one before."""

@@ -28,7 +28,7 @@ _ELSEWHERE = {
 }
 """The name of a key in other tools -> the key."""
 _NOUNS = {
-    "bool_type": "true or false",
+    "bool_type": "true or false, or on or off",
     "int_type": "a whole number",
     "string_type": "a name",
     "list_type": "a list",

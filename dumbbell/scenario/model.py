@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from dumbbell.scenario.base import Kinded, Model, Name
+from dumbbell.scenario.base import Flag, Kinded, Model, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.captures import Points, at_hosts
 from dumbbell.scenario.dummynet import Dummynet
@@ -268,7 +268,7 @@ class Settings(Model):
     """Keep the packets that the hosts see (`true`), or that some points see: a list of `hosts` and of ports by the names that they have in
     results. At a port these are the packets that come out of it, and out of the port that mirrors it. Written are pcap files with ns, 128
     bytes of each packet; the run starts at 2020-01-01 00:00 UTC."""
-    passive_rtt: bool = False
+    passive_rtt: Flag = False
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     """Of every random stream: jittered starts, random arrivals, queues that draw or hash."""

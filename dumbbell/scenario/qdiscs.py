@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from dumbbell.scenario.base import Kinded
+from dumbbell.scenario.base import Flag, Kinded
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts, number
 from dumbbell.scenario.dummynet import Dummynet
@@ -114,7 +114,7 @@ class Codel(Discipline):
     """Packets or `bdp`."""
     target: Duration = _Ms5
     interval: Duration = _Ms100
-    ecn: bool = False
+    ecn: Flag = False
     ce_threshold: Duration | None = None
     """Packets that waited longer than this are CE-marked."""
 
@@ -156,7 +156,7 @@ class FqCodel(Discipline):
     memory_limit: Size = _MiB32
     drop_batch: Annotated[int, Field(ge=1)] = 64
     """Most packets dropped at once when the limit is met."""
-    ecn: bool = True
+    ecn: Flag = True
     ce_threshold: Duration | None = None
     """Packets that waited longer than this are CE-marked."""
     ce_threshold_selector: _Selector | None = None
@@ -226,9 +226,9 @@ class Pie(Discipline):
     """In sixteenths, Hz."""
     beta: Annotated[int, Field(ge=0, le=32)] = 20
     """In sixteenths, Hz."""
-    ecn: bool = False
-    bytemode: bool = False
-    dq_rate_estimator: bool = False
+    ecn: Flag = False
+    bytemode: Flag = False
+    dq_rate_estimator: Flag = False
     """Estimates the delay by Little's law (the departure rate) instead of from time stamps."""
 
     @model_validator(mode="after")
@@ -277,9 +277,9 @@ class FqPie(Discipline):
     memory_limit: Size = _MiB32
     ecn_prob: Annotated[int, Field(ge=0, le=100)] = 10
     """Above this drop probability (%) also ECN-capable packets are dropped."""
-    ecn: bool = False
-    bytemode: bool = False
-    dq_rate_estimator: bool = False
+    ecn: Flag = False
+    bytemode: Flag = False
+    dq_rate_estimator: Flag = False
     """Estimates the delay by Little's law (the departure rate) instead of from time stamps."""
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
@@ -312,14 +312,14 @@ class Red(Discipline):
     """Average packet, for the time constant and for idle times."""
     burst: Packets | None = None
     """Packets let through as a burst; by default (2 min + max) / (3 avpkt), tc's recommendation, but enough to reach `min`."""
-    ecn: bool = False
-    harddrop: bool = False
+    ecn: Flag = False
+    harddrop: Flag = False
     """Drops instead of marking above `max`."""
-    nodrop: bool = False
+    nodrop: Flag = False
     """With `ecn`: packets that cannot be marked pass where others are marked."""
-    adaptive: bool = False
+    adaptive: Flag = False
     """Adapts the probability (Adaptive RED, Floyd et al. 2001); today's tc cannot start it on today's kernel."""
-    gentle: bool = False
+    gentle: Flag = False
     """Above `max` the probability rises to 1 at twice `max` (Floyd 2000); Linux's RED cannot do this."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
@@ -379,7 +379,7 @@ class Sfq(Discipline):
     """By default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
     depth: Packets = Packets.parse("127p")
     """Most packets of a flow."""
-    headdrop: bool = False
+    headdrop: Flag = False
     """Drops the oldest packet instead of the newest."""
     flows: Annotated[int, Field(ge=1, le=65408)] = _SFQ_FLOWS
     """Most queues, `divisor` at most; packets of further flows are dropped while all are taken."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, SerializationInfo, ValidationInfo, model_serializer, model_validator
 from pydantic_core import CoreSchema, PydanticKnownError
 
-from dumbbell.scenario.base import CONTENT, LONG, Model, Name
+from dumbbell.scenario.base import CONTENT, LONG, Flag, Model, Name
 from dumbbell.scenario.dscp import Dscp
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.library import identified
@@ -126,7 +126,7 @@ class Host(Model):
     """SO_SNDBUF as the application sets it (Linux doubles it): no auto-tuning."""
     reads: Rate | None = None
     """What the receiving application reads: so much every 10 ms; by default all that there is, at once."""
-    nodelay: bool = False
+    nodelay: Flag = False
     """TCP_NODELAY, as browsers, web servers and remote shells set it; off, as sockets have it, the short end of a write waits while another
     short segment is outstanding (Nagle, in Minshall's variant). Bulk flows have no such."""
     max_pacing_rate: Rate | None = None
@@ -194,10 +194,13 @@ class Connections(Model):
     # Factories, because pydantic copies a default that it cannot hash each time, which takes as long as all else of a flow.
     stack: Stack = Field(default_factory=lambda: _STACK)
     host: Host = Field(default_factory=lambda: _HOST)
-    ecn: bool | None = None
+    ecn: Flag | None = None
     """Negotiate ECN; by default on if the cc answers to marks or SCE is echoed."""
-    sce_echo: bool | None = None
+    sce_echo: Flag | None = None
     """The receiver echoes SCE marks (its sysctl tcp_sce); by default on if the cc answers to them, and ECN is not switched off."""
+    sack: Flag = True
+    """Negotiate SACK. Without it the sender knows losses from duplicate ACKs alone (NewReno), as behind middleboxes that remove the option.
+    An error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
     rtt: Duration | None = None
     """Base RTT of these connections instead of the path's."""
     mss: Annotated[int, Field(ge=88, le=8960)] | None = None

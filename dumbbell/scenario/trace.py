@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema
 
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
-from dumbbell.scenario.base import Model
+from dumbbell.scenario.base import Flag, Model
 from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Rate
@@ -50,7 +50,7 @@ class Trace(Model):
     format: Literal["mahimahi", "csv"] = "mahimahi"
     """`mahimahi`: opportunities of 1504 bytes by ms, which begin anew after the last; `csv`: a first line with the units of a time and a
     rate, then the times from 0s on with the rate that holds from there. By default `csv` for a file of such a name."""
-    loop: bool = False
+    loop: Flag = False
     """Of rates: the last line is where they begin anew; otherwise its rate stays. What mahimahi has always begins anew."""
     bin: Duration | None = None
     """Of opportunities: their mean rate over each such time instead, which is an approximation that every engine has."""

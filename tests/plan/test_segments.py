@@ -29,6 +29,8 @@ def exchange(mss=None):
 
 
 def test_what_is_usual_is_not_in_the_plan():
+    assert "sack" not in plain_plan()["workloads"][0]
+    assert plain_plan(flows=[{"cc": "cubic", "sack": "off"}])["workloads"][0]["sack"] is False
     plain = plain_plan()
     assert "mtu_bytes" not in plain
     assert "segment_bytes" not in plain["workloads"][0]

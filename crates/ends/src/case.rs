@@ -106,6 +106,10 @@ pub struct Action {
     pub what: What,
 }
 
+fn yes() -> bool {
+    true
+}
+
 /// All that reaches an end. It depends on no answer of the end, so that any implementation can be driven by it. Wide because it describes the
 /// end as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +130,9 @@ pub struct Case {
     pub ecn: bool,
     /// The end builds TSO segments.
     pub tso: bool,
+    /// True if the ends agree on SACK.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub sack: bool,
     /// The end sends a short segment while another one is outstanding (`TCP_NODELAY`).
     pub nodelay: bool,
     /// An explicit receive buffer, bytes; as the kernel counts it, twice what an application asks for.

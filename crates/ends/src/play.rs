@@ -36,6 +36,8 @@ pub struct Options {
     pub ecn: bool,
     /// The end builds TSO segments.
     pub tso: bool,
+    /// The ends agree on SACK.
+    pub sack: bool,
 }
 
 /// Draws the case of a number, and lets its peer play against the end of the simulator.
@@ -54,6 +56,7 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
         cc: options.cc.clone(),
         ecn: options.ecn,
         tso: options.tso,
+        sack: options.sack,
         nodelay: drawn.nodelay && options.kind == Kind::Both,
         rcvbuf: drawn.rcvbuf.filter(|_| options.kind != Kind::Send),
         sndbuf: drawn.sndbuf.filter(|_| options.kind != Kind::Receive),
@@ -205,7 +208,7 @@ mod tests {
         for kind in [Kind::Send, Kind::Receive, Kind::Both] {
             for (cc, ecn) in [("cubic", false), ("dctcp", true), ("bbr", false)] {
                 let tso = kind == Kind::Send && cc == "bbr";
-                let options = Options { seed: 1, first: 0, count: 8, kind, cc: cc.into(), ecn, tso };
+                let options = Options { seed: 1, first: 0, count: 8, kind, cc: cc.into(), ecn, tso, sack: true };
                 for number in 0..options.count {
                     let (case, answers) = play(&options, number).expect("an end");
                     assert_eq!(replay(&case), Ok(answers));
@@ -219,8 +222,16 @@ mod tests {
 
     #[test]
     fn what_no_peer_can_have_sent_is_told() {
-        let options =
-            Options { seed: 1, first: 0, count: 1, kind: Kind::Send, cc: "reno".into(), ecn: false, tso: false };
+        let options = Options {
+            seed: 1,
+            first: 0,
+            count: 1,
+            kind: Kind::Send,
+            cc: "reno".into(),
+            ecn: false,
+            tso: false,
+            sack: true,
+        };
         let (mut case, _) = play(&options, 0).expect("an end");
         let segment = Segment { flags: crate::case::bits::ACK, ack: 1_000_000, ..Segment::default() };
         let at_ns = case.actions.last().expect("it has actions").at_ns + APART;

@@ -68,6 +68,8 @@ class Profile:
             sysctls["net.ipv4.tcp_early_retrans"] = "0"
         if not options.get("slow_start_after_idle", True):
             sysctls["net.ipv4.tcp_slow_start_after_idle"] = "0"
+        if not workload.sack:
+            sysctls["net.ipv4.tcp_sack"] = "0"
         sysctls |= host.sysctls
         metrics = ""
         if "initial_cwnd" in options:

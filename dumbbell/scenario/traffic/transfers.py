@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from dumbbell.scenario.base import Kinded
+from dumbbell.scenario.base import Flag, Kinded
 from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned, quantile
 from dumbbell.scenario.problems import Location, Unfit
@@ -99,12 +99,12 @@ class Transfers(Traffic, Connections):
     rtt: Drawn[Duration] | None = None  # type: ignore[assignment]
     """Base RTT of each instead of the path's. What is drawn falls into 64 classes: the quantiles of the distribution in the middle of each
     64th, to the microsecond."""
-    exact_rtts: bool = False
+    exact_rtts: Flag = False
     """Each has the RTT that is drawn, not that of a class."""
     arrivals: Arrivals
     count: Annotated[int, Field(ge=1)] | None = None
     """Most connections; by default as many as there is time for."""
-    rows: bool = False
+    rows: Flag = False
     """Each has a row in the table of flows; otherwise there is only that of all together, in the table of groups."""
 
     @property

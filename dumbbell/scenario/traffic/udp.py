@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from dumbbell.scenario.base import Flag
 from dumbbell.scenario.distributions import Drawn, is_drawn, mean, planned
 from dumbbell.scenario.problems import Location
 from dumbbell.scenario.traffic.base import Wrong
@@ -37,9 +38,9 @@ class Udp(Datagrams):
     off: Drawn[Duration] | None = None
     count: Annotated[int, Field(ge=1)] | None = None
     """Most datagrams; by default as many as there is time for."""
-    reply: bool = False
+    reply: Flag = False
     """The other end sends each back as soon as it arrives, as irtt does."""
-    measure: bool | None = None
+    measure: Flag | None = None
     """Delays, jitter and losses are results; by default if there are replies."""
 
     @property

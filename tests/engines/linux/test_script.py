@@ -133,6 +133,12 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
         assert f"sysctl r0 net.ipv4.{setting}\n" in files[SCRIPT]
 
 
+def test_a_flow_without_sack_has_hosts_without():
+    script = compiled(flows=[{"cc": "cubic"}, {"cc": "cubic", "sack": "off"}]).files[SCRIPT]
+    assert "sysctl l1 net.ipv4.tcp_sack 0" in script
+    assert "sysctl l0 net.ipv4.tcp_sack" not in script
+
+
 def test_what_applications_ask_of_their_sockets_follows_the_flow():
     flows = [{"cc": "cubic", "host": {"reads": "2mbit", "nodelay": True}}, {"cc": "cubic"}]
     lines = compiled(flows=flows).files[SCRIPT].splitlines()

@@ -58,6 +58,7 @@ pub struct Peer {
     /// The peer is willing to use ECN; from the handshake on: both ends are.
     ecn: bool,
     is_dctcp: bool,
+    sack: bool,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     count: u64,
     now: Time,
@@ -80,13 +81,14 @@ impl Peer {
             d,
             ecn: options.ecn,
             is_dctcp: options.cc == "dctcp",
+            sack: options.sack,
             events: BinaryHeap::new(),
             count: 0,
             now: 0,
             phase: Phase::Closed,
             last: [0; 2],
             receiving: Receiving::new(&drawn),
-            sending: Sending::new(&drawn, &stream),
+            sending: Sending::new(&drawn, &stream, options.sack),
             recent: 0,
             answers_close: stream.closes.is_none(),
             drawn,
@@ -204,7 +206,7 @@ impl Peer {
             tsval,
             tsecr: self.recent,
             ecn,
-            sacks: if syn || payload > 0 { vec![] } else { self.receiving.blocks() },
+            sacks: if syn || payload > 0 || !self.sack { vec![] } else { self.receiving.blocks() },
             scale: syn.then_some(self.drawn.scale),
         }
     }

@@ -40,6 +40,8 @@ pub struct Sending {
     /// True if the end has echoed a mark; ACKs up to `reduced_until` ask for no other reduction.
     reduces: bool,
     reduced_until: u32,
+    /// True if duplicate ACKs have SACK blocks.
+    sack: bool,
     timeout: Time,
     /// How often the timer was set, and how often it fired since something came.
     set: u32,
@@ -48,7 +50,7 @@ pub struct Sending {
 }
 
 impl Sending {
-    pub fn new(drawn: &Drawn, stream: &Stream) -> Self {
+    pub fn new(drawn: &Drawn, stream: &Stream, sack: bool) -> Self {
         Self {
             next: 1,
             una: 1,
@@ -65,6 +67,7 @@ impl Sending {
             duplicates: 0,
             reduces: false,
             reduced_until: 0,
+            sack,
             timeout: drawn.timeout,
             set: 0,
             backoff: 0,
@@ -127,7 +130,7 @@ impl Sending {
         if segment.payload == 0 && !self.outstanding.is_empty() && segment.ack == self.una {
             self.duplicates += 1;
         }
-        self.duplicates > 0 && self.duplicates.is_multiple_of(DUPLICATES) && !segment.sacks.is_empty()
+        self.duplicates > 0 && self.duplicates.is_multiple_of(DUPLICATES) && self.sack != segment.sacks.is_empty()
     }
 
     /// The next new segment tells the end that its ECN echo was heard.

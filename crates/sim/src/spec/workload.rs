@@ -157,6 +157,9 @@ pub struct TcpSpec {
     pub ecn: bool,
     /// The receiver echoes SCE marks (its sysctl tcp_sce).
     pub sce_echo: bool,
+    /// Negotiate SACK (RFC 2018).
+    #[serde(default = "yes")]
+    pub sack: bool,
     /// Payload of a full segment, bytes: what the path's MTU or the MSS of the connection leaves beside headers and timestamps.
     #[serde(default = "full_segment")]
     pub segment_bytes: u32,
@@ -172,6 +175,10 @@ pub struct TcpSpec {
     pub first_write_bytes: Option<u32>,
     /// The connections.
     pub connections: Vec<ConnectionSpec>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What Ethernet's MTU leaves.

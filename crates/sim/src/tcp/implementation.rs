@@ -60,6 +60,10 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
         let what = format_args!("{bps} bit/s on the stack {name} without pacing, which came with Linux 3.12");
         return Err(Flaws::one("host.max_pacing_bps", what, "none, or a stack with pacing: true, such as linux-6.12"));
     }
+    if !spec.sack && options.loss_detection != LossDetection::Rack {
+        let what = format_args!("false on the stack {name} without loss_detection rack");
+        return Err(Flaws::one("sack", what, "true, or a stack with RACK, such as linux-6.12"));
+    }
     let (Some(version), Some(control)) = (version_of(name), find(cc)) else {
         return Ok(());
     };
@@ -128,6 +132,9 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
         if asked {
             flaws.add(field, format_args!("true on the stack {name}"), false);
         }
+    }
+    if !spec.sack {
+        flaws.add("sack", format_args!("false on the stack {name}"), true);
     }
     if spec.segment_bytes != MSS {
         flaws.add("segment_bytes", format_args!("{} on the stack {name}", spec.segment_bytes), MSS);

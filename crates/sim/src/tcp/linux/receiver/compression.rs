@@ -47,10 +47,10 @@ pub(super) struct Compression {
 }
 
 impl Compression {
-    /// Nothing is held back.
-    pub fn new(source: usize, stack: &Stack) -> Self {
+    /// Nothing is held back, and nothing ever is without `sack`.
+    pub fn new(source: usize, stack: &Stack, sack: bool) -> Self {
         let rules = if stack.early_sack_compression { &EARLY } else { &LATE };
-        Self { source, enabled: stack.sack_compression, rules, sent: 0, gap: 0, held: 0 }
+        Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0 }
     }
 
     /// ACKs are held back.

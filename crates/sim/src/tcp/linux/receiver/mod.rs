@@ -169,15 +169,16 @@ impl Receiver {
             counters: Counters::default(),
             clock,
             rtt: RttEstimates { syn_ack_us: 0, syn_acks: 0, srtt_us: 0, rto: clock.from_ms(1000) },
-            early: OutOfOrder::new(),
-            compression: Compression::new(source + 1, stack),
+            early: OutOfOrder::new(spec.sack),
+            compression: Compression::new(source + 1, stack, spec.sack),
             // Nothing is missing any more when this timer is needed, so that no ACKs are merged.
             closing: Closing::new(source + 1, stack),
             opening: Opening::new(source + 1, stack, &clock),
             kernel: Kernel {
                 acks_full_push: stack.ack_full_push,
                 quick_acks_out_of_order: stack.quick_acks_out_of_order,
-                widens_out_of_order: stack.widen_out_of_order,
+                // Without SACK the window stays, so that the sender can tell duplicate ACKs (`tcp_data_queue_ofo`).
+                widens_out_of_order: stack.widen_out_of_order && spec.sack,
                 charges_in_order: stack.ack_before_read,
                 cost: Cost::of(stack, layout.mss()),
             },

@@ -26,12 +26,15 @@ pub(super) struct OutOfOrder {
     recent: Latest<SACK_MEMORY>,
     /// A segment that came twice and is not reported yet.
     duplicate: Option<(u32, u32)>,
+    /// True if ACKs have SACK blocks.
+    reports: bool,
 }
 
 impl OutOfOrder {
-    /// Nothing is missing.
-    pub fn new() -> Self {
-        Self { ranges: VecDeque::new(), heads: VecDeque::new(), charged: 0, recent: Latest::new(), duplicate: None }
+    /// Nothing is missing. `reports`: True if ACKs have SACK blocks.
+    pub fn new(reports: bool) -> Self {
+        let recent = Latest::new();
+        Self { ranges: VecDeque::new(), heads: VecDeque::new(), charged: 0, recent, duplicate: None, reports }
     }
 
     /// Loads ahead where the ranges lie.
@@ -53,7 +56,7 @@ impl OutOfOrder {
 
     /// An ACK has no blocks.
     pub fn has_nothing_to_report(&self) -> bool {
-        self.recent.is_empty() && self.duplicate.is_none()
+        !self.reports || (self.recent.is_empty() && self.duplicate.is_none())
     }
 
     /// Takes in a segment; false if it is there already.
@@ -174,7 +177,7 @@ mod tests {
     fn a_segment_is_joined_to_what_it_continues_and_nothing_to_what_came_later() {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let charged = |segments: &[u32]| {
-            let mut early = OutOfOrder::new();
+            let mut early = OutOfOrder::new(true);
             segments.iter().for_each(|&seq| assert!(early.insert(seq, &cost)));
             (early.charged() - segments.len() as u64 * 1448) / 832
         };
@@ -188,7 +191,7 @@ mod tests {
     #[test]
     fn a_gap_that_closes_gives_up_what_lies_behind_it_and_no_more() {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
-        let mut early = OutOfOrder::new();
+        let mut early = OutOfOrder::new(true);
         for seq in [4, 3, 8] {
             early.insert(seq, &cost);
         }

@@ -39,6 +39,7 @@ impl Sender {
             && !self.probe.is_out()
             && self.stack.tail_loss_probe
             && !self.close.may_exceed_window()
+            && self.sack
             && self.phase == Phase::Established
     }
 

@@ -116,6 +116,9 @@ impl Sender {
             1000 * u64::from(self.ms_since_echo(p.tsecr).unwrap_or(1))
         };
         self.establish(p, Some(rtt_us.max(1) as u32));
+        if self.handshake.retransmits > 0 && !self.sack {
+            self.hold_loss_of_syn();
+        }
         let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, ack);

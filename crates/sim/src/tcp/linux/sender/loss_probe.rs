@@ -48,6 +48,7 @@ impl Sender {
     #[inline]
     pub(in crate::tcp::linux) fn schedule_loss_probe(&mut self, out: &mut impl Outbox, advancing: bool) -> bool {
         let is_due = self.stack.tail_loss_probe
+            && self.sack
             && self.view.packets_out > 0
             && matches!(self.view.state, CaState::Open | CaState::Cwr);
         if is_due {

@@ -9,6 +9,7 @@ mod handshake;
 mod idle;
 mod info;
 mod loss_probe;
+mod newreno;
 mod pacing;
 #[cfg(test)]
 mod pacing_tests;
@@ -142,6 +143,8 @@ pub struct Sender {
     sampler: Option<Box<RateSampler>>,
     pub(in crate::tcp::linux) buffer: SendBuffer,
     pub(in crate::tcp::linux) layout: Layout,
+    /// True if both ends have agreed on SACK.
+    pub(in crate::tcp::linux) sack: bool,
     /// The short end of a write is not held back (`TCP_NODELAY`).
     nodelay: bool,
     pub(in crate::tcp::linux) tso: Tso,
@@ -209,6 +212,7 @@ impl Sender {
             buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end(), needs.send_windows)
                 .ending_short(spec.transfer_bytes.is_some() && layout.payload(layout.end() - 1) < mss),
             layout,
+            sack: spec.sack,
             nodelay: spec.host.nodelay,
             tso: Tso::new(spec.host.tso, mss),
             small_queue: SmallQueue::default(),

@@ -1,7 +1,7 @@
 //! Loss recovery: the state machine, F-RTO (RFC 5682), retransmission (Linux 6.12 net/ipv4/tcp_input.c). Detection is in `rack`, the window
 //! during a reduction in `prr`, timers in `timeout`, undo in `undo`.
 //!
-//! Leaves out: connections without SACK or timestamps, MTU probing.
+//! Leaves out: MTU probing.
 
 use super::ack::{flag, AckState, Rexmit};
 use super::prr::Reduction;
@@ -192,6 +192,9 @@ impl Sender {
         if self.view.packets_out == 0 {
             return;
         }
+        if !self.sack {
+            return self.mark_head_lost(a.flags & flag::UNA_ADVANCED != 0);
+        }
         let retrans = self.view.retrans_out;
         if self.rack_mark_lost(out) {
             a.flags &= !flag::SET_XMIT_TIMER;
@@ -232,7 +235,12 @@ impl Sender {
                     self.set_state(CaState::Open);
                 }
                 CaState::Recovery => {
-                    self.try_undo_recovery(a.tsecr);
+                    if !self.sack {
+                        self.view.sacked_out = 0;
+                    }
+                    if self.try_undo_recovery(a.tsecr) {
+                        return;
+                    }
                     self.end_reduction();
                 }
                 _ => {}
@@ -240,7 +248,11 @@ impl Sender {
         }
         match self.view.state {
             CaState::Recovery => {
-                if a.flags & flag::UNA_ADVANCED != 0 && self.try_undo_partial(a) {
+                if a.flags & flag::UNA_ADVANCED == 0 {
+                    if !self.sack && a.duplicate {
+                        self.count_duplicate_ack(ece);
+                    }
+                } else if self.try_undo_partial(a) {
                     return;
                 }
                 if self.try_undo_dsack() {
@@ -275,6 +287,9 @@ impl Sender {
 
     /// Enters recovery if something is lost; true if it did.
     fn look_for_recovery(&mut self, a: &mut AckState, out: &mut impl Outbox, ece: bool) -> bool {
+        if !self.sack {
+            self.count_or_begin_again(a, ece);
+        }
         if self.view.state <= CaState::Disorder {
             self.try_undo_dsack();
         }
@@ -313,6 +328,14 @@ impl Sender {
         if recovered {
             self.try_undo_recovery(a.tsecr);
             return;
+        }
+        if !self.sack {
+            // In the second step of F-RTO a duplicate ACK shows that new data arrived.
+            if self.view.snd_nxt > self.rec.end() && a.duplicate {
+                self.count_duplicate_ack(a.flags & flag::ECE != 0);
+            } else if a.flags & flag::UNA_ADVANCED != 0 {
+                self.view.sacked_out = 0;
+            }
         }
         a.rexmit = Rexmit::Lost;
     }

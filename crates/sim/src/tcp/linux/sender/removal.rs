@@ -40,7 +40,7 @@ impl Sender {
             if s.marks & mark::SACKED != 0 {
                 self.view.sacked_out -= 1;
                 self.buffer.forget_merged(s.marks & mark::MERGED != 0);
-            } else {
+            } else if self.sack {
                 self.count_delivered(1, ece);
                 // One that was SACKed has told when it was (`tcp_rate_skb_delivered`).
                 a.note_delivery(s.sent_us(), seq, s.noted);
@@ -97,7 +97,9 @@ impl Sender {
         let updated = self.ack_rtt(a, seq_rtt, sack_rtt, &mut ca_rtt);
         if let Some(removed) = removed {
             a.flags |= flag::SET_XMIT_TIMER;
-            if removed.reord < prior_sacked_seq {
+            if !self.sack {
+                self.take_back_duplicate_acks(acked, a, ece);
+            } else if removed.reord < prior_sacked_seq {
                 self.check_reordering(removed.reord);
             }
         } else if updated

@@ -49,6 +49,12 @@ impl Reordering {
         grew
     }
 
+    /// So many duplicate ACKs came that at least `degree` segments must have overtaken another (`tcp_check_reno_reordering`).
+    pub fn raise_to(&mut self, degree: u32) {
+        self.seen = true;
+        self.degree = degree.min(self.most);
+    }
+
     /// A timeout says that the degree was overrated.
     pub fn reset_degree(&mut self) {
         self.degree = self.degree.min(self.initial);

@@ -7,6 +7,7 @@ use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Event, Needs, R
 use crate::outbox::HostQueue;
 use crate::outbox::LoneOutbox;
 use crate::packet::{flags, Packet, Verdict, ACK_FRAME, MSS};
+use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::stack::Stack;
 use crate::time::MS;
@@ -110,6 +111,34 @@ fn what_is_sacked_is_joined_to_what_is_before_it_and_behind_a_filled_hole() {
     assert_eq!(merged(&[&[(3, 4)], &[(3, 5)]]), 1);
     assert_eq!(merged(&[&[(4, 5)], &[(3, 5)]]), 0, "what was SACKed earlier stays alone");
     assert_eq!(merged(&[&[(3, 4)], &[(5, 6), (3, 4)], &[(3, 6)]]), 2, "the hole and what is behind it");
+}
+
+#[test]
+fn without_sack_duplicate_acks_tell_of_losses() {
+    let spec = TcpSpec { sack: false, ..bulk_flow() };
+    let stack = Stack::from_spec(&spec.stack).unwrap();
+    let s = Sender::new(0, 0, &spec, stack, AnyCc::Reno(Reno), Needs::default());
+    let mut pair = Pair::of(s, LoneOutbox::new(SOURCES));
+    pair.connect();
+    let resent = |pair: &mut Pair, ack: u32| {
+        pair.out.take_sent();
+        pair.ack(ack, &[]);
+        let sent = pair.out.take_sent();
+        sent.iter().filter(|p| p.has(flags::RETRANSMISSION)).map(|p| p.seq).collect::<Vec<_>>()
+    };
+    // Segments 1 and 5 of ten are lost.
+    assert_eq!((resent(&mut pair, 1), resent(&mut pair, 1)), (vec![], vec![]));
+    assert_eq!(resent(&mut pair, 1), [1], "the third");
+    assert_eq!((pair.s.view.state, pair.s.view.sacked_out, pair.s.view.lost_out), (CaState::Recovery, 3, 1));
+    let end = pair.s.rec.end();
+    // An ACK that ends at the next hole: it is lost, and goes as soon as the reduction of the window lets it.
+    assert!(resent(&mut pair, 5).is_empty());
+    assert_eq!((pair.s.view.sacked_out, pair.s.view.lost_out), (0, 1));
+    assert_eq!((0..4).flat_map(|_| resent(&mut pair, 5)).collect::<Vec<_>>(), [5]);
+    assert!(resent(&mut pair, end).is_empty());
+    assert_eq!((pair.s.view.state, pair.s.view.sacked_out), (CaState::Recovery, 0), "held until more is acknowledged");
+    resent(&mut pair, end + 1);
+    assert_eq!(pair.s.view.state, CaState::Open);
 }
 
 #[test]

@@ -105,6 +105,8 @@ impl Sender {
             self.buffer.forget_all_merged();
             self.board.clear_runs();
             self.set_reneged(true);
+        } else if !self.sack {
+            self.view.sacked_out = 0;
         }
         for seq in una..nxt {
             let s = self.board.get_mut(seq);

@@ -86,14 +86,9 @@ impl Undo {
         self.marker.is_some() && self.retransmitted == 0
     }
 
-    /// The ACK echoes a timestamp from before the first retransmission, or there was none: what it acknowledges was only late.
-    pub fn shows_delay(&self, tsecr: u32) -> bool {
-        self.first_retransmission_ms.is_none_or(|first| tsecr < first)
-    }
-
-    /// The reduction was wrong.
-    pub fn may_undo(&self, tsecr: u32) -> bool {
-        self.marker.is_some() && (self.retransmitted == 0 || self.shows_delay(tsecr))
+    /// Timestamp of the first retransmission of the episode, ms.
+    pub fn first_retransmission_ms(&self) -> Option<u32> {
+        self.first_retransmission_ms
     }
 }
 
@@ -130,13 +125,32 @@ impl Sender {
         }
     }
 
-    pub(in crate::tcp::linux) fn try_undo_recovery(&mut self, tsecr: u32) {
-        if self.undo.may_undo(tsecr) {
+    /// True if what the ACK acknowledges was only late: it echoes a timestamp from before the first retransmission, or nothing was
+    /// retransmitted. Without SACK the end of an episode forgets the retransmissions, so that there it shows nothing (`tcp_packet_delayed`).
+    pub(in crate::tcp::linux) fn shows_delay(&self, tsecr: u32) -> bool {
+        match self.undo.first_retransmission_ms() {
+            Some(first) => tsecr < first,
+            None => self.sack || self.view.snd_una < self.rec.end(),
+        }
+    }
+
+    /// True if the reduction was wrong.
+    pub(in crate::tcp::linux) fn may_undo(&self, tsecr: u32) -> bool {
+        self.undo.is_possible() && (self.undo.all_unnecessary() || self.shows_delay(tsecr))
+    }
+
+    /// True if the episode goes on all the same.
+    pub(in crate::tcp::linux) fn try_undo_recovery(&mut self, tsecr: u32) -> bool {
+        if self.may_undo(tsecr) {
             self.undo_reduction(false);
         } else {
             self.rack.count_recovery();
         }
+        if self.holds_episode() {
+            return true;
+        }
         self.set_state(CaState::Open);
+        false
     }
 
     pub(in crate::tcp::linux) fn try_undo_dsack(&mut self) -> bool {
@@ -149,18 +163,20 @@ impl Sender {
     }
 
     pub(in crate::tcp::linux) fn try_undo_loss(&mut self, frto: bool, tsecr: u32) -> bool {
-        if !frto && !self.undo.may_undo(tsecr) {
+        if !frto && !self.may_undo(tsecr) {
             return false;
         }
         self.undo_reduction(true);
         self.rec.note_progress();
-        self.set_state(CaState::Open);
+        if !self.holds_episode() && (frto || self.sack) {
+            self.set_state(CaState::Open);
+        }
         true
     }
 
     /// Undo on a partial ACK in recovery; true if nothing more is to be marked or retransmitted now.
     pub(in crate::tcp::linux) fn try_undo_partial(&mut self, a: &AckState) -> bool {
-        if self.undo.is_possible() && self.undo.shows_delay(a.tsecr) {
+        if self.undo.is_possible() && self.shows_delay(a.tsecr) {
             self.check_reordering(a.prior_una);
             if self.view.retrans_out > 0 {
                 return true;

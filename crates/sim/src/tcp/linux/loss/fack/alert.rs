@@ -103,7 +103,7 @@ impl Sender {
                 }
             }
             state @ (CaState::Recovery | CaState::Loss) => {
-                if self.undo.may_undo(tsecr) {
+                if self.may_undo(tsecr) {
                     self.undo_window(true);
                     self.undo.forbid();
                 }
@@ -229,7 +229,7 @@ impl Sender {
 
     /// Process a partial ACK in recovery. True if more segments are to be marked lost.
     fn undo_partial(&mut self, a: &AckState, acked: u32) -> bool {
-        if !self.undo.may_undo(a.tsecr) {
+        if !self.may_undo(a.tsecr) {
             return self.fackets_out() > self.reordering.degree();
         }
         if !self.any_retrans_done() {
@@ -243,7 +243,7 @@ impl Sender {
 
     /// Undo the effects of a timeout if it was unnecessary, and return true then.
     fn undo_loss(&mut self, tsecr: u32) -> bool {
-        if !self.undo.may_undo(tsecr) {
+        if !self.may_undo(tsecr) {
             return false;
         }
         for seq in self.view.snd_una..self.view.snd_nxt {
