@@ -103,7 +103,8 @@ impl End {
                 Half::Both(end.seeded([case.control_seed, 0]))
             }
         };
-        let mut peers = Numbers::new();
+        let numbers = if case.kind == Kind::Both { Numbers::in_bytes } else { Numbers::new };
+        let (own, mut peers) = (numbers(), numbers());
         for &(times, bytes) in &case.peer_segments {
             // One without payload is the FIN.
             (0..times).for_each(|_| peers.note(peers.next(), bytes.max(1)));
@@ -112,7 +113,7 @@ impl End {
             peers.lengthen_last();
         }
         let line = LoneOutbox::new(SOURCES);
-        let (application, own) = (Application::default(), Numbers::new());
+        let application = Application::default();
         Ok(Self { half, line, application, own, peers, peer_scale: 0, peer_has_closed: false, sent: vec![] })
     }
 

@@ -141,6 +141,7 @@ impl CongestionControl for Foreign {
             Event::Loss => (interface::EVENT_LOSS, 0),
             Event::ProbeRepairedLoss(app_limited) => (interface::EVENT_PROBE_REPAIRED_LOSS, app_limited.into()),
             Event::State(state) => (interface::EVENT_STATE, state as u32),
+            Event::Renumbered(_) => return,
         };
         call!(self.event(v, w, event, detail));
         self.check(v, w);

@@ -7,7 +7,7 @@ use crate::prefetch::prefetch_element;
 /// Most blocks beside a timestamp option.
 pub const MAX_BLOCKS: usize = 3;
 
-/// The blocks of one ACK, in the order sent: `[start, end)` in segments.
+/// The blocks of one ACK, in the order sent: `[start, end)` in the numbers of the direction that it acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     /// The blocks; the first `count` count.
@@ -39,6 +39,15 @@ impl Blocks {
         self.count += 1;
     }
 
+    /// The same blocks with `by` added to all numbers.
+    #[must_use]
+    pub fn moved_by(mut self, by: u32) -> Self {
+        for (start, end) in &mut self.ranges[..usize::from(self.count)] {
+            (*start, *end) = (start.wrapping_add(by), end.wrapping_add(by));
+        }
+        self
+    }
+
     /// The blocks.
     #[must_use]
     pub fn as_slice(&self) -> &[(u32, u32)] {
@@ -61,8 +70,8 @@ impl Blocks {
 pub struct Attachment {
     /// SACK blocks; none in most packets of a connection that sends both ways.
     pub blocks: Blocks,
-    /// Where both ends send: in a packet of the first direction the segment that it acknowledges of the second one, in a packet of the second
-    /// direction the first segment that it carries. What concerns the first direction stands in the packet.
+    /// Where both ends send: in a packet of the first direction the number that it acknowledges of the second one, in a packet of the second
+    /// direction the first number that it carries. What concerns the first direction stands in the packet.
     pub other_seq: u32,
 }
 

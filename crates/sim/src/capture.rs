@@ -23,21 +23,14 @@ pub struct FlowHeaders {
     /// Its data come from the right.
     pub(crate) from_right: bool,
     tuple: FlowTuple,
-    /// Where the bytes lie in the segments.
+    /// Where the bytes lie in the segments. Where both ends send, the packets tell.
     layout: Option<Numbers>,
     /// Shift of the receiver's window.
     scale: u8,
-    /// What there is beside it where both ends send.
-    second: Option<Second>,
+    /// Where both ends send, the shift of the window of the end that sends in the first direction.
+    second_scale: Option<u8>,
     /// Its packets are ICMP echo requests and replies.
     echoes: bool,
-}
-
-/// The second direction of a connection, and the window of the end that sends in the first one.
-#[derive(Clone, Debug)]
-struct Second {
-    layout: Numbers,
-    scale: u8,
 }
 
 /// The sequence numbers of one direction.
@@ -71,9 +64,9 @@ impl Numbers {
 
     /// SACK blocks in bytes, and how many there are.
     fn blocks(&self, blocks: &Blocks) -> ([(u32, u32); MAX_BLOCKS], usize) {
-        let mut sacks = ([(0, 0); MAX_BLOCKS], blocks.as_slice().len());
-        for (place, (start, end)) in sacks.0.iter_mut().zip(blocks.as_slice()) {
-            *place = (self.number(*start), self.number(*end));
+        let mut sacks = (blocks.ranges, blocks.as_slice().len());
+        for (start, end) in &mut sacks.0[..sacks.1] {
+            (*start, *end) = (self.number(*start), self.number(*end));
         }
         sacks
     }
@@ -182,20 +175,20 @@ impl Capture {
         let (source, destination) = if p.has(flags::ACK) { (ends.1, ends.0) } else { ends };
         let payload = if flow.layout.is_none() {
             p.len - UDP_HEADERS
-        } else if flow.second.is_some() {
+        } else if flow.second_scale.is_some() {
             payload_of_either(p, &attachment) as u16
         } else if p.flags & (flags::ACK | flags::SYN | flags::HANDSHAKE) != 0 {
             0
         } else {
             p.len - HEADERS as u16
         };
-        let header = match (&flow.layout, &flow.second) {
+        let header = match (&flow.layout, flow.second_scale) {
             (None, _) if flow.echoes => {
                 Header::Echo { reply: p.has(flags::ACK), id: p.flow() as u16 + 1, seq: p.seq as u16 }
             }
             (None, _) => Header::Udp,
             (Some(layout), None) => flow.header(layout, p, &attachment.blocks),
-            (Some(layout), Some(second)) => flow.header_of_two_way(layout, second, p, &attachment),
+            (Some(layout), Some(scale)) => flow.header_of_two_way(layout, scale, p, &attachment),
         };
         let leftwards = flow.from_right != p.has(flags::ACK);
         let dscp = if record.washed { 0 } else { flow.tuple.dscp };
@@ -212,7 +205,7 @@ impl FlowHeaders {
             tuple,
             layout: Some(Numbers::of(Layout::of(spec))),
             scale,
-            second: None,
+            second_scale: None,
             echoes: false,
         }
     }
@@ -220,48 +213,42 @@ impl FlowHeaders {
     /// Those of a connection whose ends both send segments of `mss` bytes; `scales` are the shifts of the windows of its `from` and its `to` end.
     #[must_use]
     pub fn two_way(direction: Direction, mss: u32, tuple: FlowTuple, scales: [u8; 2]) -> Self {
-        let stream = || Numbers::of(Layout::stream(mss));
-        let second = Some(Second { layout: stream(), scale: scales[0] });
+        let layout = Some(Numbers::of(Layout::stream(mss)));
         let from_right = direction == Direction::Reverse;
-        Self { from_right, tuple, layout: Some(stream()), scale: scales[1], second, echoes: false }
+        Self { from_right, tuple, layout, scale: scales[1], second_scale: Some(scales[0]), echoes: false }
     }
 
-    /// Notes what only the packets of the run tell: the length of a segment where writes decide about it, and which has the FIN.
+    /// Notes what only the packets of the run tell: which segment has the FIN. A receiver that sends no data has one number in its direction,
+    /// that of its FIN.
     fn note(&mut self, p: &Packet, attachment: &Attachment) {
-        let Some(first) = &mut self.layout else { return };
-        let payload = payload_of_either(p, attachment);
-        match &mut self.second {
-            Some(second) if p.has(flags::ACK) => second.layout.note(p, attachment.other_seq, payload),
-            // A receiver that sends no data has one number in its direction, that of its FIN.
-            None if p.has(flags::ACK) => {}
-            _ => first.note(p, p.seq, payload),
+        if let Some(layout) = self.layout.as_mut().filter(|_| self.second_scale.is_none() && !p.has(flags::ACK)) {
+            layout.note(p, p.seq, payload_of_either(p, attachment));
         }
     }
 
     /// Those of a stream of datagrams, or of ICMP echo requests.
     #[must_use]
     pub fn datagrams(direction: Direction, tuple: FlowTuple, echoes: bool) -> Self {
-        Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second: None, echoes }
+        Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second_scale: None, echoes }
     }
 
-    fn header_of_two_way(&self, first: &Numbers, second: &Second, p: &Packet, attachment: &Attachment) -> Header {
+    fn header_of_two_way(&self, layout: &Numbers, second_scale: u8, p: &Packet, attachment: &Attachment) -> Header {
         let opens = p.has(flags::SYN);
         let (seq, ack, scale) = if p.has(flags::ACK) {
-            (second.layout.number(attachment.other_seq), first.number(p.seq), self.scale)
+            (attachment.other_seq, p.seq, self.scale)
         } else {
-            (first.number(p.seq), second.layout.number(attachment.other_seq), second.scale)
+            (p.seq, attachment.other_seq, second_scale)
         };
-        let acked = if p.has(flags::ACK) { first } else { &second.layout };
         Header::Tcp {
             seq,
             ack,
             flags: p.flags ^ p.ecn().flags(),
             // The first packet of all is the only one that acknowledges nothing.
-            acknowledges: ack > 0,
+            acknowledges: !opens || ack > 0,
             window: (p.window >> if opens { 0 } else { scale }).min(u32::from(u16::MAX)) as u16,
             timestamps: (p.tsval, p.tsecr),
-            syn: opens.then_some((first.layout.mss_option(), scale)),
-            sacks: acked.blocks(&attachment.blocks),
+            syn: opens.then_some((layout.layout.mss_option(), scale)),
+            sacks: (attachment.blocks.ranges, attachment.blocks.as_slice().len()),
         }
     }
 

@@ -58,6 +58,11 @@ pub trait Outbox {
     /// Lets the application at one end of a flow act once nothing else happens at this time.
     fn act_last(&mut self, _flow: usize, _end: End) {}
 
+    /// Bytes that options beside the timestamps take of the next packet.
+    fn option_bytes(&self) -> u32 {
+        0
+    }
+
     /// Takes what is attached to a packet that has arrived; nothing is an attachment without blocks.
     fn take_attachment(&mut self, p: &Packet) -> Attachment;
 }

@@ -118,7 +118,7 @@ impl Way {
     }
 }
 
-/// One packet. Sequence and acknowledgement numbers count segments.
+/// One packet. Sequence and acknowledgement numbers count segments, or bytes where both ends send.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// Its flow, and its position in the flow's list of ports.
@@ -127,7 +127,7 @@ pub struct Packet {
     pub len: u16,
     /// Header bits and ECN field; see `flags`.
     pub flags: u16,
-    /// First segment carried (data), or next expected segment (ACK).
+    /// First number carried (data), or next one expected (ACK).
     pub seq: u32,
     /// Advertised window, bytes (ACK).
     pub window: u32,

@@ -311,6 +311,7 @@ impl CongestionControl for Cubic {
                     self.curve.epoch_start = self.curve.epoch_start.wrapping_add(idle as u32).min(v.jiffies);
                 }
             }
+            Event::Renumbered(r) => self.hystart.renumber(r),
             _ => {}
         }
     }

@@ -134,6 +134,7 @@ impl CongestionControl for Dctcp {
         match e {
             Event::State(CaState::Recovery) if v.state != CaState::Recovery => self.react_to_loss(w),
             Event::Loss => self.react_to_loss(w),
+            Event::Renumbered(r) => r.apply(&mut self.next_seq),
             _ => {}
         }
     }

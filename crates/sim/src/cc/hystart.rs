@@ -1,7 +1,7 @@
 //! HyStart: leaves slow start when ACKs have come back to back for half an RTT, or the delay grows (Linux 6.12 net/ipv4/tcp_cubic.c; with a
 //! clock of ticks Linux 3.9).
 
-use super::{Parameter, Parameters, View, Window};
+use super::{Parameter, Parameters, Renumbering, View, Window};
 
 const MIN_SAMPLES: u32 = 8;
 const DELAY_MIN_US: u32 = 4_000;
@@ -97,6 +97,11 @@ impl HyStart {
         self.end_seq = v.snd_nxt;
         self.round_rtt_us = u32::MAX;
         self.samples = 0;
+    }
+
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        r.apply(&mut self.end_seq);
     }
 
     /// Begins anew after a timeout.

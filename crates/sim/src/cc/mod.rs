@@ -26,6 +26,7 @@ mod nv;
 mod parameters;
 mod reno;
 mod reno_sce;
+mod renumbering;
 mod scalable;
 mod sce;
 mod vegas;
@@ -38,6 +39,7 @@ pub use any::{build, AnyCc, BoxedControl};
 pub use control::{find, Control, Needs, Version, CONTROLS};
 pub use parameters::{Kind, Parameter, Parameters, Value};
 pub use reno::Reno;
+pub use renumbering::Renumbering;
 pub use view::{CaState, DeliveryRate, Event, Growth, Lost, RateSample, View, Window, INFINITE_SSTHRESH};
 
 /// A congestion control: it sees a connection through a [`View`], hears of ACKs, losses and other [`Event`]s, and sets the [`Window`].

@@ -115,7 +115,11 @@ impl CongestionControl for SceWindow {
             Event::CompleteCwr if self.cut_twice => Some(self.shift()),
             Event::CompleteCwr => None,
             Event::Loss => Some(1),
-            Event::TxStart | Event::CwndRestart | Event::ProbeRepairedLoss(_) | Event::State(_) => return,
+            Event::TxStart
+            | Event::CwndRestart
+            | Event::ProbeRepairedLoss(_)
+            | Event::State(_)
+            | Event::Renumbered(_) => return,
         };
         self.reference_cwnd = w.cwnd;
         self.credit = 0;

@@ -99,7 +99,7 @@ impl Rounds {
             Event::State(CaState::Open) => self.watch(v),
             Event::State(_) => self.watched = false,
             Event::CwndRestart | Event::TxStart => self.begin(v),
-            Event::CompleteCwr | Event::Loss | Event::ProbeRepairedLoss(_) => {}
+            Event::CompleteCwr | Event::Loss | Event::ProbeRepairedLoss(_) | Event::Renumbered(_) => {}
         }
     }
 }

@@ -106,7 +106,7 @@ impl CongestionControl for Veno {
             Event::State(CaState::Open) => self.watch(),
             Event::State(_) => self.watches = false,
             Event::CwndRestart | Event::TxStart => self.begin(),
-            Event::CompleteCwr | Event::Loss | Event::ProbeRepairedLoss(_) => {}
+            Event::CompleteCwr | Event::Loss | Event::ProbeRepairedLoss(_) | Event::Renumbered(_) => {}
         }
     }
 

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::renumbering::Renumbering;
 use crate::packet::MSS;
 use crate::rng::Rng;
 
@@ -381,6 +382,8 @@ pub enum Event {
     ProbeRepairedLoss(bool),
     /// The congestion state is about to become this one; [`View::state`] is still the old one.
     State(CaState),
+    /// A segment in flight is new or has gone.
+    Renumbered(Renumbering),
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ impl Receiver {
 
     /// Queues a segment, and takes in what is in order now.
     fn reassemble(&mut self, seq: u32) {
-        if !ranges::insert(&mut self.queue, seq) {
+        if !ranges::insert(&mut self.queue, seq, seq + 1) {
             self.counters.duplicates += 1;
         }
         if let Some(&(start, end)) = self.queue.front() {

@@ -40,6 +40,8 @@ pub struct Layout {
     end: u32,
     /// The first write, or the whole transfer, is shorter than a segment.
     short_write_first: bool,
+    /// A stream of writes: any segment may be short, so that nothing of the table is kept beside it.
+    is_stream: bool,
 }
 
 impl Layout {
@@ -47,7 +49,7 @@ impl Layout {
     #[must_use]
     pub fn of(spec: &TcpSpec) -> Self {
         let mss = spec.segment_bytes;
-        let mut layout = Self::stream(mss);
+        let mut layout = Self { is_stream: false, first: NONE, before_last: NONE, ..Self::stream(mss) };
         let first = u64::from(spec.first_write_bytes.unwrap_or(mss)).min(spec.transfer_bytes.unwrap_or(u64::MAX));
         if first < u64::from(mss) {
             layout.append(first, 0);
@@ -66,13 +68,21 @@ impl Layout {
         Self {
             mss,
             shorts: VecDeque::new(),
-            first: NONE,
+            first: 0,
             before_last: NONE,
             last: NONE,
             lack: 0,
             end: 1,
             short_write_first: false,
+            is_stream: true,
         }
+    }
+
+    /// A stream of writes, whose numbers count bytes on the wire.
+    #[inline]
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.is_stream
     }
 
     /// Payload of a full segment, bytes.
@@ -108,16 +118,24 @@ impl Layout {
     /// The application writes `bytes` more. They fill up the last segment if that is short and not below `unsent`, the first segment that was
     /// not sent.
     pub fn append(&mut self, bytes: u64, unsent: u32) {
+        self.append_in(self.mss, bytes, unsent);
+    }
+
+    /// [`Self::append`] in segments of `most` bytes.
+    pub fn append_in(&mut self, most: u32, bytes: u64, unsent: u32) {
         let mut bytes = bytes;
         if let Some(&Short { segment, payload, .. }) = self.shorts.back().filter(|s| s.segment + 1 == self.end) {
-            if bytes > 0 && segment >= unsent {
+            if bytes > 0 && segment >= unsent && payload < most {
                 self.shorts.pop_back();
                 self.lack -= u64::from(self.mss - payload);
                 self.end = segment;
                 bytes += u64::from(payload);
             }
         }
-        let (full, rest) = (bytes / u64::from(self.mss), (bytes % u64::from(self.mss)) as u32);
+        let (full, rest) = (bytes / u64::from(most), (bytes % u64::from(most)) as u32);
+        if most < self.mss {
+            (self.end..).take(full as usize).for_each(|segment| self.add_short(segment, most));
+        }
         // More than there are numbers is refused; here it only must not end in a panic before all else that is wrong is found.
         self.end = self.end.saturating_add(u32::try_from(full).unwrap_or(u32::MAX));
         if rest > 0 {
@@ -153,9 +171,43 @@ impl Layout {
         self.note_ends();
     }
 
+    /// Cuts a segment apart: what is left behind its first `payload` bytes is the next segment, and the later ones move up.
+    pub fn cut(&mut self, segment: u32, payload: u32) {
+        let rest = self.payload(segment) - payload;
+        self.replace(segment, 1, &[payload, rest]);
+    }
+
+    /// A segment takes in what follows until it has `most` bytes; returns how many segments there are in place of two.
+    pub fn fill_up(&mut self, segment: u32, most: u32) -> u32 {
+        let both = self.payload(segment) + self.payload(segment + 1);
+        if both <= most {
+            self.replace(segment, 2, &[both]);
+            return 1;
+        }
+        self.replace(segment, 2, &[most, both - most]);
+        2
+    }
+
+    /// Puts segments of these payloads in the place of `old` segments from `segment` on.
+    fn replace(&mut self, segment: u32, old: u32, payloads: &[u32]) {
+        let later = self.shorts.split_off(self.shorts.partition_point(|s| s.segment < segment));
+        self.lack = later.front().map_or(self.lack, |s| s.lack_before);
+        for (segment, &payload) in (segment..).zip(payloads) {
+            if payload < self.mss {
+                self.add_short(segment, payload);
+            }
+        }
+        let moved = |segment: u32| segment + payloads.len() as u32 - old;
+        for s in later.iter().filter(|s| s.segment >= segment + old) {
+            self.add_short(moved(s.segment), s.payload);
+        }
+        self.end = moved(self.end);
+        self.note_ends();
+    }
+
     /// Makes [`Self::next_short`] find the last segment even if it is full.
     pub fn mark_last(&mut self) {
-        if self.last != self.end - 1 {
+        if !self.is_stream && self.last != self.end - 1 {
             self.add_short(self.end - 1, self.mss);
             self.note_ends();
         }
@@ -177,6 +229,9 @@ impl Layout {
     }
 
     fn note_ends(&mut self) {
+        if self.is_stream {
+            return;
+        }
         let segment = |s: Option<&Short>| s.map_or(NONE, |s| s.segment);
         self.first = segment(self.shorts.front());
         self.last = segment(self.shorts.back());
@@ -218,12 +273,18 @@ impl Layout {
 
     #[inline(never)]
     fn next_short_in_table(&self, segment: u32) -> u32 {
+        if self.is_stream {
+            return segment;
+        }
         self.shorts[self.shorts.partition_point(|s| s.segment < segment)].segment
     }
 
     /// Payload before a segment, bytes; nothing that was [forgotten](Self::forget) may lie behind it.
     #[must_use]
     pub fn before(&self, segment: u32) -> u64 {
+        if segment == 0 {
+            return 0;
+        }
         let lack = if segment <= self.first && self.first != NONE {
             self.shorts[0].lack_before
         } else {
@@ -231,6 +292,15 @@ impl Layout {
             self.shorts.get(at).map_or(self.lack, |s| s.lack_before)
         };
         u64::from(segment.saturating_sub(1)) * u64::from(self.mss) - lack
+    }
+
+    /// The segment behind whose beginning `bytes` of payload end.
+    #[must_use]
+    pub fn find(&self, bytes: u64) -> u32 {
+        let end = |s: &Short| u64::from(s.segment - 1) * u64::from(self.mss) - s.lack_before + u64::from(s.payload);
+        let at = self.shorts.partition_point(|s| end(s) <= bytes);
+        let lack = self.shorts.get(at).map_or(self.lack, |s| s.lack_before);
+        1 + ((bytes + lack) / u64::from(self.mss)) as u32
     }
 
     /// Payload of the segments `from..to`, bytes.
@@ -280,12 +350,15 @@ pub(crate) mod tests {
         for (segment, &payload) in (from..).zip(payloads) {
             assert_eq!((l.before(segment), l.payload(segment)), (bytes, payload), "segment {segment} of {l:?}");
             let next = payloads[(segment - from) as usize..].iter().position(|&p| p < l.mss());
-            assert_eq!(l.next_short(segment), next.map_or(NONE, |n| segment + n as u32), "after {segment} of {l:?}");
+            let next = if l.is_stream() { segment } else { next.map_or(NONE, |n| segment + n as u32) };
+            assert_eq!(l.next_short(segment), next, "after {segment} of {l:?}");
+            let found = [0, payload / 2, payload - 1].map(|into| l.find(bytes + u64::from(into)));
+            assert_eq!(found, [segment; 3], "{bytes} of {l:?}");
             bytes += u64::from(payload);
             assert_eq!(l.span(segment, segment + 1), u64::from(payload));
         }
         let end = from + payloads.len() as u32;
-        assert_eq!((l.end(), l.total(), l.next_short(end)), (end, bytes, NONE));
+        assert_eq!((l.end(), l.total(), l.find(bytes)), (end, bytes, end));
     }
 
     #[test]
@@ -314,6 +387,34 @@ pub(crate) mod tests {
     }
 
     proptest! {
+        /// Segments that are cut apart and filled up, against a list of payloads.
+        #[test]
+        fn segments_move_when_others_are_cut_or_filled_up(
+            mss in 2..20_u32,
+            writes in prop::collection::vec(1..60_u64, 1..10),
+            steps in prop::collection::vec((any::<prop::sample::Index>(), 1..20_u32, any::<bool>()), 1..40),
+        ) {
+            let (mut l, mut payloads) = (Layout::stream(mss), Vec::<u32>::new());
+            for bytes in writes {
+                l.append(bytes, l.end());
+                payloads.extend(vec![mss; (bytes / u64::from(mss)) as usize]);
+                payloads.extend(Some((bytes % u64::from(mss)) as u32).filter(|&rest| rest > 0));
+            }
+            for (at, bytes, cuts) in steps {
+                let at = at.index(payloads.len());
+                if cuts && bytes < payloads[at] {
+                    l.cut(at as u32 + 1, bytes);
+                    payloads.splice(at..=at, [bytes, payloads[at] - bytes]);
+                } else if !cuts && at + 1 < payloads.len() && payloads[at] < mss {
+                    let both = payloads[at] + payloads[at + 1];
+                    let left = [both.min(mss), both.saturating_sub(mss)].into_iter().filter(|&part| part > 0);
+                    payloads.splice(at..at + 2, left.clone());
+                    assert_eq!(l.fill_up(at as u32 + 1, mss), left.count() as u32);
+                }
+                check(&l, 1, &payloads, 0);
+            }
+        }
+
         /// Writes of any size, sent at any time, against a list of payloads; and what the peer makes of the segments in any order.
         #[test]
         fn a_stream_is_what_its_writes_make_of_it(

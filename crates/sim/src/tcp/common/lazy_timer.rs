@@ -162,11 +162,6 @@ impl LazyTimer {
         }
     }
 
-    /// Its event has come, and it fires with it.
-    pub fn is_due(&self, clock: &impl Ticks, now: Time) -> bool {
-        self.fires(clock) <= now
-    }
-
     /// The event has come: where it comes among the timers that fire now, if it fires, which it is then to be [told](Self::expired). Else the
     /// event moves to where the deadline is.
     pub fn turn(&mut self, clock: &impl Ticks, out: &mut impl Outbox) -> Option<Turn> {

@@ -24,36 +24,33 @@ pub(in crate::tcp) fn add(ranges: &mut VecDeque<(u32, u32)>, start: u32, end: u3
     }
 }
 
-/// Adds a segment to ranges in order; false if it was there.
+/// Adds the segment `[start, end)` to ranges in order; false if it was there.
 #[inline]
-pub(in crate::tcp) fn insert(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> bool {
+pub(in crate::tcp) fn insert(ranges: &mut VecDeque<(u32, u32)>, start: u32, end: u32) -> bool {
     match ranges.back_mut() {
-        Some(last) if last.1 == seq => last.1 += 1,
-        Some(last) if last.1 > seq => return insert_below(ranges, seq),
-        _ => ranges.push_back((seq, seq + 1)),
+        Some(last) if last.1 == start => last.1 = end,
+        Some(last) if last.1 > start => return insert_below(ranges, start, end),
+        _ => ranges.push_back((start, end)),
     }
     true
 }
 
-/// Adds a segment that lies below the end of the last range; false if it was there.
+/// Adds a segment that begins below the end of the last range; false if it was there.
 #[inline(never)]
-fn insert_below(ranges: &mut VecDeque<(u32, u32)>, seq: u32) -> bool {
-    let at = ranges.partition_point(|&(start, _)| start <= seq);
-    let continues = match at.checked_sub(1).map(|i| ranges[i].1) {
-        Some(end) if end > seq => return false,
-        before => before == Some(seq),
-    };
-    let reaches = ranges.get(at).is_some_and(|&(start, _)| start == seq + 1);
-    match (continues, reaches) {
-        (true, true) => {
-            ranges[at - 1].1 = ranges[at].1;
-            ranges.remove(at);
-        }
-        (true, false) => ranges[at - 1].1 += 1,
-        (false, true) => ranges[at].0 = seq,
-        (false, false) => ranges.insert(at, (seq, seq + 1)),
+fn insert_below(ranges: &mut VecDeque<(u32, u32)>, start: u32, end: u32) -> bool {
+    let at = ranges.partition_point(|&(s, _)| s <= start);
+    if at.checked_sub(1).is_some_and(|i| ranges[i].1 >= end) {
+        return false;
     }
+    add(ranges, start, end);
     true
+}
+
+/// What of `[start, end)` lies in ranges in order, from the first piece to the last; `None`: nothing.
+pub(in crate::tcp) fn overlap(ranges: &VecDeque<(u32, u32)>, start: u32, end: u32) -> Option<(u32, u32)> {
+    let from = ranges.partition_point(|&(_, e)| e <= start);
+    let to = ranges.partition_point(|&(s, _)| s < end);
+    (from < to).then(|| (ranges[from].0.max(start), ranges[to - 1].1.min(end)))
 }
 
 /// The ranges that were added to last, the latest first, at most `N`. What is not in use is empty: as segments count from 1, none touches it, and
@@ -109,19 +106,25 @@ impl<const N: usize> Latest<N> {
     /// Puts the range of segment `seq` first, joined with those that it touches.
     #[inline]
     pub fn put_first(&mut self, seq: u32) {
+        self.put_range_first(seq, seq + 1);
+    }
+
+    /// Puts the range with `[start, end)` first, joined with those that it touches.
+    #[inline]
+    pub fn put_range_first(&mut self, start: u32, end: u32) {
         // Usually the latest range goes on, and does not reach another one.
-        let reaches = self.ranges.iter().fold(false, |reaches, &(start, _)| reaches | (start == seq + 1));
-        if self.ranges[0].1 == seq && !reaches {
-            self.ranges[0].1 += 1;
+        let reaches = self.ranges.iter().fold(false, |reaches, &(s, e)| reaches | (s <= end && e > start));
+        if self.ranges[0].1 == start && !reaches {
+            self.ranges[0].1 = end;
         } else {
-            self.put_another_first(seq);
+            self.put_another_first(start, end);
         }
     }
 
     #[inline(never)]
-    fn put_another_first(&mut self, seq: u32) {
+    fn put_another_first(&mut self, start: u32, end: u32) {
         let before = *self;
-        let mut head = (seq, seq + 1);
+        let mut head = (start, end);
         *self = Self { len: 1, ..Self::new() };
         for &(start, end) in before.as_slice() {
             if start <= head.1 && head.0 <= end {
@@ -166,7 +169,7 @@ mod tests {
         fn ranges_hold_what_was_added_and_never_touch(seqs in prop::collection::vec(0..60_u32, 1..100)) {
             let (mut ranges, mut model) = (VecDeque::new(), BTreeSet::new());
             for seq in seqs {
-                prop_assert_eq!(insert(&mut ranges, seq), model.insert(seq));
+                prop_assert_eq!(insert(&mut ranges, seq, seq + 1), model.insert(seq));
                 let held = ranges.iter().flat_map(|&(start, end)| start..end);
                 prop_assert!(held.eq(model.iter().copied()));
                 prop_assert!(ranges.iter().zip(ranges.iter().skip(1)).all(|(a, b)| a.1 < b.0));

@@ -15,7 +15,7 @@ use crate::outbox::{End, HostQueue, Outbox};
 use crate::packet::{flags, Packet, Verdict, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::linux::receiver::{self, Receiver};
-use crate::tcp::linux::sender::{self, Sender};
+use crate::tcp::linux::sender::{self, Beside, Sender};
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, NEVER, SEC};
 
@@ -51,6 +51,8 @@ pub struct TwoWayEnd {
     /// When the answer to the SYN is sent again, and after how long then.
     syn_ack_again: Time,
     syn_ack_timeout: Time,
+    /// The number of the packet that changed the peer's window last (`snd_wl1`).
+    window_by: u32,
     counters: Counters,
 }
 
@@ -77,6 +79,7 @@ impl TwoWayEnd {
             receiver: if opens { receiver.opening() } else { receiver },
             syn_ack_again: NEVER,
             syn_ack_timeout: SYN_ACK_TIMEOUT,
+            window_by: 0,
             counters: Counters::default(),
         }
     }
@@ -109,7 +112,9 @@ impl TwoWayEnd {
 
     /// A packet of this end has left the host's own queue; true if the sending half waited for that.
     pub fn on_left_host(&mut self, p: &Packet, attachment: &Attachment) -> bool {
-        let seq = if self.first { p.seq } else { attachment.other_seq };
+        let number = if self.first { p.seq } else { attachment.other_seq };
+        // A probe of the window has the number before a segment.
+        let (seq, _) = self.sender.segment_of(number);
         // The blocks of an ACK are no payload.
         let len = p.len - attachment.blocks.option_bytes() as u16;
         self.sender.on_left_host(&Packet { seq, len, ..*p })
@@ -118,7 +123,6 @@ impl TwoWayEnd {
     /// There is room in the host's own queue, and the sending half waited for it.
     pub fn on_room_in_host(&mut self, out: &mut impl Outbox) {
         let (sender, mut out) = self.sending(out, Blocks::default());
-        sender.release(false);
         sender.on_room_in_host(&mut out);
     }
 
@@ -138,7 +142,6 @@ impl TwoWayEnd {
     pub fn close(&mut self, out: &mut impl Outbox) {
         let (sender, mut out) = self.sending(out, Blocks::default());
         sender.refresh(out.now());
-        sender.release(true);
         sender.close(&mut out);
     }
 
@@ -177,11 +180,10 @@ impl TwoWayEnd {
         match which {
             SENDER => {
                 let (sender, mut out) = self.sending(out, Blocks::default());
-                sender.on_stream_timer(&mut out);
+                sender.on_timer(&mut out);
             }
             DEPARTURE => {
                 let (sender, mut out) = self.sending(out, Blocks::default());
-                sender.release(false);
                 sender.on_departure_timer(&mut out);
             }
             SYN_ACK => {
@@ -204,11 +206,14 @@ impl TwoWayEnd {
     pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> u64 {
         self.counters.arrived += 1;
         let Attachment { blocks, other_seq } = out.take_attachment(p);
-        let (ack, seq) = if self.first { (p.seq, other_seq) } else { (other_seq, p.seq) };
+        let (ack, number) = if self.first { (p.seq, other_seq) } else { (other_seq, p.seq) };
         if p.has(flags::SYN) {
             self.on_syn(p, out);
             return 0;
         }
+        let p = &Packet { len: p.len - blocks.option_bytes() as u16, ..*p };
+        let seq = self.receiver.number(number);
+        let (ack, _) = self.sender.segment_of(ack);
         let ack = Packet { seq: ack, attachment: NO_ATTACHMENT, flags: p.flags & flags::ECE | flags::ACK, ..*p };
         if !self.receiver.is_established() {
             if self.opens {
@@ -221,11 +226,12 @@ impl TwoWayEnd {
         if !self.sender.is_established() {
             return 0;
         }
-        let has_data = u32::from(p.len) > HEADERS + blocks.option_bytes() || p.has(flags::FIN);
-        if self.is_to_drop(&ack, seq, has_data) {
+        let has_data = u32::from(p.len) > HEADERS || p.has(flags::FIN);
+        let end = seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN));
+        if self.is_to_drop(&ack, seq, end) {
             let (receiver, mut out) = self.acknowledging(out);
             if has_data {
-                receiver.refuse(seq, &mut out);
+                receiver.refuse(seq, end, &mut out);
             } else {
                 receiver.answer_bare(&mut out);
             }
@@ -233,8 +239,13 @@ impl TwoWayEnd {
         }
         self.receiver.take_timestamps_of_stream(seq, p, has_data, out.now());
         {
-            let (sender, mut out) = self.sending(out, blocks);
-            sender.take_ack(&ack, has_data, blocks.count > 0, &mut out);
+            let newer = (number.wrapping_sub(self.window_by) as i32) > 0;
+            if newer && ack.seq >= self.sender.view.snd_una {
+                self.window_by = number;
+            }
+            let segments = self.sender.segments_of(&blocks);
+            let (sender, mut out) = self.sending(out, segments);
+            sender.take_ack(&ack, Beside { data: has_data, newer }, &mut out);
         }
         if has_data {
             let data = Packet { seq, attachment: NO_ATTACHMENT, flags: p.flags & !(flags::ACK | flags::ECE), ..*p };
@@ -247,7 +258,6 @@ impl TwoWayEnd {
         }
         {
             let (sender, mut out) = self.sending(out, Blocks::default());
-            sender.release(false);
             sender.send_allowed(&mut out);
         }
         let (srtt_us, rto) = self.sender.estimates();
@@ -257,14 +267,14 @@ impl TwoWayEnd {
         receiver.read(has_data, &mut out)
     }
 
-    /// A packet is taken for one of long ago, or lies before all that was acknowledged (`tcp_validate_incoming`); `seq`: the first
-    /// segment that it carries, or the next one.
-    fn is_to_drop(&self, ack: &Packet, seq: u32, has_data: bool) -> bool {
-        if self.receiver.is_stale(seq + u32::from(has_data)) {
+    /// A packet is taken for one of long ago, or lies before all that was acknowledged (`tcp_validate_incoming`); it
+    /// carries what lies between `seq` and `end`.
+    fn is_to_drop(&self, ack: &Packet, seq: u32, end: u32) -> bool {
+        if self.receiver.is_stale(end) {
             return true;
         }
         let is_harmless =
-            || !has_data && seq == self.receiver.rcv_nxt && self.sender.is_disordered(ack, self.receiver.echoed());
+            || seq == end && seq == self.receiver.rcv_nxt && self.sender.is_disordered(ack, self.receiver.echoed());
         self.receiver.is_late(ack) && !is_harmless()
     }
 
@@ -311,8 +321,9 @@ impl TwoWayEnd {
 
     /// The receiving half, and what it acts through.
     fn acknowledging<'a, O: Outbox>(&'a mut self, out: &'a mut O) -> (&'a mut Receiver, ReceiverOutbox<'a, O>) {
-        let (seq, counters) = (self.sender.view.snd_nxt, &mut self.counters);
-        let outbox = ReceiverOutbox { first: self.first, seq, counters, blocks: Blocks::default(), out };
+        let (seq, counters) = (self.sender.number(self.sender.view.snd_nxt), &mut self.counters);
+        let base = self.receiver.base();
+        let outbox = ReceiverOutbox { first: self.first, seq, base, counters, blocks: Blocks::default(), out };
         (&mut self.receiver, outbox)
     }
 }
@@ -343,20 +354,23 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
 
     fn send(&mut self, _: End, p: Packet) -> Verdict {
         let mut p = p;
-        let mut ack = 0;
+        let (mut ack, mut blocks) = (0, Blocks::default());
         if p.has(flags::SYN) {
             p.window = self.receiver.offered();
         } else {
             let said = self.receiver.ride(u32::from(p.len) > HEADERS, self.out);
-            (ack, p.window, p.tsecr) = (said.ack, said.window, said.tsecr);
+            let base = self.receiver.base();
+            (ack, p.window, p.tsecr) = (said.ack.wrapping_add(base), said.window, said.tsecr);
             p.flags |= said.flags;
+            blocks = said.blocks.moved_by(base);
+            p.len += blocks.option_bytes() as u16;
         }
         let mut other_seq = ack;
         if !self.first {
             (p.seq, other_seq) = (ack, p.seq);
             p.flags |= flags::ACK;
         }
-        self.out.attach(&mut p, Attachment { blocks: Blocks::default(), other_seq });
+        self.out.attach(&mut p, Attachment { blocks, other_seq });
         self.counters.sent += 1;
         self.out.send(route(self.first), p)
     }
@@ -369,6 +383,10 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
         self.out.attach(p, attachment);
     }
 
+    fn option_bytes(&self) -> u32 {
+        self.receiver.option_bytes()
+    }
+
     fn take_attachment(&mut self, _: &Packet) -> Attachment {
         std::mem::take(&mut self.blocks).into()
     }
@@ -378,6 +396,8 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
 struct ReceiverOutbox<'a, O> {
     first: bool,
     seq: u32,
+    /// See [`Receiver::base`].
+    base: u32,
     counters: &'a mut Counters,
     /// Of the ACK about to be sent.
     blocks: Blocks,
@@ -391,6 +411,7 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
 
     fn send(&mut self, _: End, p: Packet) -> Verdict {
         let mut p = p;
+        p.seq = p.seq.wrapping_add(self.base);
         let mut other_seq = self.seq;
         if self.first {
             (p.seq, other_seq) = (self.seq, p.seq);
@@ -406,7 +427,7 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
     }
 
     fn attach(&mut self, _: &mut Packet, attachment: Attachment) {
-        self.blocks = attachment.blocks;
+        self.blocks = attachment.blocks.moved_by(self.base);
     }
 
     fn take_attachment(&mut self, p: &Packet) -> Attachment {

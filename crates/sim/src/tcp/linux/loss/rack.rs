@@ -2,7 +2,7 @@
 //!
 //! Leaves out: the newreno variant for connections without SACK.
 
-use crate::cc::CaState;
+use crate::cc::{CaState, Renumbering};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::sender::scoreboard::mark;
@@ -52,6 +52,11 @@ impl Rack {
     #[inline]
     pub fn is_narrow(&self) -> bool {
         !self.dsack_seen && self.window_steps == 1
+    }
+
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        r.apply(&mut self.end_seq);
     }
 
     /// A D-SACK came.

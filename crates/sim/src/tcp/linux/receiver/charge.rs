@@ -20,6 +20,9 @@ pub(super) struct Cost {
     pub alone: u64,
     /// It continues another one that waits.
     pub continuing: u64,
+    /// What a head is charged, and each number that its segments take.
+    head: u64,
+    per_number: u64,
     mss: u32,
     /// So many segments take whole pieces of memory, but for an end that is not used.
     period: u32,
@@ -31,7 +34,19 @@ impl Cost {
         let alone = u64::from(stack.receive_charge(mss));
         let continuing = if stack.receive_coalescing { u64::from(mss) } else { alone };
         let is_over = |n: &u32| (FRAGMENT - n * mss % FRAGMENT) % FRAGMENT < LEAST_FRAGMENT;
-        Self { alone, continuing, mss, period: (1..=FRAGMENT).find(is_over).unwrap_or(FRAGMENT) }
+        let period = (1..=FRAGMENT).find(is_over).unwrap_or(FRAGMENT);
+        Self { alone, continuing, head: alone - u64::from(mss), per_number: u64::from(mss), mss, period }
+    }
+
+    /// Of segments whose numbers count bytes.
+    pub fn in_bytes(self) -> Self {
+        Self { per_number: 1, mss: 1, period: FRAGMENT, ..self }
+    }
+
+    /// What segments of so many numbers are charged that continue another one, bytes.
+    #[inline]
+    pub fn of_payload(&self, numbers: u32) -> u64 {
+        u64::from(numbers) * self.per_number
     }
 
     /// Segments share heads.
@@ -39,10 +54,10 @@ impl Cost {
         self.continuing < self.alone
     }
 
-    /// How many fragments segment `seq` is.
-    fn fragments(&self, seq: u32) -> u32 {
+    /// How many fragments the segment `[seq, end)` is.
+    fn fragments(&self, seq: u32, end: u32) -> u32 {
         let at = (seq.wrapping_sub(1) % self.period) * self.mss % FRAGMENT;
-        1 + u32::from(at + self.mss > FRAGMENT)
+        1 + u32::from(at + (end - seq) * self.mss > FRAGMENT)
     }
 }
 
@@ -51,20 +66,20 @@ impl Cost {
 pub(super) struct Head {
     pub start: u32,
     pub end: u32,
-    /// Of several; those of a single segment are seldom asked for.
+    /// Of several segments; 0: those of a single one, which are seldom asked for.
     fragments: u32,
 }
 
 impl Head {
-    /// Of one segment.
+    /// Of the segment `[start, end)`.
     #[inline]
-    pub fn of(seq: u32) -> Self {
-        Self { start: seq, end: seq + 1, fragments: 0 }
+    pub fn of(start: u32, end: u32) -> Self {
+        Self { start, end, fragments: 0 }
     }
 
     fn fragments(&self, cost: &Cost) -> u32 {
-        if self.end - self.start == 1 {
-            cost.fragments(self.start)
+        if self.fragments == 0 {
+            cost.fragments(self.start, self.end)
         } else {
             self.fragments
         }
@@ -85,7 +100,7 @@ impl Head {
 
     /// What its segments are charged, bytes.
     pub fn charged(&self, cost: &Cost) -> u64 {
-        u64::from(self.end - self.start - 1) * cost.continuing + cost.alone
+        cost.of_payload(self.end - self.start) + cost.head
     }
 }
 
@@ -102,8 +117,8 @@ pub(super) struct Unread {
 impl Unread {
     /// A segment comes in order.
     #[inline]
-    pub fn add(&mut self, seq: u32, cost: &Cost) {
-        self.add_head(&Head::of(seq), cost);
+    pub fn add(&mut self, start: u32, end: u32, cost: &Cost) {
+        self.add_head(&Head::of(start, end), cost);
     }
 
     /// Segments that share a head follow.
@@ -118,7 +133,7 @@ impl Unread {
             *last = *head;
             return;
         }
-        self.charged -= cost.alone - cost.continuing;
+        self.charged -= cost.head;
         if self.first_end == head.start {
             self.first_end = head.end;
         }
@@ -136,9 +151,13 @@ mod tests {
     use crate::packet::MSS;
     use crate::tcp::linux::test_ends::stack;
 
+    fn one(seq: u32) -> Head {
+        Head::of(seq, seq + 1)
+    }
+
     fn unread(segments: impl Iterator<Item = u32>, cost: &Cost) -> Unread {
         let mut unread = Unread::default();
-        segments.for_each(|seq| unread.add(seq, cost));
+        segments.for_each(|seq| unread.add(seq, seq + 1, cost));
         unread
     }
 
@@ -149,7 +168,7 @@ mod tests {
         assert_eq!(unread(2..13, &cost).charged, 11 * 1448 + 832);
         let mut all = unread(2..3, &cost);
         let mut heads: Vec<Head> = vec![];
-        for head in (3..69).map(Head::of) {
+        for head in (3..69).map(one) {
             if !heads.last_mut().is_some_and(|last| last.join(&head, &cost)) {
                 heads.push(head);
             }
@@ -164,12 +183,15 @@ mod tests {
     #[test]
     fn a_segment_where_a_piece_of_memory_ends_is_two_fragments() {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
-        let ends: Vec<_> = (1..70).filter(|&seq| cost.fragments(seq) == 2).collect();
+        let ends: Vec<_> = (1..70).filter(|&seq| cost.fragments(seq, seq + 1) == 2).collect();
         // 32,768 bytes are 22.6 segments.
         assert_eq!(ends, [23, 46, 68]);
         // After 611 segments 8 bytes are left, which are not used.
-        assert_eq!((1..=611).map(|seq| cost.fragments(seq) - 1).sum::<u32>(), 26);
-        assert_eq!((612..=634).map(|seq| cost.fragments(seq)).collect::<Vec<_>>(), [vec![1; 22], vec![2]].concat());
+        assert_eq!((1..=611).map(|seq| cost.fragments(seq, seq + 1) - 1).sum::<u32>(), 26);
+        assert_eq!(
+            (612..=634).map(|seq| cost.fragments(seq, seq + 1)).collect::<Vec<_>>(),
+            [vec![1; 22], vec![2]].concat()
+        );
     }
 
     #[test]
@@ -179,10 +201,10 @@ mod tests {
         assert_eq!(unread(10..28, &cost).behind_first(), 2, "segment 23 has two");
         // What filled the gap has a head of its own if those behind it have none to spare.
         let mut all = unread(1..2, &cost);
-        let mut behind = Head::of(2);
-        (3..19).for_each(|seq| assert!(behind.join(&Head::of(seq), &cost)));
+        let mut behind = one(2);
+        (3..19).for_each(|seq| assert!(behind.join(&one(seq), &cost)));
         all.add_head(&behind, &cost);
         assert_eq!((all.charged, all.behind_first()), (18 * 1448 + 2 * 832, 17));
-        assert!(!behind.join(&Head::of(20), &cost), "19 is missing");
+        assert!(!behind.join(&one(20), &cost), "19 is missing");
     }
 }

@@ -62,10 +62,10 @@ impl Closing {
         }
     }
 
-    /// Notes the FIN of a segment, if it has one.
-    pub fn note(&mut self, p: &Packet) {
+    /// Notes the FIN of a segment, if it has one; `end` is the first number beyond it.
+    pub fn note(&mut self, p: &Packet, end: u32) {
         if p.has(flags::FIN) {
-            self.end = p.seq + 1;
+            self.end = end;
         }
     }
 

@@ -53,6 +53,11 @@ impl Compression {
         Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0 }
     }
 
+    /// All numbers are `by` lower from now on.
+    pub fn rebase(&mut self, by: u32) {
+        self.gap = self.gap.saturating_sub(by);
+    }
+
     /// ACKs are held back.
     #[inline]
     pub fn holds(&self) -> bool {

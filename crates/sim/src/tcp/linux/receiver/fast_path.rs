@@ -50,7 +50,7 @@ impl Receiver {
     /// What is left of [`Self::on_data`] when the ACK does not go at once.
     fn delay_ack_in_full(&mut self, out: &mut impl Outbox) {
         if self.kernel.charges_in_order {
-            self.unread.add(self.rcv_nxt - 1, &self.kernel.cost);
+            self.unread.add(self.rcv_nxt - 1, self.rcv_nxt, &self.kernel.cost);
         }
         self.delay_ack(out);
         self.on_read(true, out);

@@ -77,7 +77,7 @@ impl Receiver {
             self.take_timestamps(p, out.now());
             self.queue_data(p, out);
         } else if begins {
-            self.refuse(p.seq, out);
+            self.refuse(p.seq, p.seq + 1, out);
         }
         self.application.some |= self.rcv_nxt > before;
         self.gro.add(p, payload);

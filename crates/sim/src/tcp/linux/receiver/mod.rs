@@ -206,6 +206,9 @@ impl Receiver {
         if let Some(reader) = &self.reader {
             return reader.read;
         }
+        if let Some(stream) = &self.stream {
+            return stream.bytes_until(self.rcv_nxt) - u64::from(self.closing.has_ended());
+        }
         self.layout.before(self.rcv_nxt.min(self.layout.end()))
     }
 
@@ -270,7 +273,8 @@ impl Receiver {
     }
 
     fn request_quick(&mut self, most: u32) {
-        let fit = (self.buffer.end().saturating_sub(self.rcv_nxt) / 2).max(2);
+        let full = self.stream.as_ref().map_or(1, |stream| stream.full);
+        let fit = (self.buffer.end().saturating_sub(self.rcv_nxt) / (2 * full)).max(2);
         self.delay.grant_quick(fit.min(most));
     }
 
@@ -289,7 +293,7 @@ impl Receiver {
             return self.on_data_to_merge(p, out);
         }
         if self.refuses(p) {
-            return self.refuse(p.seq, out);
+            return self.refuse(p.seq, p.seq + 1, out);
         }
         let before = self.rcv_nxt;
         self.take_timestamps(p, out.now());
@@ -330,7 +334,7 @@ impl Receiver {
         if seq == self.rcv_nxt {
             self.in_order(p, out);
         } else if seq > self.rcv_nxt && self.buffer.has_room_for(seq) {
-            self.closing.note(p);
+            self.closing.note(p, self.end_of(p));
             if self.kernel.quick_acks_out_of_order {
                 self.enter_quick(MAX_QUICK);
             }
@@ -338,8 +342,12 @@ impl Receiver {
         } else {
             // Old, or beyond the window.
             if seq < self.rcv_nxt {
+                let end = self.end_of(p);
+                if end > self.rcv_nxt {
+                    return self.take_rest(p, out);
+                }
                 self.counters.duplicates += 1;
-                self.early.report_duplicate(seq);
+                self.early.report_duplicate(seq, end);
             }
             self.enter_quick(MAX_QUICK);
             self.delay.schedule();
@@ -347,8 +355,8 @@ impl Receiver {
     }
 
     fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
-        self.rcv_nxt += 1;
-        self.closing.note(p);
+        self.rcv_nxt = self.end_of(p);
+        self.closing.note(p, self.rcv_nxt);
         if !is_bare_fin(p) {
             self.take_in_order(p, out);
         }
@@ -378,11 +386,11 @@ impl Receiver {
     /// What data in order do beside moving the edge, which is behind them already.
     #[inline]
     fn take_in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let before = self.rcv_nxt - 1;
+        let before = p.seq;
         if self.reader.is_some() {
             self.leave_unread(u32::from(p.len) - HEADERS);
         } else if self.kernel.charges_in_order {
-            self.unread.add(before, &self.kernel.cost);
+            self.unread.add(before, self.rcv_nxt, &self.kernel.cost);
         }
         self.delay.schedule();
         let widens = if self.stream.is_some() {
@@ -397,6 +405,16 @@ impl Receiver {
         self.on_codepoint(p.ecn(), before, out);
         if widens && self.buffer.grow(self.charged()) {
             self.delay.grant_odd();
+        }
+    }
+
+    /// First number beyond a segment.
+    #[inline]
+    fn end_of(&self, p: &Packet) -> u32 {
+        if self.stream.is_some() {
+            stream::end_of(p)
+        } else {
+            p.seq + 1
         }
     }
 

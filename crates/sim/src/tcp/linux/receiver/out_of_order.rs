@@ -59,43 +59,46 @@ impl OutOfOrder {
         !self.reports || (self.recent.is_empty() && self.duplicate.is_none())
     }
 
-    /// Takes in a segment; false if it is there already.
+    /// Takes in the segment `[seq, end)`; false if it is there already. What of it is there is to be reported.
     #[inline(always)]
-    pub fn insert(&mut self, seq: u32, cost: &Cost) -> bool {
-        let new = ranges::insert(&mut self.ranges, seq);
+    pub fn insert(&mut self, seq: u32, end: u32, cost: &Cost) -> bool {
+        if end - seq > 1 {
+            self.duplicate = ranges::overlap(&self.ranges, seq, end);
+        }
+        let new = ranges::insert(&mut self.ranges, seq, end);
         if new {
-            self.charge(seq, cost);
+            self.charge(seq, end, cost);
         }
         new
     }
 
     /// A new segment is joined to what it continues; what continues it is not joined to it (`tcp_data_queue_ofo`).
     #[inline(always)]
-    fn charge(&mut self, seq: u32, cost: &Cost) {
-        let head = Head::of(seq);
+    fn charge(&mut self, seq: u32, end: u32, cost: &Cost) {
+        let head = Head::of(seq, end);
         let at = match self.heads.back() {
             Some(last) if seq < last.start => self.heads.partition_point(|other| other.start < seq),
             _ => self.heads.len(),
         };
         if at > 0 && self.heads[at - 1].join(&head, cost) {
-            self.charged += cost.continuing;
+            self.charged += cost.of_payload(end - seq);
         } else {
             self.heads.insert(at, head);
-            self.charged += cost.alone;
+            self.charged += head.charged(cost);
         }
     }
 
     /// How many ranges are more recent than the one that a segment belongs to, and whether that range is there already.
-    pub fn place_of(&self, seq: u32) -> (usize, bool) {
-        let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= seq + 1;
+    pub fn place_of(&self, seq: u32, end: u32) -> (usize, bool) {
+        let touches = |b: &(u32, u32)| seq <= b.1 && b.0 <= end;
         let known = self.recent.all().iter().position(touches);
         (known.unwrap_or(self.recent.len()), known.is_some())
     }
 
-    /// The block with segment `seq` is the most recent one.
+    /// The block with the segment `[seq, end)` is the most recent one.
     #[inline(always)]
-    pub fn remember(&mut self, seq: u32) {
-        self.recent.put_first(seq);
+    pub fn remember(&mut self, seq: u32, end: u32) {
+        self.recent.put_range_first(seq, end);
     }
 
     /// What is missing has come up to `next`: returns where the range ends that follows without a gap, and gives up what its segments share.
@@ -115,14 +118,20 @@ impl OutOfOrder {
         closed.then_some(end)
     }
 
-    /// Segment `seq` came again: the next ACK reports it.
-    pub fn report_duplicate(&mut self, seq: u32) {
-        self.duplicate = Some((seq, seq + 1));
+    /// The segment `[seq, end)` came again: the next ACK reports it.
+    pub fn report_duplicate(&mut self, seq: u32, end: u32) {
+        self.duplicate = Some((seq, end));
     }
 
     /// Another segment came: what was not reported is not reported any more.
     pub fn forget_duplicate(&mut self) {
         self.duplicate = None;
+    }
+
+    /// Bytes that the blocks of an ACK take.
+    pub fn option_bytes(&self) -> u32 {
+        let count = self.recent.len() + usize::from(self.duplicate.is_some());
+        Blocks { count: count.min(MAX_BLOCKS) as u8, ..Blocks::default() }.option_bytes()
     }
 
     /// The blocks of an ACK, if it has any.
@@ -143,27 +152,27 @@ impl OutOfOrder {
 impl Receiver {
     #[inline(always)]
     pub(super) fn out_of_order(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let seq = p.seq;
+        let (seq, end) = (p.seq, self.end_of(p));
         self.on_codepoint(p.ecn(), self.rcv_nxt, out);
         self.delay.schedule();
         self.pushed |= self.ends_write(p);
         let charged_before = self.early.charged();
-        if !self.early.insert(seq, &self.kernel.cost) {
+        if !self.early.insert(seq, end, &self.kernel.cost) {
             self.counters.duplicates += 1;
-            self.early.report_duplicate(seq);
+            self.early.report_duplicate(seq, end);
             return;
         }
         self.buffer.measure();
         // A segment with a head of its own is charged after that, one that was joined to another before (`tcp_data_queue_ofo`).
         let charged = self.early.charged();
-        let joined = charged - charged_before < self.kernel.cost.alone;
+        let joined = charged - charged_before <= self.kernel.cost.of_payload(end - seq);
         if self.kernel.widens_out_of_order && self.buffer.grow(if joined { charged } else { charged_before }) {
             self.delay.grant_odd();
         }
-        if self.compression.holds() && self.compression.ends_with(self.early.place_of(seq)) {
+        if self.compression.holds() && self.compression.ends_with(self.early.place_of(seq, end)) {
             self.flush_compressed(out);
         }
-        self.early.remember(seq);
+        self.early.remember(seq, end);
     }
 }
 
@@ -178,7 +187,7 @@ mod tests {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let charged = |segments: &[u32]| {
             let mut early = OutOfOrder::new(true);
-            segments.iter().for_each(|&seq| assert!(early.insert(seq, &cost)));
+            segments.iter().for_each(|&seq| assert!(early.insert(seq, seq + 1, &cost)));
             (early.charged() - segments.len() as u64 * 1448) / 832
         };
         assert_eq!(charged(&[3, 4, 5]), 1);
@@ -193,7 +202,7 @@ mod tests {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let mut early = OutOfOrder::new(true);
         for seq in [4, 3, 8] {
-            early.insert(seq, &cost);
+            early.insert(seq, seq + 1, &cost);
         }
         let mut given = vec![];
         assert_eq!(early.close_gap(2, &cost, |_| panic!("2 is missing")), None);

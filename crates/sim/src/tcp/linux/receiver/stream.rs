@@ -2,9 +2,10 @@
 //! include/net/inet_connection_sock.h, net/ipv4/tcp_output.c `tcp_event_ack_sent`, `tcp_event_data_sent`; tcp_input.c `tcp_measure_rcv_mss`,
 //! `__tcp_ack_snd_check`; tcp.c `__tcp_cleanup_rbuf`).
 //!
-//! Leaves out: SACK blocks beside data, the exact charge of short segments to the receive buffer.
+//! Its numbers count bytes, from the SYN that has number 0. On the wire they wrap; here what lies far behind is taken off all of them.
 
 use super::Receiver;
+use crate::attachment::Blocks;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::common::layout::Layout;
@@ -15,13 +16,26 @@ pub(super) const FULL_UNSEEN: u32 = 536;
 /// Shorter segments do not widen the window, bytes (`tcp_event_data_recv`).
 const WIDENING: u32 = 128;
 
+/// Numbers of bytes beyond which some are taken off, and how many.
+const FAR: u32 = 3 << 30;
+const TAKEN_OFF: u32 = 1 << 31;
+
 /// What only a half of a stream knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
     /// A second write of the sender's ended in what was not acknowledged yet.
     pub pushed_again: bool,
     /// Payload of a full segment, as far as it is known, bytes (`rcv_mss`).
-    full: u32,
+    pub full: u32,
+    /// What was taken off the numbers.
+    base: u64,
+}
+
+impl Stream {
+    /// Bytes of the stream below a number.
+    pub fn bytes_until(&self, number: u32) -> u64 {
+        self.base + u64::from(number) - 1
+    }
 }
 
 /// What a packet of this end says of the data that came.
@@ -31,6 +45,12 @@ pub(in crate::tcp::linux) struct Acknowledgement {
     pub window: u32,
     pub tsecr: u32,
     pub flags: u16,
+    pub blocks: Blocks,
+}
+
+/// First number beyond a segment: each byte has one, and the FIN.
+pub(super) fn end_of(p: &Packet) -> u32 {
+    p.seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN))
 }
 
 impl Receiver {
@@ -38,9 +58,35 @@ impl Receiver {
     #[must_use]
     pub fn streaming(mut self) -> Self {
         let mss = self.layout.mss();
-        self.stream = Some(Stream { pushed_again: false, full: FULL_UNSEEN.min(mss) });
+        self.stream = Some(Stream { pushed_again: false, full: FULL_UNSEEN.min(mss), base: 0 });
         self.layout = Layout::stream(mss);
+        self.buffer.count_bytes();
+        self.kernel.cost = self.kernel.cost.in_bytes();
         self
+    }
+
+    /// What is added to a number of this half to get that on the wire, which wraps.
+    pub(in crate::tcp::linux) fn base(&self) -> u32 {
+        self.stream.as_ref().map_or(0, |stream| stream.base as u32)
+    }
+
+    /// The number of this half that stands on the wire as `wire`: the one nearest to what is expected.
+    pub(in crate::tcp::linux) fn number(&self, wire: u32) -> u32 {
+        let ahead = wire.wrapping_sub(self.rcv_nxt.wrapping_add(self.base())) as i32;
+        self.rcv_nxt.saturating_add_signed(ahead)
+    }
+
+    /// Takes off the numbers what lies far behind, once nothing is missing.
+    fn rebase(&mut self) {
+        let Some(stream) = &mut self.stream else { return };
+        if self.rcv_nxt < FAR || !self.early.is_empty() || self.closing.has_ended() {
+            return;
+        }
+        stream.base += u64::from(TAKEN_OFF);
+        self.rcv_nxt -= TAKEN_OFF;
+        self.buffer.rebase(TAKEN_OFF);
+        self.compression.rebase(TAKEN_OFF);
+        self.early.forget_duplicate();
     }
 
     /// Makes this the half of the end that opens the connection.
@@ -77,10 +123,16 @@ impl Receiver {
 
     /// Puts data into the receive queue; what to do about an ACK is asked later.
     pub(in crate::tcp::linux) fn take_data(&mut self, p: &Packet, out: &mut impl Outbox) {
-        if p.seq >= self.rcv_nxt && p.seq < self.buffer.end() {
-            self.layout.note(p.seq, u32::from(p.len) - HEADERS);
-        }
         self.queue_data(p, out);
+    }
+
+    /// The beginning of a segment came before, its rest is the next in order.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_rest(&mut self, p: &Packet, out: &mut impl Outbox) {
+        self.early.report_duplicate(p.seq, self.rcv_nxt);
+        let known = (self.rcv_nxt - p.seq) as u16;
+        self.in_order(&Packet { seq: self.rcv_nxt, len: p.len - known.min(p.len - HEADERS as u16), ..*p }, out);
     }
 
     /// Acknowledges now or later what nothing has acknowledged yet.
@@ -93,8 +145,8 @@ impl Receiver {
     /// The application reads what there is: all bytes of the stream so far.
     pub(in crate::tcp::linux) fn read(&mut self, some: bool, out: &mut impl Outbox) -> u64 {
         self.on_read(some, out);
-        self.layout.forget(self.buffer.acked_until());
-        self.layout.before(self.rcv_nxt)
+        self.rebase();
+        self.bytes_read()
     }
 
     /// The RTT and the retransmission timeout of the connection are those that the sending half measures.
@@ -107,7 +159,12 @@ impl Receiver {
         self.send_ack(self.rcv_nxt, out);
     }
 
-    /// A packet of the sending half takes the ACK along. One with `data` soon after data came shows that both ends take turns.
+    /// Bytes that the SACK blocks take of the next packet.
+    pub(in crate::tcp::linux) fn option_bytes(&self) -> u32 {
+        self.early.option_bytes()
+    }
+
+    /// A packet of the sending half takes the ACK along, with the SACK blocks that there are. One with `data` soon after data came shows that both ends take turns.
     pub(in crate::tcp::linux) fn ride(&mut self, data: bool, out: &mut impl Outbox) -> Acknowledgement {
         self.revoke_quick_if_tight();
         let window = self.buffer.advertise(self.rcv_nxt, self.charged());
@@ -125,7 +182,8 @@ impl Receiver {
         if let Some(stream) = &mut self.stream {
             stream.pushed_again = false;
         }
-        Acknowledgement { ack: self.rcv_nxt, window, tsecr: self.form.tsecr, flags }
+        let blocks = self.early.take_blocks().unwrap_or_default();
+        Acknowledgement { ack: self.rcv_nxt, window, tsecr: self.form.tsecr, flags, blocks }
     }
 
     /// A payload is as long as that of the longest segment that came.
@@ -160,8 +218,7 @@ impl Receiver {
     #[inline(never)]
     fn is_more_than_one_full_by_length(&self) -> bool {
         let Some(stream) = &self.stream else { return self.is_more_than_one_full_with_fin() };
-        let fin = u64::from(self.closing.has_ended());
-        self.layout.span(self.buffer.acked_until(), self.rcv_nxt) + fin > u64::from(stream.full)
+        self.rcv_nxt - self.buffer.acked_until() > stream.full
     }
 
     /// The end of a write was read that earns an ACK at once.

@@ -32,14 +32,14 @@ impl Receiver {
         self.is_late(p) || self.is_stale(p.seq + 1)
     }
 
-    /// Answers segment `seq`, which is dropped, by a duplicate ACK.
+    /// Answers the segment `[seq, end)`, which is dropped, by a duplicate ACK.
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp::linux) fn refuse(&mut self, seq: u32, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn refuse(&mut self, seq: u32, end: u32, out: &mut impl Outbox) {
         if seq < self.rcv_nxt {
             self.counters.duplicates += 1;
             self.enter_quick(MAX_QUICK);
-            self.early.report_duplicate(seq);
+            self.early.report_duplicate(seq, end.min(self.rcv_nxt));
         }
         self.send_ack(self.rcv_nxt, out);
     }
@@ -70,7 +70,7 @@ impl Receiver {
         self.buffer.rtt_by_timestamp(p.tsecr, now);
     }
 
-    /// Notes the timestamps of a packet of a stream whose first segment, or the next one where it has none, is `seq`.
+    /// Notes the timestamps of a packet of a stream whose first number, or the next one where it has none, is `seq`.
     pub(in crate::tcp::linux) fn take_timestamps_of_stream(&mut self, seq: u32, p: &Packet, has_data: bool, now: Time) {
         self.note_timestamp(seq, p);
         if has_data && self.is_full(u32::from(p.len) - HEADERS) {

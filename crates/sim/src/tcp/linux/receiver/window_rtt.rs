@@ -29,6 +29,11 @@ impl WindowRtt {
         self.us8
     }
 
+    /// All numbers are `by` lower from now on.
+    pub fn rebase(&mut self, by: u32) {
+        self.full_at = self.full_at.saturating_sub(by);
+    }
+
     /// The filling of a window is timed.
     pub fn is_timing(&self) -> bool {
         self.from_us != 0

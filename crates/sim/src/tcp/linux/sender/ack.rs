@@ -30,8 +30,10 @@ pub(in crate::tcp::linux) mod flag {
     pub const NONHEAD_RETRANS_ACKED: u32 = 8192;
     /// Something that was sent since the episode began is SACKed.
     pub const BEYOND_EPISODE: u32 = 16384;
+    /// The packet brings data.
+    pub const DATA: u32 = 32768;
     /// Not a duplicate ACK.
-    pub const NOT_DUP: u32 = WIN_UPDATE | DATA_ACKED;
+    pub const NOT_DUP: u32 = DATA | WIN_UPDATE | DATA_ACKED;
     /// Not stuck.
     pub const FORWARD_PROGRESS: u32 = DATA_ACKED | DATA_SACKED;
     /// Wakes the state machine.
@@ -275,6 +277,7 @@ impl Sender {
         let (prior_delivered, prior_lost) = (self.view.delivered, self.view.lost);
         let prior_sacked_seq = self.highest_sacked_seq();
         let ece = p.has(flags::ECE) && self.ecn.is_on();
+        a.flags |= self.beside;
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
             self.rec.note_progress();
@@ -351,6 +354,9 @@ impl Sender {
     pub(in crate::tcp::linux) fn update_peer_window(&mut self, bytes: u32, ack: u32) -> bool {
         if bytes != self.peer.bytes() && self.view.packets_out == 0 && self.has_data() {
             self.restart_after_idle();
+        }
+        if self.layout.is_stream() {
+            return self.update_window_in_bytes(bytes, ack);
         }
         self.peer.update(bytes, ack)
     }

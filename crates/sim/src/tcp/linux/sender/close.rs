@@ -5,6 +5,7 @@
 //! Leaves out: closing before all that came is read (RST), both ends closing at once, the end of TIME_WAIT.
 
 use super::Sender;
+use crate::cc::Renumbering;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, ACK_FRAME};
 
@@ -45,6 +46,16 @@ impl Close {
     /// The FIN is in a segment below `end`.
     pub fn is_below(&self, end: u32) -> bool {
         self.fin < end
+    }
+
+    /// The segment with the FIN; the largest number if there is none.
+    pub fn fin(&self) -> u32 {
+        self.fin
+    }
+
+    /// A segment before the FIN is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        r.apply_to_flag(&mut self.fin);
     }
 
     /// The FIN bit of segment `seq`, if it has it.
@@ -89,6 +100,9 @@ impl Sender {
             self.buffer.append_bare();
         }
         self.close.fin = self.layout.end() - 1;
+        if self.layout.is_stream() {
+            self.find_window_end();
+        }
         self.fast_path_open &= !self.close.may_exceed_window();
         self.write(out, false)
     }

@@ -138,7 +138,7 @@ impl Sender {
         self.view.delivered = 1;
         self.board.highest_sacked = 1;
         self.usage.begin(1);
-        self.peer.update(p.window, 1);
+        self.update_peer_window(p.window, 1);
         match rtt_us {
             Some(rtt_us) => self.take_rtt(rtt_us, rtt_us, false),
             None => self.rtt.fall_back(),

@@ -4,7 +4,7 @@
 use super::ack::flag;
 use super::transmit::Retransmission;
 use super::{Pending, Sender};
-use crate::cc::{CaState, CongestionControl, Event};
+use crate::cc::{CaState, CongestionControl, Event, Renumbering};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
@@ -21,6 +21,11 @@ pub(in crate::tcp::linux) struct LossProbe {
 }
 
 impl LossProbe {
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        self.high_seq.iter_mut().for_each(|seq| r.apply(seq));
+    }
+
     /// It is not answered yet.
     #[inline]
     pub fn is_out(&self) -> bool {

@@ -21,6 +21,7 @@ mod rate_halving;
 #[cfg(test)]
 mod rate_tests;
 mod recovery;
+mod refit;
 mod removal;
 mod reordering;
 mod rtt;
@@ -55,6 +56,8 @@ use self::rtt::{RttEstimator, WindowedMin};
 use self::scoreboard::Scoreboard;
 use self::send_buffer::SendBuffer;
 use self::small_queue::SmallQueue;
+pub(in crate::tcp::linux) use self::stream::Beside;
+use self::stream::Stream;
 pub(in crate::tcp::linux) use self::timer::Pending;
 use self::timer::Timer;
 use self::transmit::CwndUsage;
@@ -145,6 +148,9 @@ pub struct Sender {
     pub(in crate::tcp::linux) layout: Layout,
     /// True if both ends have agreed on SACK.
     pub(in crate::tcp::linux) sack: bool,
+    stream: Stream,
+    /// What the packet in hand says beside its ACK ([`ack::flag`]).
+    pub(in crate::tcp::linux) beside: u32,
     /// The short end of a write is not held back (`TCP_NODELAY`).
     nodelay: bool,
     pub(in crate::tcp::linux) tso: Tso,
@@ -213,6 +219,8 @@ impl Sender {
                 .ending_short(spec.transfer_bytes.is_some() && layout.payload(layout.end() - 1) < mss),
             layout,
             sack: spec.sack,
+            stream: Stream::default(),
+            beside: 0,
             nodelay: spec.host.nodelay,
             tso: Tso::new(spec.host.tso, mss),
             small_queue: SmallQueue::default(),
@@ -286,7 +294,7 @@ impl Sender {
     /// A packet of this sender.
     #[inline]
     pub(in crate::tcp::linux) fn packet(&self, seq: u32, len: u32, flags: u16, ecn: Ecn) -> Packet {
-        Packet { len: len as u16, seq, flags: flags | ecn.flags(), ..self.form }
+        Packet { len: len as u16, seq: self.number(seq), flags: flags | ecn.flags(), ..self.form }
     }
 
     /// The flow is cut off: nothing more is sent. A connection that is closed at both ends goes on answering FINs.

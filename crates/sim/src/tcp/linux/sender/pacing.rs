@@ -83,6 +83,10 @@ impl<O: Outbox> Outbox for Departing<'_, O> {
         self.out.attach(p, attachment);
     }
 
+    fn option_bytes(&self) -> u32 {
+        self.out.option_bytes()
+    }
+
     fn take_attachment(&mut self, p: &Packet) -> Attachment {
         self.out.take_attachment(p)
     }

@@ -37,6 +37,11 @@ impl PeerWindow {
         grew
     }
 
+    /// In a stream the segments tell where it ends.
+    pub fn set_end(&mut self, end: u32) {
+        self.end = end;
+    }
+
     /// Whether the first ACK for `ack` advertised another size than the one before.
     pub fn was_changed_by(&self, ack: u32) -> bool {
         self.changed_by == ack

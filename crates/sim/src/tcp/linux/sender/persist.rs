@@ -77,11 +77,12 @@ impl Sender {
 
     /// An ACK with a number that was acknowledged before, which the receiver answers.
     fn send_probe(&mut self, out: &mut impl Outbox) -> Verdict {
-        let probe = self.packet(self.view.snd_una - 1, ACK_FRAME, 0, self.control_ecn());
+        let mut probe = self.packet(self.view.snd_una, ACK_FRAME, 0, self.control_ecn());
+        probe.seq = probe.seq.wrapping_sub(1);
         self.counters.sent += 1;
         let verdict = out.send(End::Sender, probe);
         if verdict != Verdict::Dropped {
-            self.note_probe_in_host(probe.seq);
+            self.note_probe_in_host(self.view.snd_una - 1);
         }
         verdict
     }

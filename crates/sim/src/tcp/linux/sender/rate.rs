@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::scoreboard::mark;
 use super::Sender;
-use crate::cc::{CongestionControl, DeliveryRate, Lost, RateSample, View};
+use crate::cc::{CongestionControl, DeliveryRate, Lost, RateSample, Renumbering, View};
 use crate::prefetch::prefetch_element;
 
 /// What is noted of a segment when it is sent.
@@ -71,6 +71,22 @@ impl RateSampler {
     #[inline]
     fn prefetch(&self, seq: u32) {
         prefetch_element(&self.ring, seq as usize & (self.ring.len() - 1));
+    }
+
+    /// Of the segments `flight` one is new, which was sent with the one before it, or one goes.
+    pub fn renumber(&mut self, r: Renumbering, flight: Range<u32>) {
+        if r.is_addition() {
+            if (flight.end + 1 - flight.start) as usize > self.ring.len() {
+                self.grow((flight.end + 1 - flight.start) as usize, flight.clone());
+            }
+            for seq in (r.segment()..flight.end).rev() {
+                *self.slot(seq + 1) = *self.slot(seq);
+            }
+        } else {
+            for seq in r.segment() + 1..flight.end - 1 {
+                *self.slot(seq) = *self.slot(seq + 1);
+            }
+        }
     }
 
     fn slot(&mut self, seq: u32) -> &mut Transmission {

@@ -8,7 +8,7 @@ use super::prr::Reduction;
 use super::scoreboard::mark;
 use super::transmit::Retransmission;
 use super::{Pending, Sender};
-use crate::cc::{CaState, CongestionControl, Event, INFINITE_SSTHRESH};
+use crate::cc::{CaState, CongestionControl, Event, Renumbering, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::options::{CwndReduction, LossDetection};
@@ -30,6 +30,11 @@ impl Recovery {
     #[inline]
     pub fn end(&self) -> u32 {
         self.high_seq
+    }
+
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        r.apply(&mut self.high_seq);
     }
 
     /// The episode takes in all that is outstanding now.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::peer_window::PeerWindow;
 use super::tso::most_segments;
-use crate::cc::View;
+use crate::cc::{Renumbering, View};
 use crate::packet::TIMESTAMPS;
 use crate::spec::HostSettings;
 use crate::tcp::linux::stack::Stack;
@@ -55,7 +55,7 @@ pub(in crate::tcp::linux) struct SendBuffer {
     pushed_until: u32,
     /// The application writes now and then: each write ends in a PSH.
     stream: bool,
-    /// The last segment of the transfer is not full.
+    /// True if the last segment that the application has written so far is not full.
     short_end: bool,
     /// The application was told that there is room, and has not written yet.
     is_awake: bool,
@@ -104,14 +104,32 @@ impl SendBuffer {
         self.end = 1;
     }
 
-    /// The application has written up to segment `end`; what there is no room for waits.
-    pub fn extend(&mut self, end: u32, v: &View, cwnd: u32, peer: &PeerWindow) {
+    /// The application has written up to segment `end`; what there is no room for waits. `ends_short`: the last segment is not full.
+    pub fn extend(&mut self, end: u32, v: &View, cwnd: u32, peer: &PeerWindow, ends_short: bool) {
         let waits = self.written < self.end;
-        if end > self.end {
-            self.end = end;
-            if !waits {
-                self.fill(v, cwnd, peer);
-            }
+        (self.end, self.short_end) = (end, ends_short);
+        if !waits {
+            self.fill(v, cwnd, peer);
+        }
+    }
+
+    /// A segment is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        for number in [&mut self.written, &mut self.end, &mut self.refill_from, &mut self.pushed_until] {
+            r.apply(number);
+        }
+        self.pushed.iter_mut().for_each(|seq| r.apply_to_flag(seq));
+        if self.next_push < u32::MAX {
+            r.apply_to_flag(&mut self.next_push);
+        }
+    }
+
+    /// The application adds to the last segment, if that was not sent: its write does not end there any more.
+    pub fn unpush_last(&mut self, snd_nxt: u32) {
+        if self.pushed.back().is_some_and(|&seq| seq >= snd_nxt && seq + 1 == self.written) {
+            self.pushed.pop_back();
+            self.pushed_until = self.pushed.back().map_or(snd_nxt, |&seq| seq + 1);
+            self.next_push = self.pushed.iter().copied().find(|&seq| seq >= snd_nxt).unwrap_or(u32::MAX);
         }
     }
 
@@ -237,8 +255,8 @@ impl SendBuffer {
         }
         let allowed = cwnd.saturating_sub(v.in_flight()).min(peer.end().saturating_sub(v.snd_nxt));
         let short = self.short_end && self.written == self.end;
-        let waits = self.tso || self.stream || short || self.written - v.snd_nxt > allowed;
-        if waits && self.written > from && self.written > self.pushed_until {
+        let waits = self.tso || short || self.written - v.snd_nxt > allowed;
+        if waits && (self.written > from || self.stream) && self.written > self.pushed_until {
             self.push(self.written - 1);
         }
     }

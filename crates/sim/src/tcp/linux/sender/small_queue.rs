@@ -17,6 +17,7 @@
 use std::collections::VecDeque;
 
 use super::Sender;
+use crate::cc::Renumbering;
 use crate::outbox::{HostQueue, Outbox};
 use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::linux::options::SmallQueues;
@@ -49,6 +50,11 @@ impl SmallQueue {
         self.kind != HostQueue::None
     }
 
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        self.segments.iter_mut().chain(&mut self.probes).for_each(|seq| r.apply(seq));
+    }
+
     /// Nothing of the connection is on the account.
     pub fn is_empty(&self) -> bool {
         self.allocated == 0
@@ -60,7 +66,7 @@ impl Sender {
     pub fn on_host_with_queue(&mut self, kind: HostQueue) {
         self.small_queue.kind = kind;
         let has = self.small_queue.is_on();
-        self.sends_in_steps = has || self.tso.enabled || self.view.is_paced;
+        self.sends_in_steps = has || self.tso.enabled || self.view.is_paced || self.layout.is_stream();
         self.sends_plainly &= !has;
     }
 

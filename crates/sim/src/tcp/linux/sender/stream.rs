@@ -1,19 +1,81 @@
 //! The sending half of an end that also receives: its application writes a stream of any sizes at any time (Linux 6.12 net/ipv4/tcp.c
 //! `tcp_sendmsg_locked` and `tcp_push`; tcp_output.c `tcp_nagle_check`, `tcp_minshall_check`).
 //!
-//! Leaves out: autocorking, joining short segments when they are sent again.
+//! Leaves out: autocorking.
 
-use super::{Pending, Phase, Sender};
+use super::ack::flag;
+use super::{Phase, Sender};
+use crate::attachment::Blocks;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet};
+use crate::packet::Packet;
 use crate::tcp::common::layout::Layout;
 
+/// What a packet has beside its ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::tcp::linux) struct Beside {
+    /// Data or a FIN.
+    pub data: bool,
+    /// Its own number is higher than that of the packet before it that changed the window.
+    pub newer: bool,
+}
+
+/// What only the half of a stream knows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stream {
+    /// First number beyond the receiver's window.
+    pub window_end: u64,
+    /// First segment beyond the last short one that was sent (`snd_sml`).
+    pub short_end: u32,
+}
+
+/// Segments that are acknowledged and of which it is known where they lay: D-SACKs tell of them.
+const REMEMBERED: u32 = 64;
+
 impl Sender {
+    /// The number with which segment `seq` begins: that of the segment, or in a stream that of its first byte.
+    #[inline]
+    pub(in crate::tcp::linux) fn number(&self, seq: u32) -> u32 {
+        if self.layout.is_stream() {
+            self.begins_at(seq) as u32
+        } else {
+            seq
+        }
+    }
+
+    /// The SYN has number 0, the FIN takes one behind its segment. On the wire numbers wrap.
+    #[inline(never)]
+    pub(super) fn begins_at(&self, seq: u32) -> u64 {
+        self.layout.before(seq) + u64::from(seq > 0) + u64::from(seq > self.close.fin())
+    }
+
+    /// The segment that a number lies in, and true if it is not its first.
+    pub(in crate::tcp::linux) fn segment_of(&self, wire: u32) -> (u32, bool) {
+        let una = self.begins_at(self.view.snd_una);
+        let number = una.saturating_add_signed(i64::from(wire.wrapping_sub(una as u32) as i32));
+        let fin = self.close.fin();
+        if self.close.is_requested() && number >= self.begins_at(fin + 1) {
+            return (fin + 1, number > self.begins_at(fin + 1));
+        }
+        let segment = self.layout.find(number.saturating_sub(1)).min(fin);
+        (segment, self.begins_at(segment) < number)
+    }
+
+    /// The segments that lie within SACK blocks of the wire.
+    pub(in crate::tcp::linux) fn segments_of(&self, blocks: &Blocks) -> Blocks {
+        let mut segments = *blocks;
+        for (start, end) in &mut segments.ranges[..usize::from(blocks.count)] {
+            let (first, cut) = self.segment_of(*start);
+            (*start, *end) = (first + u32::from(cut), self.segment_of(*end).0);
+        }
+        segments
+    }
+
     /// Makes this the half of a stream in which nothing is written yet.
     #[must_use]
     pub fn streaming(mut self) -> Self {
         self.layout = Layout::stream(self.layout.mss());
         self.buffer.begin_stream();
+        (self.sends_in_steps, self.sends_plainly) = (true, false);
         self
     }
 
@@ -24,19 +86,41 @@ impl Sender {
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
     }
 
-    /// Takes in the ACK of a packet, which also brings data or SACK blocks, or neither. Data behind an ACK that says nothing new are not a
-    /// duplicate ACK (FLAG_DATA in `tcp_ack`).
-    pub(in crate::tcp::linux) fn take_ack(&mut self, p: &Packet, data: bool, blocks: bool, out: &mut impl Outbox) {
+    /// Takes in the ACK of a packet, which also brings data or SACK blocks, or neither.
+    pub(in crate::tcp::linux) fn take_ack(&mut self, p: &Packet, beside: Beside, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
-        if data && !blocks && p.seq == self.view.snd_una && !p.has(flags::ECE) {
-            self.update_peer_window(p.window, p.seq);
-            if self.view.packets_out == 0 {
-                self.answer_of_probe(out);
-            }
-        } else {
-            self.process_packet(p, out);
+        let Beside { data, newer } = beside;
+        self.beside = (if data { flag::DATA } else { 0 }) | (if newer { flag::WIN_UPDATE } else { 0 });
+        self.process_packet(p, out);
+        self.beside = 0;
+    }
+
+    /// Takes in the window of an ACK for the segment `ack`, which an older packet may not change; true if it says something new
+    /// (`tcp_may_update_window`).
+    #[inline(never)]
+    pub(super) fn update_window_in_bytes(&mut self, bytes: u32, ack: u32) -> bool {
+        let news =
+            ack > self.view.snd_una || self.beside & flag::WIN_UPDATE != 0 || bytes > self.peer.bytes() || bytes == 0;
+        if news {
+            self.peer.update(bytes, ack);
         }
+        self.stream.window_end = self.begins_at(ack) + u64::from(self.peer.bytes());
+        self.find_window_end();
+        news
+    }
+
+    /// Finds the first segment that does not lie in the receiver's window as a whole.
+    pub(super) fn find_window_end(&mut self) {
+        let bytes = self.stream.window_end.saturating_sub(1);
+        let fin = self.close.fin();
+        // The FIN takes a number behind the payload of its segment.
+        let end = if self.close.is_requested() && bytes <= self.layout.total() {
+            self.layout.find(bytes).min(fin)
+        } else {
+            self.layout.find(bytes)
+        };
+        self.peer.set_end(end);
     }
 
     /// Smoothed RTT, us, and the retransmission timeout, ticks.
@@ -55,29 +139,22 @@ impl Sender {
         self.refresh(out.now());
         self.restart_after_idle();
         self.note_write();
-        self.layout.append(bytes, self.view.snd_nxt);
-        self.release(false);
+        self.buffer.unpush_last(self.view.snd_nxt);
+        let mss = self.current_mss(out);
+        self.layout.forget(self.view.snd_una.saturating_sub(REMEMBERED));
+        self.layout.append_in(mss, bytes, self.view.snd_nxt);
+        self.find_window_end();
+        let end = self.layout.end();
+        let ends_short = self.layout.payload(end - 1) < mss;
+        self.buffer.extend(end, &self.view, self.window.cwnd, &self.peer, ends_short);
         self.write(out, false);
         self.chrono_written();
     }
 
-    /// Hands what is written to the send buffer, but for a short end that Nagle's algorithm holds back: until `push` or until no other short
-    /// segment is outstanding (Minshall's variant). What is written later goes into that end. `TCP_NODELAY` switches that off.
-    pub(in crate::tcp::linux) fn release(&mut self, push: bool) {
-        self.layout.forget(self.view.snd_una);
-        let last = self.layout.end() - 1;
-        let short_is_outstanding = self.layout.next_short(self.view.snd_una) < self.view.snd_nxt;
-        let push = push || self.nodelay || self.close.is_requested();
-        let held =
-            !push && short_is_outstanding && last >= self.view.snd_nxt && self.layout.payload(last) < self.layout.mss();
-        self.buffer.extend(self.layout.end() - u32::from(held), &self.view, self.window.cwnd, &self.peer);
-    }
-
-    /// The timer's event came. A loss probe sends new data without asking Nagle.
-    pub(in crate::tcp::linux) fn on_stream_timer(&mut self, out: &mut impl Outbox) {
-        if self.timer.is_due_for(Pending::LossProbe, &self.clock, out.now()) {
-            self.release(true);
+    /// The segments from `first` on were sent, `n` of them: a short one holds back the next (`tcp_minshall_update`).
+    pub(super) fn note_short(&mut self, first: u32, n: u32, mss: u32) {
+        if n > 0 && self.layout.payload(first) < mss {
+            self.stream.short_end = first + 1;
         }
-        self.on_timer(out);
     }
 }

@@ -4,7 +4,6 @@ use super::{Phase, Sender};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::{LazyTimer, Turn};
 use crate::tcp::linux::clock::Clock;
-use crate::time::Time;
 
 /// What the timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +35,6 @@ impl Timer {
     #[inline]
     pub fn pending(&self) -> Pending {
         self.pending
-    }
-
-    /// It is set for that, and its event has come.
-    pub fn is_due_for(&self, what: Pending, clock: &Clock, now: Time) -> bool {
-        self.pending == what && self.lazy.is_due(clock, now)
     }
 
     /// What it was set for is done: whoever sets it next has nothing to take over.

@@ -4,8 +4,9 @@
 //! Leaves out: Nagle for short writes (the application writes ahead), the byte that a FIN takes of the receiver's window.
 
 use super::pacing::Departing;
+use super::refit::Fit;
 use super::{Pending, Phase, Sender};
-use crate::cc::{CongestionControl, Event};
+use crate::cc::{CongestionControl, Event, Renumbering};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, Verdict, HEADERS};
 use crate::tcp::linux::options::LossDetection;
@@ -25,6 +26,11 @@ impl CwndUsage {
     /// The connection is established: nothing below `seq` tells anything.
     pub fn begin(&mut self, seq: u32) {
         self.round_end = seq;
+    }
+
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        r.apply(&mut self.round_end);
     }
 
     /// The control may have changed the window.
@@ -85,6 +91,7 @@ impl Sender {
         let idle = self.view.packets_out == 0;
         self.chrono_busy();
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
+        let mss = self.current_mss(out);
         while self.has_data() {
             if self.is_early(out.now()) {
                 self.wait_for_departure(out);
@@ -97,7 +104,15 @@ impl Sender {
                 }
                 quota = 1;
             }
-            let room = self.peer.end().saturating_sub(self.view.snd_nxt);
+            let room = if self.layout.is_stream() {
+                match self.fit_next(mss, probe) {
+                    Fit::Fits => 1,
+                    Fit::BeyondWindow => 0,
+                    Fit::Waits => break,
+                }
+            } else {
+                self.peer.end().saturating_sub(self.view.snd_nxt)
+            };
             if room == 0 {
                 receiver_limited = true;
                 break;
@@ -125,6 +140,9 @@ impl Sender {
             let first = self.view.snd_nxt;
             let n = self.send_tso_segment(out, n);
             self.note_in_host(first, n);
+            if self.layout.is_stream() {
+                self.note_short(first, n, mss);
+            }
             sent += n;
             if probe || n == 0 {
                 break;
@@ -278,7 +296,7 @@ impl Sender {
         let cwr = first && self.ecn.cwr_queued();
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || self.layout.ends_first_write(seq);
-        let mut p = Packet { seq, len: self.frame_len(seq) as u16, ..self.form };
+        let mut p = Packet { seq: self.number(seq), len: self.frame_len(seq) as u16, ..self.form };
         if u32::from(p.len) == HEADERS {
             // A FIN without data: no first-time data, so that its codepoint is that of an ACK.
             p.set_ecn(self.control_ecn());
@@ -373,7 +391,12 @@ impl Sender {
             }
             return Retransmission::Held;
         }
-        if seq >= self.peer.end() && seq != self.view.snd_una {
+        let held = if self.layout.is_stream() {
+            !self.refit(seq, out)
+        } else {
+            seq >= self.peer.end() && seq != self.view.snd_una
+        };
+        if held {
             return Retransmission::Held;
         }
         let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.flags_of(seq), self.control_ecn());

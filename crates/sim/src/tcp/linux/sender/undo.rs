@@ -4,7 +4,7 @@
 use super::ack::AckState;
 use super::scoreboard::mark;
 use super::Sender;
-use crate::cc::{CaState, CongestionControl};
+use crate::cc::{CaState, CongestionControl, Renumbering};
 
 /// What it takes to find out that a reduction was wrong, and to take it back. Told when a reduction begins, of each retransmission and of
 /// each duplicate that the receiver reports; asked at every ACK in the episode.
@@ -36,6 +36,11 @@ impl Undo {
     /// The reduction was right, or is of a kind that stays.
     pub fn forbid(&mut self) {
         self.marker = None;
+    }
+
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        self.marker.iter_mut().for_each(|marker| r.apply(marker));
     }
 
     /// The reduction may yet prove wrong.

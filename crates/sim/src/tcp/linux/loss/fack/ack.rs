@@ -44,6 +44,7 @@ impl Sender {
         }
         let (mut prior_highest, mut prior_in_flight) = (self.highest_sacked_seq(), self.view.in_flight());
         let prior_packets = self.view.packets_out;
+        a.flags |= self.beside;
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
         }

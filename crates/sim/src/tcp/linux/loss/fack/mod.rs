@@ -14,6 +14,7 @@ mod tests;
 mod tests_of_2006;
 
 use self::episode::Walk;
+use crate::cc::Renumbering;
 
 /// State beside what all detections share.
 #[derive(Clone, Debug)]
@@ -43,6 +44,13 @@ impl Fack {
     /// First segment beyond what F-RTO examines, if it does.
     pub fn frto_mark(&self) -> Option<u32> {
         self.frto_highmark
+    }
+
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        r.apply(&mut self.lost_retrans_low);
+        self.frto_highmark.iter_mut().for_each(|mark| r.apply(mark));
+        self.walk = Walk::default();
     }
 
     /// The network reorders: distance proves nothing any more.

@@ -59,8 +59,9 @@ struct Reading {
 /// Receive buffer and window of a connection. Told of every segment and of every read; asked for the window of each ACK.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveBuffer {
-    /// Payload of a full segment, bytes.
+    /// Payload of a full segment, bytes; and what a number stands for: a segment, or a byte.
     mss: u64,
+    per_number: u64,
     tuning: ReceiveTuning,
     charge: Charge,
     most: u64,
@@ -112,6 +113,7 @@ impl ReceiveBuffer {
         let ssthresh = window.min(clamp);
         let mut buffer = Self {
             mss,
+            per_number: mss,
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
             charge: Charge {
                 truesize,
@@ -150,6 +152,18 @@ impl ReceiveBuffer {
         self.ssthresh = self.ssthresh.min(window);
         self.advertised.bytes = window;
         self.update_in_order();
+    }
+
+    /// Makes this the buffer of a stream, whose numbers count bytes.
+    pub fn count_bytes(&mut self) {
+        self.per_number = 1;
+    }
+
+    /// All numbers are `by` lower from now on.
+    pub fn rebase(&mut self, by: u32) {
+        self.advertised.from -= by;
+        self.reading.since_seq = self.reading.since_seq.saturating_sub(by);
+        self.rtt.rebase(by);
     }
 
     /// Called when the buffer, or what may be advertised of it, has changed.
@@ -258,21 +272,21 @@ impl ReceiveBuffer {
 
     /// Bytes of the advertised window that are left at `rcv_nxt`.
     fn left(&self, rcv_nxt: u32) -> u64 {
-        self.advertised.bytes.saturating_sub(u64::from(rcv_nxt - self.advertised.from) * self.mss)
+        self.advertised.bytes.saturating_sub(u64::from(rcv_nxt - self.advertised.from) * self.per_number)
     }
 
-    /// First segment beyond the advertised window.
+    /// First number beyond the advertised window.
     pub fn end(&self) -> u32 {
-        self.advertised.from + (self.advertised.bytes / self.mss) as u32
+        self.advertised.from + (self.advertised.bytes / self.per_number) as u32
     }
 
     /// True if a segment that is not acknowledged lies below [`Self::end`].
     #[inline]
     pub fn has_room_for(&self, seq: u32) -> bool {
-        u64::from(seq - self.advertised.from + 1) * self.mss <= self.advertised.bytes
+        u64::from(seq - self.advertised.from + 1) * self.per_number <= self.advertised.bytes
     }
 
-    /// First segment that is not acknowledged.
+    /// First number that is not acknowledged.
     pub fn acked_until(&self) -> u32 {
         self.advertised.from
     }
@@ -422,7 +436,7 @@ impl ReceiveBuffer {
     #[inline]
     pub fn rtt_by_window(&mut self, rcv_nxt: u32, now: Time) {
         if self.rtt.is_window_full(rcv_nxt)
-            && self.rtt.by_window(rcv_nxt, (self.advertised.bytes / self.mss) as u32, now)
+            && self.rtt.by_window(rcv_nxt, (self.advertised.bytes / self.per_number) as u32, now)
         {
             self.plan();
         }
@@ -452,7 +466,7 @@ impl ReceiveBuffer {
     }
 
     fn adapt(&mut self, read_to: u32, waiting: u32, now_us: u64) {
-        let copied = u64::from((read_to - self.reading.since_seq).saturating_sub(waiting)) * self.mss;
+        let copied = u64::from((read_to - self.reading.since_seq).saturating_sub(waiting)) * self.per_number;
         self.reading.since_seq = read_to;
         self.tune(copied, now_us);
     }

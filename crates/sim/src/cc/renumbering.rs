@@ -1,0 +1,79 @@
+//! How the numbers of a sender's segments move when one is added or goes, as only those of a stream do.
+
+/// A segment came in between, or one went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renumbering {
+    /// Numbers above this one move.
+    above: u32,
+    /// Up if true, else down.
+    up: bool,
+}
+
+impl Renumbering {
+    /// The segment after `seq` is new.
+    #[must_use]
+    pub fn added(seq: u32) -> Self {
+        Self { above: seq, up: true }
+    }
+
+    /// Segment `seq` has taken in the one after it.
+    #[must_use]
+    pub fn joined(seq: u32) -> Self {
+        Self { above: seq + 1, up: false }
+    }
+
+    /// The segment behind which one is new, or has gone.
+    #[must_use]
+    pub fn segment(self) -> u32 {
+        if self.up {
+            self.above
+        } else {
+            self.above - 1
+        }
+    }
+
+    /// True if a segment is new.
+    #[must_use]
+    pub fn is_addition(self) -> bool {
+        self.up
+    }
+
+    /// The number of a segment, or of the first one beyond something, afterwards. The largest number is none.
+    pub fn apply(self, number: &mut u32) {
+        if *number > self.above && *number < u32::MAX {
+            *number = if self.up { *number + 1 } else { *number - 1 };
+        }
+    }
+
+    /// As [`Self::apply`], for a flag of a segment: it moves to the rest of what is cut apart, and with what is taken in.
+    pub fn apply_to_flag(self, number: &mut u32) {
+        if self.up && *number == self.above {
+            *number += 1;
+        } else if !self.up && *number == self.above {
+            *number -= 1;
+        } else {
+            self.apply(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moved(r: Renumbering, apply: fn(Renumbering, &mut u32)) -> Vec<u32> {
+        let mut numbers = vec![4, 5, 6, 7, u32::MAX];
+        numbers.iter_mut().for_each(|number| apply(r, number));
+        numbers
+    }
+
+    #[test]
+    fn what_lies_behind_moves_and_a_flag_goes_with_its_last_byte() {
+        let (added, joined) = (Renumbering::added(5), Renumbering::joined(5));
+        assert_eq!(moved(added, Renumbering::apply), [4, 5, 7, 8, u32::MAX]);
+        assert_eq!(moved(joined, Renumbering::apply), [4, 5, 6, 6, u32::MAX]);
+        assert_eq!(moved(added, Renumbering::apply_to_flag), [4, 6, 7, 8, u32::MAX]);
+        assert_eq!(moved(joined, Renumbering::apply_to_flag), [4, 5, 5, 6, u32::MAX]);
+        assert_eq!([added.segment(), joined.segment()], [5, 5]);
+    }
+}

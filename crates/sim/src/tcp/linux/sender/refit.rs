@@ -1,0 +1,133 @@
+//! Segments of a stream that are cut apart or joined: SACK blocks beside data take room that a full segment needs, a segment that was not sent takes
+//! in what follows it, and one that is sent again takes in short ones behind it (Linux 6.12 net/ipv4/tcp_output.c `tcp_current_mss`, `tcp_grow_skb`,
+//! `tso_fragment`, `tcp_fragment`, `tcp_retrans_try_collapse`). Segments are numbered one by one, and only within the sender: where one is added or goes,
+//! the numbers of all later ones move, wherever they are kept. On the wire stand bytes.
+
+use super::scoreboard::mark;
+use super::Sender;
+use crate::cc::{CongestionControl, Event, Renumbering};
+use crate::outbox::Outbox;
+
+/// What becomes of the next segment of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It can go.
+    Fits,
+    /// It ends beyond the receiver's window.
+    BeyondWindow,
+    /// It is short, and waits for what is outstanding or for more to be written.
+    Waits,
+}
+
+impl Sender {
+    /// Payload of a full segment beside what goes with it, bytes.
+    pub(super) fn current_mss(&self, out: &impl Outbox) -> u32 {
+        self.layout.mss() - out.option_bytes()
+    }
+
+    /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes.
+    #[inline(never)]
+    pub(super) fn fit_next(&mut self, mss: u32, is_probe: bool) -> Fit {
+        let seq = self.view.snd_nxt;
+        while self.layout.payload(seq) < mss && seq + 1 < self.buffer.written && self.layout.payload(seq + 1) > 0 {
+            if self.layout.fill_up(seq, mss) == 2 {
+                break;
+            }
+            self.renumber_unsent(Renumbering::joined(seq));
+        }
+        let payload = self.layout.payload(seq);
+        let fin = u64::from(payload <= mss && self.close.flag_of(seq) != 0);
+        if self.begins_at(seq) + u64::from(payload.min(mss)) + fin > self.stream.window_end {
+            return Fit::BeyondWindow;
+        }
+        if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && !is_probe {
+            return Fit::Waits;
+        }
+        if payload > mss {
+            self.layout.cut(seq, mss);
+            self.renumber_unsent(Renumbering::added(seq));
+        }
+        Fit::Fits
+    }
+
+    /// Another short segment is outstanding, and what is written next may join this one (Minshall's variant of Nagle's algorithm; `tcp_nagle_test`).
+    fn is_held_by_nagle(&self, seq: u32) -> bool {
+        let sent_short = self.stream.short_end > self.view.snd_una && self.stream.short_end <= self.view.snd_nxt;
+        !self.nodelay && self.view.packets_out > 0 && sent_short && self.close.flag_of(seq) == 0
+    }
+
+    /// Gives segment `seq`, which is to be sent again, the length with which it goes; false if it lies beyond the receiver's window.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refit(&mut self, seq: u32, out: &impl Outbox) -> bool {
+        let mss = self.current_mss(out);
+        let mut room = self.stream.window_end.saturating_sub(self.begins_at(seq)).min(u64::from(u32::MAX)) as u32;
+        if room == 0 {
+            if seq != self.view.snd_una {
+                return false;
+            }
+            room = mss;
+        }
+        let most = room.min(mss);
+        if self.layout.payload(seq) > most {
+            self.cut_sent(seq, most);
+        } else {
+            self.collapse(seq, most);
+        }
+        true
+    }
+
+    /// Cuts apart a segment that was sent.
+    fn cut_sent(&mut self, seq: u32, payload: u32) {
+        self.layout.cut(seq, payload);
+        let marks = self.board.get(seq).marks;
+        self.view.packets_out += 1;
+        self.view.lost_out += u32::from(marks & mark::LOST != 0);
+        self.view.retrans_out += u32::from(marks & mark::RETRANS != 0);
+        self.renumber(Renumbering::added(seq));
+    }
+
+    /// Segment `seq` takes in those behind it that are not SACKed, as long as it has no more than `most` bytes.
+    fn collapse(&mut self, seq: u32, most: u32) {
+        let is_sacked = |this: &Self, seq| this.board.get(seq).marks & mark::SACKED != 0;
+        while seq + 1 < self.view.snd_nxt && !is_sacked(self, seq) && !is_sacked(self, seq + 1) {
+            let beyond = self.begins_at(seq + 2) > self.stream.window_end;
+            if self.layout.payload(seq) + self.layout.payload(seq + 1) > most || beyond {
+                break;
+            }
+            self.layout.fill_up(seq, most);
+            let marks = self.board.get(seq + 1).marks;
+            self.view.packets_out -= 1;
+            self.view.lost_out -= u32::from(marks & mark::LOST != 0);
+            self.view.retrans_out -= u32::from(marks & mark::RETRANS != 0);
+            self.renumber(Renumbering::joined(seq));
+        }
+    }
+
+    /// Among the segments that were not sent one is new or has gone.
+    fn renumber_unsent(&mut self, r: Renumbering) {
+        self.buffer.renumber(r);
+        self.close.renumber(r);
+        self.find_window_end();
+    }
+
+    /// Among the segments in flight one is new or has gone.
+    fn renumber(&mut self, r: Renumbering) {
+        let tells_seq = self.stack.loss_detection != crate::tcp::linux::options::LossDetection::Rack;
+        self.board.renumber(r, self.view.snd_una..self.view.snd_nxt, tells_seq);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.renumber(r, self.view.snd_una..self.view.snd_nxt);
+        }
+        r.apply(&mut self.view.snd_nxt);
+        r.apply(&mut self.stream.short_end);
+        self.rec.renumber(r);
+        self.undo.renumber(r);
+        self.probe.renumber(r);
+        self.rack.renumber(r);
+        self.fack.renumber(r);
+        self.usage.renumber(r);
+        self.small_queue.renumber(r);
+        self.cc.on_event(&self.view, &mut self.window, Event::Renumbered(r));
+        self.renumber_unsent(r);
+    }
+}
