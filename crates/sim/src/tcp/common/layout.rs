@@ -78,6 +78,17 @@ impl Layout {
         }
     }
 
+    /// A half whose numbers count bytes, as if each were a segment, and that has no end yet.
+    #[must_use]
+    pub fn bytes() -> Self {
+        Self { is_stream: false, first: NONE, end: NONE, ..Self::stream(1) }
+    }
+
+    /// The half ends before a number.
+    pub fn end_at(&mut self, end: u32) {
+        self.end = end;
+    }
+
     /// A stream of writes, whose numbers count bytes on the wire.
     #[inline]
     #[must_use]

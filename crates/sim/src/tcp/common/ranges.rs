@@ -103,6 +103,14 @@ impl<const N: usize> Latest<N> {
         }
     }
 
+    /// The first range that touches `[start, end)` reaches over it from now on, and stays where it is.
+    pub fn extend(&mut self, start: u32, end: u32) {
+        let touches = |range: &&mut (u32, u32)| start <= range.1 && range.0 <= end;
+        if let Some(range) = self.ranges.iter_mut().find(touches) {
+            *range = (range.0.min(start), range.1.max(end));
+        }
+    }
+
     /// Puts the range of segment `seq` first, joined with those that it touches.
     #[inline]
     pub fn put_first(&mut self, seq: u32) {

@@ -267,10 +267,10 @@ impl TwoWayEnd {
         receiver.read(has_data, &mut out)
     }
 
-    /// A packet is taken for one of long ago, or lies before all that was acknowledged (`tcp_validate_incoming`); it
-    /// carries what lies between `seq` and `end`.
+    /// A packet is taken for one of long ago, or lies before all that was acknowledged or beyond the window
+    /// (`tcp_validate_incoming`); it carries what lies between `seq` and `end`.
     fn is_to_drop(&self, ack: &Packet, seq: u32, end: u32) -> bool {
-        if self.receiver.is_stale(end) {
+        if self.receiver.is_stale(end) || self.receiver.is_beyond(seq) {
             return true;
         }
         let is_harmless =

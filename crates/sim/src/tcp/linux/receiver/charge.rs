@@ -2,8 +2,8 @@
 //! it gives up its head (Linux 6.12 net/ipv4/tcp_input.c `tcp_try_coalesce`; net/core/skbuff.c `skb_try_coalesce`), as long as the other one has
 //! room for its fragments.
 //!
-//! Leaves out: where a segment lies in two fragments if the sending host has allocated for other connections meanwhile, or if segments differ in
-//! size.
+//! Leaves out: where a segment lies in two fragments if the sending host has allocated for other connections meanwhile, or if segments before it
+//! are short; and that a very short segment out of order is moved into its head (`skb_condense`).
 
 use crate::tcp::linux::stack::Stack;
 
@@ -14,50 +14,45 @@ pub(super) const FRAGMENT: u32 = 32_768;
 /// Less room than this in a piece of memory is not used, bytes (`sk_page_frag_refill`).
 pub(super) const LEAST_FRAGMENT: u32 = 32;
 
-/// What one segment is charged, bytes.
+/// What one segment is charged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cost {
-    pub alone: u64,
-    /// It continues another one that waits.
-    pub continuing: u64,
-    /// What a head is charged, and each number that its segments take.
-    head: u64,
-    per_number: u64,
-    mss: u32,
-    /// So many segments take whole pieces of memory, but for an end that is not used.
+    /// Beside its payload: the head, with sk_buff and shared info, bytes.
+    pub head: u64,
+    /// A segment that continues another one that waits gives up its head.
+    shared: bool,
+    /// What a number stands for, bytes: a full segment, or a byte.
+    per_number: u32,
+    /// So many numbers take whole pieces of memory, but for an end that is not used.
     period: u32,
 }
 
 impl Cost {
     /// Of segments of `mss` bytes.
     pub fn of(stack: &Stack, mss: u32) -> Self {
-        let alone = u64::from(stack.receive_charge(mss));
-        let continuing = if stack.receive_coalescing { u64::from(mss) } else { alone };
         let is_over = |n: &u32| (FRAGMENT - n * mss % FRAGMENT) % FRAGMENT < LEAST_FRAGMENT;
-        let period = (1..=FRAGMENT).find(is_over).unwrap_or(FRAGMENT);
-        Self { alone, continuing, head: alone - u64::from(mss), per_number: u64::from(mss), mss, period }
+        Self {
+            head: u64::from(stack.receive_charge(0)),
+            shared: stack.receive_coalescing,
+            per_number: mss,
+            period: (1..=FRAGMENT).find(is_over).unwrap_or(FRAGMENT),
+        }
     }
 
     /// Of segments whose numbers count bytes.
     pub fn in_bytes(self) -> Self {
-        Self { per_number: 1, mss: 1, period: FRAGMENT, ..self }
-    }
-
-    /// What segments of so many numbers are charged that continue another one, bytes.
-    #[inline]
-    pub fn of_payload(&self, numbers: u32) -> u64 {
-        u64::from(numbers) * self.per_number
+        Self { per_number: 1, period: FRAGMENT, ..self }
     }
 
     /// Segments share heads.
     pub fn is_shared(&self) -> bool {
-        self.continuing < self.alone
+        self.shared
     }
 
-    /// How many fragments the segment `[seq, end)` is.
-    fn fragments(&self, seq: u32, end: u32) -> u32 {
-        let at = (seq.wrapping_sub(1) % self.period) * self.mss % FRAGMENT;
-        1 + u32::from(at + (end - seq) * self.mss > FRAGMENT)
+    /// How many fragments a segment of `payload` bytes is that begins at `seq`.
+    fn fragments(&self, seq: u32, payload: u32) -> u32 {
+        let at = (seq.wrapping_sub(1) % self.period) * self.per_number % FRAGMENT;
+        u32::from(payload > 0) + u32::from(at + payload > FRAGMENT)
     }
 }
 
@@ -66,20 +61,22 @@ impl Cost {
 pub(super) struct Head {
     pub start: u32,
     pub end: u32,
+    /// Their payload, bytes.
+    pub payload: u32,
     /// Of several segments; 0: those of a single one, which are seldom asked for.
     fragments: u32,
 }
 
 impl Head {
-    /// Of the segment `[start, end)`.
+    /// Of the segment `[start, end)` with so many bytes.
     #[inline]
-    pub fn of(start: u32, end: u32) -> Self {
-        Self { start, end, fragments: 0 }
+    pub fn of(start: u32, end: u32, payload: u32) -> Self {
+        Self { start, end, payload, fragments: 0 }
     }
 
     fn fragments(&self, cost: &Cost) -> u32 {
         if self.fragments == 0 {
-            cost.fragments(self.start, self.end)
+            cost.fragments(self.start, self.payload)
         } else {
             self.fragments
         }
@@ -95,12 +92,13 @@ impl Head {
             return false;
         }
         (self.end, self.fragments) = (next.end, fragments);
+        self.payload += next.payload;
         true
     }
 
     /// What its segments are charged, bytes.
     pub fn charged(&self, cost: &Cost) -> u64 {
-        cost.of_payload(self.end - self.start) + cost.head
+        cost.head + u64::from(self.payload)
     }
 }
 
@@ -115,13 +113,7 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// A segment comes in order.
-    #[inline]
-    pub fn add(&mut self, start: u32, end: u32, cost: &Cost) {
-        self.add_head(&Head::of(start, end), cost);
-    }
-
-    /// Segments that share a head follow.
+    /// Segments that share a head come in order.
     pub fn add_head(&mut self, head: &Head, cost: &Cost) {
         self.charged += head.charged(cost);
         let Some(last) = &mut self.last else {
@@ -151,13 +143,13 @@ mod tests {
     use crate::packet::MSS;
     use crate::tcp::linux::test_ends::stack;
 
-    fn one(seq: u32) -> Head {
-        Head::of(seq, seq + 1)
+    fn full(seq: u32) -> Head {
+        Head::of(seq, seq + 1, MSS)
     }
 
     fn unread(segments: impl Iterator<Item = u32>, cost: &Cost) -> Unread {
         let mut unread = Unread::default();
-        segments.for_each(|seq| unread.add(seq, seq + 1, cost));
+        segments.for_each(|seq| unread.add_head(&full(seq), cost));
         unread
     }
 
@@ -168,7 +160,7 @@ mod tests {
         assert_eq!(unread(2..13, &cost).charged, 11 * 1448 + 832);
         let mut all = unread(2..3, &cost);
         let mut heads: Vec<Head> = vec![];
-        for head in (3..69).map(one) {
+        for head in (3..69).map(full) {
             if !heads.last_mut().is_some_and(|last| last.join(&head, &cost)) {
                 heads.push(head);
             }
@@ -183,13 +175,13 @@ mod tests {
     #[test]
     fn a_segment_where_a_piece_of_memory_ends_is_two_fragments() {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
-        let ends: Vec<_> = (1..70).filter(|&seq| cost.fragments(seq, seq + 1) == 2).collect();
+        let ends: Vec<_> = (1..70).filter(|&seq| cost.fragments(seq, MSS) == 2).collect();
         // 32,768 bytes are 22.6 segments.
         assert_eq!(ends, [23, 46, 68]);
         // After 611 segments 8 bytes are left, which are not used.
-        assert_eq!((1..=611).map(|seq| cost.fragments(seq, seq + 1) - 1).sum::<u32>(), 26);
+        assert_eq!((1..=611).map(|seq| cost.fragments(seq, MSS) - 1).sum::<u32>(), 26);
         assert_eq!(
-            (612..=634).map(|seq| cost.fragments(seq, seq + 1)).collect::<Vec<_>>(),
+            (612..=634).map(|seq| cost.fragments(seq, MSS)).collect::<Vec<_>>(),
             [vec![1; 22], vec![2]].concat()
         );
     }
@@ -201,10 +193,10 @@ mod tests {
         assert_eq!(unread(10..28, &cost).behind_first(), 2, "segment 23 has two");
         // What filled the gap has a head of its own if those behind it have none to spare.
         let mut all = unread(1..2, &cost);
-        let mut behind = one(2);
-        (3..19).for_each(|seq| assert!(behind.join(&one(seq), &cost)));
+        let mut behind = full(2);
+        (3..19).for_each(|seq| assert!(behind.join(&full(seq), &cost)));
         all.add_head(&behind, &cost);
         assert_eq!((all.charged, all.behind_first()), (18 * 1448 + 2 * 832, 17));
-        assert!(!behind.join(&one(20), &cost), "19 is missing");
+        assert!(!behind.join(&full(20), &cost), "19 is missing");
     }
 }

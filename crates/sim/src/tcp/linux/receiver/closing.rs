@@ -62,13 +62,6 @@ impl Closing {
         }
     }
 
-    /// Notes the FIN of a segment, if it has one; `end` is the first number beyond it.
-    pub fn note(&mut self, p: &Packet, end: u32) {
-        if p.has(flags::FIN) {
-            self.end = end;
-        }
-    }
-
     /// All has come up to `rcv_nxt`; true if that is now all there is.
     pub fn ends_at(&mut self, rcv_nxt: u32) -> bool {
         let ends = rcv_nxt == self.end && self.stage == Stage::Open;
@@ -131,6 +124,17 @@ impl Closing {
 }
 
 impl Receiver {
+    /// Notes the FIN of a segment, if it has one.
+    #[inline]
+    pub(super) fn note_fin(&mut self, p: &Packet) {
+        if p.has(flags::FIN) {
+            self.closing.end = self.end_of(p);
+            if self.stream.is_some() {
+                self.layout.end_at(self.closing.end - 1);
+            }
+        }
+    }
+
     /// The sender's FIN is the next in order: both ends take turns from now on, so that the ACK may wait for this end's FIN.
     pub(super) fn on_fin(&mut self) {
         self.delay.schedule();
@@ -186,17 +190,6 @@ impl Receiver {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.closing.has_ended()
-    }
-
-    /// What is not acknowledged and the FIN behind it are more than the longest segment that came (`rcv_mss`).
-    pub(super) fn is_more_than_one_full_with_fin(&self) -> bool {
-        let longest = (1..self.layout.end().min(4))
-            .map(|segment| self.layout.payload(segment))
-            .max()
-            .unwrap_or(self.layout.mss());
-        let from = self.buffer.acked_until();
-        let data = self.layout.span(from, self.layout.end().max(from));
-        data + 1 > u64::from(longest.max(super::stream::FULL_UNSEEN.min(self.layout.mss())))
     }
 }
 

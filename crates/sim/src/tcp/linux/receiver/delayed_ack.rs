@@ -36,6 +36,8 @@ pub(super) struct AckDelay {
     /// Half the least interval, ns; and that after the last arrival of data in order.
     short_gap: Time,
     short_gap_ends: Time,
+    /// When the connection was established, which counts as the last arrival until data come.
+    established: Time,
 }
 
 /// What bounds a delay, ticks or us.
@@ -63,6 +65,7 @@ impl AckDelay {
             most: clock.from_ms(MOST_MS),
             short_gap: clock.start(least / 2),
             short_gap_ends: 0,
+            established: 0,
         }
     }
 
@@ -125,9 +128,24 @@ impl AckDelay {
         self.interval = self.least;
     }
 
-    /// Nothing waits to be acknowledged any more.
+    /// The connection is established, as if data had come (`lrcvtime`).
+    pub fn establish(&mut self, now: Time) {
+        self.established = now;
+    }
+
+    /// An ACK was sent. One that nothing had asked for costs no quick ACK (`tcp_dec_quickack_mode`).
     #[inline]
     pub fn note_ack(&mut self) {
+        if self.scheduled {
+            self.note_scheduled_ack();
+        } else {
+            self.timer.clear();
+        }
+    }
+
+    /// Nothing waits to be acknowledged any more.
+    #[inline]
+    pub fn note_scheduled_ack(&mut self) {
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
@@ -176,7 +194,7 @@ impl AckDelay {
     }
 
     fn ticks_since_data(&self, now: Time, clock: &Clock) -> u64 {
-        clock.tick(now) - clock.tick(self.short_gap_ends.saturating_sub(self.short_gap))
+        clock.tick(now) - clock.tick(self.short_gap_ends.saturating_sub(self.short_gap).max(self.established))
     }
 
     /// Data of this end follow those of the other so soon that both take turns.

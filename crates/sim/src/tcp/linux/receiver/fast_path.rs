@@ -1,6 +1,7 @@
 //! The fast path of the common segment: the next one in order, when nothing is missing or waits to be acknowledged out of turn. A property
 //! test (`fast_path_tests`) shows that it ends where the full path does.
 
+use super::charge::Head;
 use super::Receiver;
 use crate::outbox::{End, Outbox};
 use crate::packet::{Ecn, Packet};
@@ -37,20 +38,29 @@ impl Receiver {
         let window = if !waits_for_read {
             self.buffer.advertise_in_order(self.rcv_nxt)
         } else if self.delay.has_just_begun(out.now()) {
-            self.buffer.on_read(self.rcv_nxt, 0, out.now());
+            self.read_fast(out.now());
             self.buffer.advertise_read(self.rcv_nxt)
         } else {
             self.delay.schedule();
             return self.delay_ack_in_full(out);
         };
         self.send_fast_ack(window, out);
-        self.buffer.on_read(self.rcv_nxt, 0, out.now());
+        self.read_fast(out.now());
+    }
+
+    /// The application reads the segment.
+    #[inline(always)]
+    fn read_fast(&mut self, now: Time) {
+        if self.buffer.is_to_tune(now) {
+            self.tune(0, now);
+        }
     }
 
     /// What is left of [`Self::on_data`] when the ACK does not go at once.
     fn delay_ack_in_full(&mut self, out: &mut impl Outbox) {
         if self.kernel.charges_in_order {
-            self.unread.add(self.rcv_nxt - 1, self.rcv_nxt, &self.kernel.cost);
+            let head = Head::of(self.rcv_nxt - 1, self.rcv_nxt, self.layout.mss());
+            self.unread.add_head(&head, &self.kernel.cost);
         }
         self.delay_ack(out);
         self.on_read(true, out);
@@ -71,7 +81,7 @@ impl Receiver {
     #[inline]
     fn delay_ack_lazily(&mut self, out: &mut impl Outbox) {
         if self.delay.wait_lazily(out.now()) {
-            self.buffer.on_read(self.rcv_nxt, 0, out.now());
+            self.read_fast(out.now());
             if self.buffer.may_open_wide() {
                 self.ack_after_read(true, out);
             }
@@ -86,7 +96,7 @@ impl Receiver {
         let mut p = self.ack_packet(self.rcv_nxt, window, out.now());
         p.flags |= self.echo.take_flags();
         self.counters.acks_sent += 1;
-        self.delay.note_ack();
+        self.delay.note_scheduled_ack();
         out.send(End::Receiver, p);
     }
 
@@ -103,7 +113,8 @@ impl Receiver {
         if nothing_waits && roomy && unmarked {
             self.fast_path.flags = ecn.flags();
             // One short of the segment that fills the window being timed, or ends the transfer: those take the full path.
-            self.fast_path.until = self.buffer.window_ends().min(self.layout.end()).saturating_sub(1);
+            let until = self.buffer.window_ends().min(u64::from(self.layout.end())).saturating_sub(1);
+            self.fast_path.until = until as u32;
         }
     }
 }

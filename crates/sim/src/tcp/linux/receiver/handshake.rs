@@ -63,6 +63,7 @@ impl Receiver {
         } else {
             self.note_rtt(now / 1000 - self.rtt.syn_ack_us);
         }
+        self.delay.establish(now);
         self.buffer.establish(now / 1000);
     }
 

@@ -23,8 +23,8 @@ mod validate;
 mod window_rtt;
 
 use self::application::Application;
-use self::buffer::ReceiveBuffer;
-use self::charge::{Cost, Unread};
+use self::buffer::{Length, ReceiveBuffer};
+use self::charge::{Cost, Head, Unread};
 use self::closing::{is_bare, is_bare_fin, Closing};
 use self::compression::Compression;
 use self::delayed_ack::AckDelay;
@@ -41,8 +41,10 @@ use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::validate::Answers;
-use crate::time::{Time, MS};
+use crate::time::{Time, MS, US};
 
+/// Shorter segments do not widen the window, bytes (`tcp_event_data_recv`).
+const WIDENING: u32 = 128;
 /// Quick ACKs at the start and after gaps.
 const MAX_QUICK: u32 = 16;
 
@@ -104,8 +106,9 @@ pub struct Receiver {
     pub rcv_nxt: u32,
     fast_path: FastPath,
     established: bool,
-    /// A write of the sender's ended in what was not acknowledged yet.
+    /// A write of the sender's ended in what was not acknowledged yet (ICSK_ACK_PUSHED); and another one (ICSK_ACK_PUSHED2).
     pushed: bool,
+    pushed_again: bool,
     /// An ACK has to go at once.
     ack_now: bool,
     /// Segments in order that the application has not read yet.
@@ -148,6 +151,7 @@ impl Receiver {
             fast_path: FastPath::default(),
             established: false,
             pushed: false,
+            pushed_again: false,
             ack_now: false,
             unread: Unread::default(),
             reader: spec.host.reads_bps.map(|rate_bps| Box::new(Reader::new(rate_bps))),
@@ -206,10 +210,7 @@ impl Receiver {
         if let Some(reader) = &self.reader {
             return reader.read;
         }
-        if let Some(stream) = &self.stream {
-            return stream.bytes_until(self.rcv_nxt) - u64::from(self.closing.has_ended());
-        }
-        self.layout.before(self.rcv_nxt.min(self.layout.end()))
+        self.stream.as_ref().map_or(0, |stream| stream.base) + self.bytes_of_data(self.rcv_nxt)
     }
 
     /// A packet of the sender arrives.
@@ -239,8 +240,7 @@ impl Receiver {
 
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
     fn send_ack(&mut self, ack: u32, out: &mut impl Outbox) {
-        self.revoke_quick_if_tight();
-        let window = self.buffer.advertise(self.rcv_nxt, self.charged());
+        let window = self.advertise();
         let mut p = self.ack_packet(ack, window, out.now());
         p.flags |= self.echo.take_flags();
         if let Some(blocks) = self.early.take_blocks() {
@@ -251,13 +251,35 @@ impl Receiver {
         self.compression.note_ack(out);
         if ack == self.rcv_nxt {
             self.pushed = false;
+            self.pushed_again = false;
             self.ack_now = false;
-            if let Some(stream) = &mut self.stream {
-                stream.pushed_again = false;
-            }
             self.delay.note_ack();
         }
         out.send(End::Receiver, p);
+    }
+
+    /// The window of a packet about to be sent, bytes.
+    #[inline(always)]
+    fn advertise(&mut self) -> u32 {
+        self.revoke_quick_if_tight();
+        self.buffer.advertise(self.rcv_nxt, self.unacknowledged(), self.charged())
+    }
+
+    /// Sequence numbers that came in order and are not acknowledged.
+    #[inline(always)]
+    fn unacknowledged(&self) -> u64 {
+        let from = self.buffer.acked_until();
+        if from == self.rcv_nxt {
+            return 0;
+        }
+        let payload = self.bytes_of_data(self.rcv_nxt) - self.bytes_of_data(from);
+        payload + u64::from(self.closing.has_ended())
+    }
+
+    /// Payload before a number, bytes; in a stream without what was taken off the numbers. A FIN of its own has a number as segments have.
+    #[inline]
+    fn bytes_of_data(&self, number: u32) -> u64 {
+        self.layout.before(number.min(self.layout.end()))
     }
 
     /// No quick ACKs once less than half of the buffer is free (`__tcp_select_window`).
@@ -273,8 +295,10 @@ impl Receiver {
     }
 
     fn request_quick(&mut self, most: u32) {
-        let full = self.stream.as_ref().map_or(1, |stream| stream.full);
-        let fit = (self.buffer.end().saturating_sub(self.rcv_nxt) / (2 * full)).max(2);
+        let fit = match self.buffer.advertised() / (2 * self.buffer.seen_mss()) {
+            0 => 2,
+            fit => fit.min(u64::from(most)) as u32,
+        };
         self.delay.grant_quick(fit.min(most));
     }
 
@@ -331,39 +355,58 @@ impl Receiver {
             _ => {}
         }
         self.early.forget_duplicate();
-        if seq == self.rcv_nxt {
+        if seq == self.rcv_nxt && !self.is_closed_to(p) {
             self.in_order(p, out);
-        } else if seq > self.rcv_nxt && self.buffer.has_room_for(seq) {
-            self.closing.note(p, self.end_of(p));
+        } else if seq > self.rcv_nxt && self.has_room_for(seq) {
+            self.note_fin(p);
             if self.kernel.quick_acks_out_of_order {
                 self.enter_quick(MAX_QUICK);
             }
             self.out_of_order(p, out);
         } else {
-            // Old, or beyond the window.
+            // Old, or where the window ends.
             if seq < self.rcv_nxt {
                 let end = self.end_of(p);
-                if end > self.rcv_nxt {
-                    return self.take_rest(p, out);
+                self.early.report_duplicate(seq, end.min(self.rcv_nxt));
+                if end > self.rcv_nxt && self.buffer.left(self.unacknowledged()) > 0 {
+                    // The beginning came before, the rest is the next in order.
+                    return self.in_order(p, out);
                 }
                 self.counters.duplicates += 1;
-                self.early.report_duplicate(seq, end);
             }
             self.enter_quick(MAX_QUICK);
             self.delay.schedule();
         }
     }
 
+    /// The window is closed to the next segment, unless that is a FIN alone (`tcp_data_queue`).
+    #[inline]
+    fn is_closed_to(&self, p: &Packet) -> bool {
+        // Most segments come long before the window ends.
+        let at_most = u64::from(p.seq - self.buffer.acked_until()) * u64::from(self.layout.mss());
+        at_most >= self.buffer.advertised() && self.buffer.left(self.unacknowledged()) == 0 && !is_bare_fin(p)
+    }
+
+    /// A segment behind the next one begins inside the window.
+    #[inline]
+    fn has_room_for(&self, seq: u32) -> bool {
+        let from = self.bytes_of_data(self.buffer.acked_until());
+        self.bytes_of_data(seq) - from < self.buffer.advertised()
+    }
+
     fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
+        let before = self.rcv_nxt;
         self.rcv_nxt = self.end_of(p);
-        self.closing.note(p, self.rcv_nxt);
-        if !is_bare_fin(p) {
-            self.take_in_order(p, out);
+        self.note_fin(p);
+        if is_bare_fin(p) {
+            self.queue(&Head::of(p.seq, self.rcv_nxt, 0));
+        } else {
+            self.take_in_order(p, before, out);
         }
-        let (unread, cost, reader, layout) = (&mut self.unread, &self.kernel.cost, &mut self.reader, &self.layout);
+        let (unread, cost, reader) = (&mut self.unread, &self.kernel.cost, &mut self.reader);
         let charges = self.kernel.charges_in_order;
         let closed = self.early.close_gap(self.rcv_nxt, cost, |head| match reader {
-            Some(reader) => (head.start..head.end).for_each(|seq| reader.add(layout.payload(seq), cost)),
+            Some(reader) => reader.add(head, cost),
             None if charges => unread.add_head(head, cost),
             None => {}
         });
@@ -383,27 +426,17 @@ impl Receiver {
         }
     }
 
-    /// What data in order do beside moving the edge, which is behind them already.
+    /// What data in order do beside moving the edge, which is behind them already, and was at `before`.
     #[inline]
-    fn take_in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let before = p.seq;
-        if self.reader.is_some() {
-            self.leave_unread(u32::from(p.len) - HEADERS);
-        } else if self.kernel.charges_in_order {
-            self.unread.add(before, self.rcv_nxt, &self.kernel.cost);
-        }
+    fn take_in_order(&mut self, p: &Packet, before: u32, out: &mut impl Outbox) {
+        let payload = u32::from(p.len) - HEADERS;
+        self.queue(&Head::of(p.seq, self.rcv_nxt, payload));
         self.delay.schedule();
-        let widens = if self.stream.is_some() {
-            self.measure_in_stream(p)
-        } else {
-            self.pushed |= self.ends_write(p);
-            self.buffer.measure();
-            true
-        };
-        self.buffer.rtt_by_window(self.rcv_nxt, out.now());
+        self.measure(p);
+        self.buffer.rtt_by_window(self.rcv_nxt, self.layout.mss(), out.now());
         self.time_delayed_ack(out.now());
         self.on_codepoint(p.ecn(), before, out);
-        if widens && self.buffer.grow(self.charged()) {
+        if payload >= WIDENING && self.buffer.grow(payload, true, self.charged()) {
             self.delay.grant_odd();
         }
     }
@@ -418,9 +451,28 @@ impl Receiver {
         }
     }
 
-    /// True if a segment shows that nothing follows it for now.
-    fn ends_write(&self, p: &Packet) -> bool {
-        p.has(flags::PSH) && (self.kernel.acks_full_push || u32::from(p.len) < HEADERS + self.layout.mss())
+    /// What comes in order waits to be read.
+    #[inline]
+    fn queue(&mut self, head: &Head) {
+        if let Some(reader) = &mut self.reader {
+            reader.add(head, &self.kernel.cost);
+            self.unread.charged = reader.charged();
+        } else if self.kernel.charges_in_order {
+            self.unread.add_head(head, &self.kernel.cost);
+        }
+    }
+
+    /// Notes how long a segment is, and whether a write of the sender's ends with it.
+    #[inline]
+    fn measure(&mut self, p: &Packet) {
+        match self.buffer.measure(u32::from(p.len) - HEADERS, p.has(flags::PSH | flags::FIN)) {
+            Length::Full => self.pushed |= p.has(flags::PSH) && self.kernel.acks_full_push,
+            Length::Short => {
+                self.pushed_again |= self.pushed;
+                self.pushed = true;
+            }
+            Length::FullAgain => {}
+        }
     }
 
     /// ECN and SCE; `before` is what was expected before this segment.
@@ -472,8 +524,8 @@ impl Receiver {
     fn on_read(&mut self, some: bool, out: &mut impl Outbox) {
         let unread = std::mem::take(&mut self.unread);
         // Segments out of order do not wake it, and only a read adapts the buffer (`tcp_rcv_space_adjust`).
-        if some {
-            self.buffer.on_read(self.rcv_nxt, unread.behind_first(), out.now());
+        if some && self.buffer.is_to_tune(out.now()) {
+            self.tune(unread.behind_first(), out.now());
         }
         // Otherwise nothing is acknowledged: what was read usually had its ACK before, and leaves the window as it is.
         let may_acknowledge = if some {
@@ -492,8 +544,26 @@ impl Receiver {
         let charged = self.charged();
         let write_ended = some && charged == 0 && self.is_write_to_acknowledge();
         let waits = self.delay.is_scheduled() && (self.is_more_than_one_full() || write_ended);
-        if waits || (some && !self.closing.has_ended() && self.buffer.opens_wide(self.rcv_nxt, charged)) {
+        if waits || (some && !self.closing.has_ended() && self.opens_wide()) {
             self.send_ack(self.rcv_nxt, out);
         }
+    }
+
+    /// Reading has made room for twice the window that is left. To ask for the window ends quick ACKs in a tight buffer.
+    fn opens_wide(&mut self) -> bool {
+        let came = self.unacknowledged();
+        let is_to_ask = self.buffer.is_half_used(came);
+        if is_to_ask {
+            self.revoke_quick_if_tight();
+        }
+        is_to_ask && self.buffer.opens_wide(came, self.charged())
+    }
+
+    /// The application has read what shares the first head, so many segments are behind that, and a round trip has passed.
+    #[inline(never)]
+    fn tune(&mut self, behind_first: u32, now: Time) {
+        let read = self.bytes_of_data(self.rcv_nxt - behind_first);
+        let waiting = self.bytes_of_data(self.rcv_nxt) + u64::from(self.closing.has_ended()) - read;
+        self.buffer.tune(read, waiting, now / US);
     }
 }

@@ -7,12 +7,23 @@ use super::charge::{Cost, Head};
 use super::Receiver;
 use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::outbox::Outbox;
-use crate::packet::Packet;
+use crate::packet::{Packet, HEADERS};
 use crate::prefetch::prefetch;
 use crate::tcp::common::ranges::{self, Latest};
 
 /// Blocks remembered (`TCP_NUM_SACKS`).
 pub(super) const SACK_MEMORY: usize = 4;
+
+/// Where a segment out of order went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is there already.
+    Known,
+    /// To the head of the segment that it continues.
+    Joined,
+    /// It has a head of its own, and is not charged yet.
+    Alone,
+}
 
 /// What came before what is missing. Told of every segment out of order and of gaps that close; asked for the blocks of each ACK.
 #[derive(Clone, Debug)]
@@ -59,33 +70,39 @@ impl OutOfOrder {
         !self.reports || (self.recent.is_empty() && self.duplicate.is_none())
     }
 
-    /// Takes in the segment `[seq, end)`; false if it is there already. What of it is there is to be reported.
+    /// Takes in the segment `[seq, end)` of `payload` bytes. What of it is there is to be reported. A new one is joined to what it continues; what
+    /// continues it is not joined to it (`tcp_data_queue_ofo`).
     #[inline(always)]
-    pub fn insert(&mut self, seq: u32, end: u32, cost: &Cost) -> bool {
+    pub fn insert(&mut self, seq: u32, end: u32, payload: u32, cost: &Cost) -> Place {
         if end - seq > 1 {
             self.duplicate = ranges::overlap(&self.ranges, seq, end);
         }
-        let new = ranges::insert(&mut self.ranges, seq, end);
-        if new {
-            self.charge(seq, end, cost);
+        if !ranges::insert(&mut self.ranges, seq, end) {
+            return Place::Known;
         }
-        new
-    }
-
-    /// A new segment is joined to what it continues; what continues it is not joined to it (`tcp_data_queue_ofo`).
-    #[inline(always)]
-    fn charge(&mut self, seq: u32, end: u32, cost: &Cost) {
-        let head = Head::of(seq, end);
+        let head = Head::of(seq, end, payload);
         let at = match self.heads.back() {
             Some(last) if seq < last.start => self.heads.partition_point(|other| other.start < seq),
             _ => self.heads.len(),
         };
         if at > 0 && self.heads[at - 1].join(&head, cost) {
-            self.charged += cost.of_payload(end - seq);
+            self.charge(u64::from(payload));
+            Place::Joined
         } else {
             self.heads.insert(at, head);
-            self.charged += head.charged(cost);
+            Place::Alone
         }
+    }
+
+    /// Charges a segment, so many bytes.
+    #[inline]
+    fn charge(&mut self, bytes: u64) {
+        self.charged += bytes;
+    }
+
+    /// The range that a segment belongs to, if one is known, reaches over it from now on, wherever it stands.
+    fn extend(&mut self, seq: u32, end: u32) {
+        self.recent.extend(seq, end);
     }
 
     /// How many ranges are more recent than the one that a segment belongs to, and whether that range is there already.
@@ -152,24 +169,42 @@ impl OutOfOrder {
 impl Receiver {
     #[inline(always)]
     pub(super) fn out_of_order(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let (seq, end) = (p.seq, self.end_of(p));
+        let (seq, end, payload) = (p.seq, self.end_of(p), u32::from(p.len) - HEADERS);
         self.on_codepoint(p.ecn(), self.rcv_nxt, out);
+        self.measure(p);
         self.delay.schedule();
-        self.pushed |= self.ends_write(p);
-        let charged_before = self.early.charged();
-        if !self.early.insert(seq, end, &self.kernel.cost) {
-            self.counters.duplicates += 1;
-            self.early.report_duplicate(seq, end);
-            return;
+        // A segment with a head of its own is charged last, one that is joined to another first.
+        match self.early.insert(seq, end, payload, &self.kernel.cost) {
+            Place::Joined => {
+                self.widen_out_of_order(payload, true);
+                self.tell_of(seq, end, out);
+            }
+            Place::Alone => {
+                self.tell_of(seq, end, out);
+                self.widen_out_of_order(payload, false);
+                self.early.charge(self.kernel.cost.head + u64::from(payload));
+            }
+            Place::Known => {
+                self.counters.duplicates += 1;
+                self.early.report_duplicate(seq, end);
+                self.tell_of(seq, end, out);
+            }
         }
-        self.buffer.measure();
-        // A segment with a head of its own is charged after that, one that was joined to another before (`tcp_data_queue_ofo`).
-        let charged = self.early.charged();
-        let joined = charged - charged_before <= self.kernel.cost.of_payload(end - seq);
-        if self.kernel.widens_out_of_order && self.buffer.grow(if joined { charged } else { charged_before }) {
+    }
+
+    #[inline(always)]
+    fn widen_out_of_order(&mut self, payload: u32, joined: bool) {
+        if self.kernel.widens_out_of_order && self.buffer.grow(payload, joined, self.charged()) {
             self.delay.grant_odd();
         }
+    }
+
+    /// The block with the segment `[seq, end)` comes first from now on. ACKs that are held back go before that, with the block where it was
+    /// (`tcp_sack_new_ofo_skb`).
+    #[inline(always)]
+    fn tell_of(&mut self, seq: u32, end: u32, out: &mut impl Outbox) {
         if self.compression.holds() && self.compression.ends_with(self.early.place_of(seq, end)) {
+            self.early.extend(seq, end);
             self.flush_compressed(out);
         }
         self.early.remember(seq, end);
@@ -187,8 +222,8 @@ mod tests {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let charged = |segments: &[u32]| {
             let mut early = OutOfOrder::new(true);
-            segments.iter().for_each(|&seq| assert!(early.insert(seq, seq + 1, &cost)));
-            (early.charged() - segments.len() as u64 * 1448) / 832
+            let alone = |seq: &&u32| early.insert(**seq, **seq + 1, MSS, &cost) == Place::Alone;
+            segments.iter().filter(alone).count()
         };
         assert_eq!(charged(&[3, 4, 5]), 1);
         assert_eq!(charged(&[5, 4, 3]), 3);
@@ -202,7 +237,8 @@ mod tests {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let mut early = OutOfOrder::new(true);
         for seq in [4, 3, 8] {
-            early.insert(seq, seq + 1, &cost);
+            assert_eq!(early.insert(seq, seq + 1, MSS, &cost), Place::Alone);
+            early.charge(2280);
         }
         let mut given = vec![];
         assert_eq!(early.close_gap(2, &cost, |_| panic!("2 is missing")), None);

@@ -1,11 +1,10 @@
 //! An application that reads at a rate: at each of its turns as much as the rate has brought since the one before. What it has not read takes room in
 //! the buffer, and closes the window (Linux 6.12 net/ipv4/tcp.c `tcp_recvmsg_locked`, `__tcp_cleanup_rbuf`). Of segments that share a head the
-//! memory is free once all are read (net/core/skbuff.c `skb_try_coalesce`: a head has room for 17 fragments; a segment is one, or two where the
-//! sender's memory, of which it takes 32 KiB at a time, ended in it).
+//! memory is free once all are read (see [`Head`]).
 
 use std::collections::VecDeque;
 
-use super::charge::{Cost, FRAGMENT, FRAGMENTS, LEAST_FRAGMENT};
+use super::charge::{Cost, Head};
 use super::Receiver;
 use crate::outbox::Outbox;
 use crate::time::{Time, MS, SEC, US};
@@ -18,10 +17,17 @@ const BITS: u128 = 8;
 /// Segments that share a head and wait to be read.
 #[derive(Clone, Copy, Debug)]
 struct Shared {
-    fragments: u32,
+    head: Head,
     /// Payload that was not read yet, bytes.
     left: u64,
-    charged: u64,
+}
+
+/// What a turn has read, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Turn {
+    all: u64,
+    /// Of these, of the first head.
+    first: u64,
 }
 
 /// The application and what waits for it. Told of every segment in order; reads when it is its turn.
@@ -29,56 +35,35 @@ struct Shared {
 pub(super) struct Reader {
     rate_bps: u64,
     turns: u64,
-    /// Bytes that came, and room that the sender's piece of memory has behind them.
-    arrived: u64,
-    piece_left: u64,
     waiting: VecDeque<Shared>,
+    charged: u64,
     /// Bytes read.
     pub read: u64,
-    /// Of these, what was read when the buffer was adapted last.
-    adapted: u64,
 }
 
 impl Reader {
     /// It has read nothing yet.
     pub fn new(rate_bps: u64) -> Self {
-        Self { rate_bps, turns: 0, arrived: 0, piece_left: 0, waiting: VecDeque::new(), read: 0, adapted: 0 }
+        Self { rate_bps, turns: 0, waiting: VecDeque::new(), charged: 0, read: 0 }
     }
 
-    /// A segment of `payload` bytes came in order.
-    pub fn add(&mut self, payload: u32, cost: &Cost) {
-        let payload = u64::from(payload);
-        let fragments = self.place(payload);
-        self.arrived += payload;
-        match self.waiting.back_mut().filter(|last| cost.is_shared() && last.fragments + fragments <= FRAGMENTS) {
-            Some(last) => {
-                last.charged += cost.continuing;
-                last.fragments += fragments;
+    /// Segments that share a head came in order.
+    pub fn add(&mut self, head: &Head, cost: &Cost) {
+        let payload = u64::from(head.payload);
+        if let Some(last) = self.waiting.back_mut() {
+            if last.head.join(head, cost) {
                 last.left += payload;
+                self.charged += payload;
+                return;
             }
-            None => self.waiting.push_back(Shared { fragments, left: payload, charged: cost.alone }),
         }
-    }
-
-    /// Where the sender has put a segment: in the piece of memory in hand, as long as that has room for a little, and in the next; returns in how many
-    /// fragments (net/core/sock.c `sk_page_frag_refill`).
-    fn place(&mut self, payload: u64) -> u32 {
-        let (mut left, mut fragments) = (payload, 0);
-        while left > 0 {
-            if self.piece_left < u64::from(LEAST_FRAGMENT) {
-                self.piece_left = u64::from(FRAGMENT);
-            }
-            let taken = left.min(self.piece_left);
-            self.piece_left -= taken;
-            left -= taken;
-            fragments += 1;
-        }
-        fragments
+        self.waiting.push_back(Shared { head: *head, left: payload });
+        self.charged += head.charged(cost);
     }
 
     /// Memory that what waits is charged, bytes.
     pub fn charged(&self) -> u64 {
-        self.waiting.iter().map(|each| each.charged).sum()
+        self.charged
     }
 
     /// Everything that came is read.
@@ -86,21 +71,24 @@ impl Reader {
         self.waiting.is_empty()
     }
 
-    /// The application's turn: how many bytes it reads.
-    fn take_turn(&mut self) -> u64 {
+    /// The application's turn.
+    fn take_turn(&mut self, cost: &Cost) -> Turn {
         let mut most = brought(self.rate_bps, self.turns);
         self.turns += 1;
-        let before = self.read;
+        let mut turn = Turn::default();
         while let Some(first) = self.waiting.front_mut().filter(|_| most > 0) {
             let taken = first.left.min(most);
             first.left -= taken;
             most -= taken;
-            self.read += taken;
+            turn.first = if turn.all == 0 { taken } else { turn.first };
+            turn.all += taken;
             if first.left == 0 {
+                self.charged -= first.head.charged(cost);
                 self.waiting.pop_front();
             }
         }
-        self.read - before
+        self.read += turn.all;
+        turn
     }
 }
 
@@ -112,34 +100,25 @@ pub fn brought(rate_bps: u64, turn: u64) -> u64 {
 }
 
 impl Receiver {
-    /// A segment in order waits for the application's turn.
-    pub(super) fn leave_unread(&mut self, payload: u32) {
-        if let Some(reader) = &mut self.reader {
-            reader.add(payload, &self.kernel.cost);
-            self.unread.charged = reader.charged();
-        }
-    }
-
     /// The turn of an application that reads at a rate.
     pub fn on_turn(&mut self, out: &mut impl Outbox) {
+        let arrived = self.bytes_of_data(self.rcv_nxt) + u64::from(self.has_ended());
         let Some(reader) = &mut self.reader else { return };
-        // That there is no more is said to a read that finds nothing.
-        let finds_nothing = reader.has_read_all();
-        let read = reader.take_turn();
-        let (charged, all) = (reader.charged(), reader.has_read_all());
-        if read > 0 {
-            if self.buffer.is_to_tune(out.now()) {
-                let waiting = reader.arrived - reader.read;
-                self.buffer.tune((reader.read - reader.adapted).saturating_sub(waiting), out.now() / US);
-                reader.adapted = reader.read;
-            }
-            self.unread.charged = charged;
-            self.ack_after_read(true, out);
+        let read_before = reader.read;
+        let Turn { all, first } = reader.take_turn(&self.kernel.cost);
+        if all > 0 && self.buffer.is_to_tune(out.now()) {
+            // What shares the first head was copied then, and nothing else.
+            let read = read_before + first;
+            self.buffer.tune(read, arrived - read, out.now() / US);
         }
-        if all && self.rcv_nxt >= self.layout.end() {
+        self.unread.charged = reader.charged();
+        let has_read_all = reader.has_read_all();
+        self.ack_after_read(all > 0, out);
+        if has_read_all && self.rcv_nxt >= self.layout.end() {
             self.completed.get_or_insert(out.now());
         }
-        if finds_nothing {
+        // That there is no more is said to a read that finds nothing.
+        if all == 0 {
             self.close_at_end(out);
         }
     }
@@ -155,22 +134,21 @@ mod tests {
     fn it_reads_its_rate_and_frees_what_is_read_whole() {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let mut reader = Reader::new(1_234_567);
-        (0..40).for_each(|_| reader.add(MSS, &cost));
+        (1..41).for_each(|seq| reader.add(&Head::of(seq, seq + 1, MSS), &cost));
         // Heads of 17 and of 16 segments, of which the 23rd lies in two pieces, and the rest.
-        assert_eq!(reader.charged(), 40 * cost.continuing + 3 * (cost.alone - cost.continuing));
-        let first = reader.take_turn();
-        assert_eq!((first, reader.charged()), (1543, 40 * cost.continuing + 3 * (cost.alone - cost.continuing)));
-        let read: u64 = (1..20).map(|_| reader.take_turn()).sum::<u64>() + first;
+        let charged = |segments, heads| segments * u64::from(MSS) + heads * cost.head;
+        assert_eq!(reader.charged(), charged(40, 3));
+        let first = reader.take_turn(&cost).all;
+        assert_eq!((first, reader.charged()), (1543, charged(40, 3)));
+        let read: u64 = (1..20).map(|_| reader.take_turn(&cost).all).sum::<u64>() + first;
         assert_eq!((read, reader.read), (1_234_567 / 8 / 5, read));
-        let left = 23 * cost.continuing + 2 * (cost.alone - cost.continuing);
-        assert_eq!(reader.charged(), left, "17 segments are read whole, and part of the next head");
-        (0..20).for_each(|_| {
-            reader.take_turn();
-        });
+        assert_eq!(reader.charged(), charged(23, 2), "17 segments are read whole, and part of the next head");
+        let over: Vec<_> = (0..20).map(|_| reader.take_turn(&cost)).filter(|turn| turn.first < turn.all).collect();
+        assert_eq!(over, [Turn { all: 1543, first: 1488 }], "it ends a head");
         assert!(reader.has_read_all());
         assert_eq!(
-            (reader.read, reader.take_turn()),
-            (40 * u64::from(MSS), 0),
+            (reader.read, reader.take_turn(&cost)),
+            (40 * u64::from(MSS), Turn::default()),
             "what was not there is not made up for"
         );
     }

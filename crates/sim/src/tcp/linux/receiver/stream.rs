@@ -11,11 +11,6 @@ use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::common::layout::Layout;
 use crate::time::Time;
 
-/// What a full segment is taken for before one has come, bytes (TCP_MSS_DEFAULT).
-pub(super) const FULL_UNSEEN: u32 = 536;
-/// Shorter segments do not widen the window, bytes (`tcp_event_data_recv`).
-const WIDENING: u32 = 128;
-
 /// Numbers of bytes beyond which some are taken off, and how many.
 const FAR: u32 = 3 << 30;
 const TAKEN_OFF: u32 = 1 << 31;
@@ -23,19 +18,8 @@ const TAKEN_OFF: u32 = 1 << 31;
 /// What only a half of a stream knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
-    /// A second write of the sender's ended in what was not acknowledged yet.
-    pub pushed_again: bool,
-    /// Payload of a full segment, as far as it is known, bytes (`rcv_mss`).
-    pub full: u32,
     /// What was taken off the numbers.
-    base: u64,
-}
-
-impl Stream {
-    /// Bytes of the stream below a number.
-    pub fn bytes_until(&self, number: u32) -> u64 {
-        self.base + u64::from(number) - 1
-    }
+    pub base: u64,
 }
 
 /// What a packet of this end says of the data that came.
@@ -57,10 +41,8 @@ impl Receiver {
     /// Makes this the half of a stream, whose segments tell how long they are.
     #[must_use]
     pub fn streaming(mut self) -> Self {
-        let mss = self.layout.mss();
-        self.stream = Some(Stream { pushed_again: false, full: FULL_UNSEEN.min(mss), base: 0 });
-        self.layout = Layout::stream(mss);
-        self.buffer.count_bytes();
+        self.stream = Some(Stream { base: 0 });
+        self.layout = Layout::bytes();
         self.kernel.cost = self.kernel.cost.in_bytes();
         self
     }
@@ -111,6 +93,7 @@ impl Receiver {
         self.form.tsecr = p.tsval;
         self.hear_of_ecn(p, flags::ECE);
         self.established = true;
+        self.delay.establish(now);
         self.buffer.establish(now / 1000);
     }
 
@@ -124,15 +107,6 @@ impl Receiver {
     /// Puts data into the receive queue; what to do about an ACK is asked later.
     pub(in crate::tcp::linux) fn take_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.queue_data(p, out);
-    }
-
-    /// The beginning of a segment came before, its rest is the next in order.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn take_rest(&mut self, p: &Packet, out: &mut impl Outbox) {
-        self.early.report_duplicate(p.seq, self.rcv_nxt);
-        let known = (self.rcv_nxt - p.seq) as u16;
-        self.in_order(&Packet { seq: self.rcv_nxt, len: p.len - known.min(p.len - HEADERS as u16), ..*p }, out);
     }
 
     /// Acknowledges now or later what nothing has acknowledged yet.
@@ -166,11 +140,10 @@ impl Receiver {
 
     /// A packet of the sending half takes the ACK along, with the SACK blocks that there are. One with `data` soon after data came shows that both ends take turns.
     pub(in crate::tcp::linux) fn ride(&mut self, data: bool, out: &mut impl Outbox) -> Acknowledgement {
-        self.revoke_quick_if_tight();
-        let window = self.buffer.advertise(self.rcv_nxt, self.charged());
+        let window = self.advertise();
         let flags = self.echo.take_flags();
         self.compression.note_ack(out);
-        self.pushed = false;
+        (self.pushed, self.pushed_again) = (false, false);
         self.ack_now = false;
         if self.delay.is_scheduled() {
             self.delay.note_ack();
@@ -179,53 +152,21 @@ impl Receiver {
         if data && self.delay.takes_turns(out.now(), &self.clock) {
             self.delay.enter_ping_pong();
         }
-        if let Some(stream) = &mut self.stream {
-            stream.pushed_again = false;
-        }
         let blocks = self.early.take_blocks().unwrap_or_default();
         Acknowledgement { ack: self.rcv_nxt, window, tsecr: self.form.tsecr, flags, blocks }
-    }
-
-    /// A payload is as long as that of the longest segment that came.
-    pub(super) fn is_full(&self, payload: u32) -> bool {
-        self.stream.as_ref().is_none_or(|stream| payload >= stream.full)
-    }
-
-    /// Notes how long a segment in order is; true if it may widen the window.
-    pub(super) fn measure_in_stream(&mut self, p: &Packet) -> bool {
-        let payload = u32::from(p.len) - HEADERS;
-        let Some(stream) = &mut self.stream else { return true };
-        if payload >= stream.full {
-            stream.full = payload;
-            self.buffer.measure();
-            self.pushed |= p.has(flags::PSH) && self.kernel.acks_full_push;
-        } else {
-            stream.pushed_again |= self.pushed;
-            self.pushed = true;
-        }
-        payload >= WIDENING
     }
 
     /// More than a full segment is not acknowledged.
     #[inline(always)]
     pub(super) fn is_more_than_one_full(&self) -> bool {
         if self.stream.is_some() || self.closing.has_ended() {
-            return self.is_more_than_one_full_by_length();
+            return self.unacknowledged() > self.buffer.seen_mss();
         }
         self.rcv_nxt - self.buffer.acked_until() > 1
     }
 
-    #[inline(never)]
-    fn is_more_than_one_full_by_length(&self) -> bool {
-        let Some(stream) = &self.stream else { return self.is_more_than_one_full_with_fin() };
-        self.rcv_nxt - self.buffer.acked_until() > stream.full
-    }
-
     /// The end of a write was read that earns an ACK at once.
     pub(super) fn is_write_to_acknowledge(&self) -> bool {
-        match &self.stream {
-            Some(stream) => stream.pushed_again || (self.pushed && !self.delay.in_ping_pong()),
-            None => self.pushed && !self.delay.in_ping_pong(),
-        }
+        self.pushed_again || (self.pushed && !self.delay.in_ping_pong())
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::outbox::LoneOutbox;
-use crate::packet::{FULL_FRAME, SYN_FRAME};
+use crate::packet::{FULL_FRAME, MSS, SYN_FRAME};
 use crate::tcp::common::layout::tests::bulk_flow;
 
 /// A receiver at the end of a line without delay, its handshake done.
@@ -12,9 +12,13 @@ struct Sink {
 impl Sink {
     fn new(stack: &str, rcvbuf: Option<u64>) -> Self {
         let mut sink = Self::listening(stack, rcvbuf);
-        sink.packet(0, SYN_FRAME, flags::SYN);
-        sink.packet(1, ACK_FRAME, flags::HANDSHAKE);
+        sink.shake_hands();
         sink
+    }
+
+    fn shake_hands(&mut self) {
+        self.packet(0, SYN_FRAME, flags::SYN);
+        self.packet(1, ACK_FRAME, flags::HANDSHAKE);
     }
 
     /// Nothing has come yet.
@@ -22,7 +26,11 @@ impl Sink {
         let mut spec = bulk_flow();
         spec.stack.name = stack.into();
         spec.host.rcvbuf = rcvbuf;
-        let receiver = Receiver::new(0, 0, &spec, &Stack::from_spec(&spec.stack).unwrap(), false);
+        Self::of(&spec)
+    }
+
+    fn of(spec: &TcpSpec) -> Self {
+        let receiver = Receiver::new(0, 0, spec, &Stack::from_spec(&spec.stack).unwrap(), false);
         Self { receiver, out: LoneOutbox::new(SOURCES) }
     }
 
@@ -73,6 +81,32 @@ fn what_comes_out_of_order_first_widens_the_window_as_in_the_kernel() {
     let mut sink = Sink::new("linux-6.12", None);
     let windows: Vec<u32> = (9..13).flat_map(|seq| sink.segment(seq)).map(|p| p.window / 128).collect();
     assert_eq!(windows, [524, 546, 569, 592]);
+}
+
+#[test]
+fn a_short_segment_is_charged_what_it_takes_and_widens_nothing() {
+    // The last window of Linux 6.12 for a byte, and for the last 1171 bytes of a transfer.
+    let last_window = |bytes: u32| {
+        let mut spec = bulk_flow();
+        spec.transfer_bytes = Some(u64::from(bytes));
+        let mut sink = Sink::of(&spec);
+        sink.shake_hands();
+        let segments = (0..bytes).step_by(MSS as usize).map(|from| MSS.min(bytes - from));
+        let sent = (1..).zip(segments).flat_map(|(seq, payload)| sink.packet(seq, HEADERS + payload, 0));
+        sent.map(|p| p.window / 128).last()
+    };
+    assert_eq!(last_window(1), Some(510));
+    assert_eq!(last_window(19 * MSS + 1171), Some(639));
+}
+
+#[test]
+fn nothing_is_taken_in_where_the_window_is_closed() {
+    let mut sink = Sink::new("linux-6.12", Some(9000));
+    // The window is three segments, and the first one is missing.
+    (2..4).for_each(|seq| drop(sink.segment(seq)));
+    let beyond = sink.segment(5);
+    assert_eq!(beyond.iter().map(|p| p.seq).collect::<Vec<_>>(), [1], "beyond the end of the window");
+    assert_eq!(sink.receiver.early.charged(), 2 * 1448 + 832);
 }
 
 #[test]

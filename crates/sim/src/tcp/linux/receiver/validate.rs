@@ -4,7 +4,7 @@
 
 use super::{Receiver, MAX_QUICK};
 use crate::outbox::Outbox;
-use crate::packet::{Packet, HEADERS};
+use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::linux::validate::is_old;
 use crate::time::Time;
 
@@ -29,7 +29,14 @@ impl Receiver {
     /// A segment is dropped.
     #[inline]
     pub(super) fn refuses(&self, p: &Packet) -> bool {
-        self.is_late(p) || self.is_stale(p.seq + 1)
+        self.is_late(p) || self.is_stale(p.seq + 1) || self.is_beyond(p.seq)
+    }
+
+    /// A packet begins beyond the end of the window (`tcp_sequence`).
+    #[inline]
+    pub(in crate::tcp::linux) fn is_beyond(&self, seq: u32) -> bool {
+        seq > self.rcv_nxt
+            && self.bytes_of_data(seq) - self.bytes_of_data(self.buffer.acked_until()) > self.buffer.advertised()
     }
 
     /// Answers the segment `[seq, end)`, which is dropped, by a duplicate ACK.
@@ -67,14 +74,25 @@ impl Receiver {
     #[inline]
     pub(super) fn take_timestamps(&mut self, p: &Packet, now: Time) {
         self.note_timestamp(p.seq, p);
-        self.buffer.rtt_by_timestamp(p.tsecr, now);
+        self.time_echo(p, now);
+    }
+
+    /// RTT by the timestamp that a full segment echoes (`tcp_rcv_rtt_measure_ts`).
+    #[inline]
+    fn time_echo(&mut self, p: &Packet, now: Time) {
+        let length = u64::from(u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN)));
+        if length >= self.buffer.seen_mss() {
+            self.buffer.rtt_by_timestamp(p.tsecr, now);
+        } else {
+            self.buffer.note_echo(p.tsecr);
+        }
     }
 
     /// Notes the timestamps of a packet of a stream whose first number, or the next one where it has none, is `seq`.
     pub(in crate::tcp::linux) fn take_timestamps_of_stream(&mut self, seq: u32, p: &Packet, has_data: bool, now: Time) {
         self.note_timestamp(seq, p);
-        if has_data && self.is_full(u32::from(p.len) - HEADERS) {
-            self.buffer.rtt_by_timestamp(p.tsecr, now);
+        if has_data {
+            self.time_echo(p, now);
         } else {
             self.buffer.note_echo(p.tsecr);
         }

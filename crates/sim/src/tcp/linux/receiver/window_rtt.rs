@@ -10,8 +10,8 @@ pub(super) struct WindowRtt {
     us8: u64,
     /// When the window whose filling is timed was empty, us; 0: none is.
     from_us: u64,
-    /// The segment that fills it.
-    full_at: u32,
+    /// The number at which it is full.
+    full_at: u64,
     /// The echo that was last taken as a sample.
     last_tsecr: u32,
 }
@@ -31,7 +31,7 @@ impl WindowRtt {
 
     /// All numbers are `by` lower from now on.
     pub fn rebase(&mut self, by: u32) {
-        self.full_at = self.full_at.saturating_sub(by);
+        self.full_at = self.full_at.saturating_sub(u64::from(by));
     }
 
     /// The filling of a window is timed.
@@ -39,14 +39,14 @@ impl WindowRtt {
         self.from_us != 0
     }
 
-    /// Segment with which the window whose filling is timed is full.
-    pub fn window_ends(&self) -> u32 {
+    /// Number at which the window whose filling is timed is full.
+    pub fn window_ends(&self) -> u64 {
         self.full_at
     }
 
     /// True if [`Self::by_window`] has something to do.
     #[inline]
-    pub fn is_window_full(&self, rcv_nxt: u32) -> bool {
+    pub fn is_window_full(&self, rcv_nxt: u64) -> bool {
         rcv_nxt >= self.full_at || self.from_us == 0
     }
 
@@ -72,15 +72,15 @@ impl WindowRtt {
         sample > 0
     }
 
-    /// The window is full: takes the time as a sample if that lowers the estimate, and times the next one, of `window` segments. True if it did.
-    pub fn by_window(&mut self, rcv_nxt: u32, window: u32, now: Time) -> bool {
+    /// The window is full: takes the time as a sample if that lowers the estimate, and times the next one, which is full at a number. True if it did.
+    pub fn by_window(&mut self, full_at: u64, now: Time) -> bool {
         let now_us = now / US;
         let sample = (now_us - self.from_us).max(1) << 3;
         let lowers = self.from_us != 0 && (self.us8 == 0 || sample < self.us8);
         if lowers {
             self.us8 = sample;
         }
-        self.full_at = rcv_nxt + window;
+        self.full_at = full_at;
         self.from_us = now_us;
         lowers
     }
@@ -107,11 +107,11 @@ mod tests {
     fn the_time_of_a_window_only_lowers_it() {
         let mut rtt = WindowRtt::default();
         assert!(rtt.is_window_full(1));
-        assert!(!rtt.by_window(1, 10, 5 * MS));
+        assert!(!rtt.by_window(11, 5 * MS));
         assert!(!rtt.is_window_full(10) && rtt.is_window_full(11));
-        assert!(rtt.by_window(11, 10, 25 * MS));
+        assert!(rtt.by_window(21, 25 * MS));
         assert_eq!(rtt.us8() >> 3, 20_000);
-        assert!(!rtt.by_window(21, 10, 65 * MS));
+        assert!(!rtt.by_window(31, 65 * MS));
         assert_eq!(rtt.us8() >> 3, 20_000);
     }
 }

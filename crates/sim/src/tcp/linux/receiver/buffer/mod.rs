@@ -23,14 +23,23 @@ const GROWTH_STEP: u64 = 128;
 /// Largest net.core.rmem_max considered for the window scale, bytes.
 const RMEM_MAX: u64 = 212_992;
 
+/// What a full segment is taken for before one has come, bytes (TCP_MSS_DEFAULT).
+const FULL_UNSEEN: u64 = 536;
+/// What a segment that may be a full one has at least, with the header: 20 bytes more than the MSS that each host takes, or than the least one if it
+/// does not end a write (TCP_MIN_MSS).
+const LEAST_FULL: u64 = FULL_UNSEEN + 20;
+const LEAST_FULL_INSIDE: u64 = 88 + 20;
+/// TCP header with timestamps, bytes.
+const TCP_HEADER: u64 = 20 + TIMESTAMPS as u64;
+
 /// What a segment takes of the buffer, bytes.
 #[derive(Clone, Copy, Debug)]
 struct Charge {
     /// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info.
     truesize: u64,
-    /// Share of the buffer for payload once a segment has been measured, 256ths; None: it stays what it is.
-    measured: Option<u64>,
-    /// The share stays what it was assumed to be.
+    /// Of these the head, sk_buff and shared info.
+    head: u64,
+    /// The share of the buffer for payload stays what it was assumed to be, and is not measured.
     assumed: bool,
     /// What is counted on beside a segment when a buffer that assumes its share grows, bytes.
     beside: u64,
@@ -40,7 +49,7 @@ struct Charge {
 #[derive(Clone, Copy, Debug)]
 struct Advertised {
     bytes: u64,
-    /// The segment that it is counted from.
+    /// The number that it is counted from.
     from: u32,
 }
 
@@ -49,19 +58,32 @@ struct Advertised {
 struct Reading {
     /// Bytes in the last one.
     bytes: u64,
-    /// When it began, and at which segment.
+    /// When it began, and after how many bytes.
     since_us: u64,
-    since_seq: u32,
+    since: u64,
     /// When it ends, and the buffer is adapted if the application reads.
     until: Time,
+}
+
+/// How long a segment is beside those before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    /// As the longest ones.
+    Full,
+    /// Shorter: a write has ended in it.
+    Short,
+    /// As the one before, so that both are taken for full ones.
+    FullAgain,
 }
 
 /// Receive buffer and window of a connection. Told of every segment and of every read; asked for the window of each ACK.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveBuffer {
-    /// Payload of a full segment, bytes; and what a number stands for: a segment, or a byte.
+    /// Payload of a full segment, bytes (`advmss`); as far as segments have shown it (`rcv_mss`); and that of the last segment if it may be a full one
+    /// (`last_seg_size`).
     mss: u64,
-    per_number: u64,
+    seen_mss: u64,
+    last_length: u64,
     tuning: ReceiveTuning,
     charge: Charge,
     most: u64,
@@ -70,6 +92,7 @@ pub(super) struct ReceiveBuffer {
     /// Payload that fits into the empty buffer, and beside one segment, bytes.
     full: u64,
     beside_one: u64,
+    /// Largest window (`window_clamp`).
     clamp: u64,
     ssthresh: u64,
     scale: u32,
@@ -77,6 +100,8 @@ pub(super) struct ReceiveBuffer {
     reading: Reading,
     rtt: WindowRtt,
     in_order: InOrder,
+    /// Largest first window, bytes.
+    most_at_first: u64,
 }
 
 /// What holds for every segment in order until the buffer changes; see [`ReceiveBuffer::update_in_order`].
@@ -102,8 +127,8 @@ impl ReceiveBuffer {
         let ratio = stack.adv_win_scale.map_or(DEFAULT_RATIO, |scale| 256 - (256 >> scale));
         let full = (size * ratio) >> 8;
         let unlimited = if stack.initial_window_unscaled { 65_535 } else { u64::MAX };
-        let first = stack.initial_rwnd.map_or(unlimited, |segments| u64::from(segments) * mss);
-        let window = (full / mss * mss).clamp(mss, first);
+        let most_at_first = stack.initial_rwnd.map_or(unlimited, |segments| u64::from(segments) * mss);
+        let window = (full / mss * mss).clamp(mss, most_at_first);
         // An explicit buffer bounds the scale, too.
         let scaled =
             if host.rcvbuf.is_some() && stack.scale_by_buffer { full.max(1) } else { full.max(most).max(RMEM_MAX) };
@@ -113,13 +138,14 @@ impl ReceiveBuffer {
         let ssthresh = window.min(clamp);
         let mut buffer = Self {
             mss,
-            per_number: mss,
+            seen_mss: FULL_UNSEEN.min(mss),
+            last_length: 0,
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
             charge: Charge {
                 truesize,
+                head: u64::from(stack.receive_charge(0)),
                 assumed: stack.adv_win_scale.is_some(),
                 beside: stack.growth_beside.map_or(GROWTH_BESIDE, |bytes| u64::from(bytes + TIMESTAMPS)),
-                measured: stack.adv_win_scale.is_none().then(|| mss * 256 / truesize),
             },
             most,
             size,
@@ -130,7 +156,7 @@ impl ReceiveBuffer {
             ssthresh,
             scale,
             advertised: Advertised { bytes: window, from: 1 },
-            reading: Reading { bytes: ssthresh.min(10 * mss), since_us: 0, since_seq: 1, until: NEVER },
+            reading: Reading { bytes: ssthresh.min(10 * mss), since_us: 0, since: 0, until: NEVER },
             rtt: WindowRtt::default(),
             in_order: InOrder {
                 charged: if stack.ack_before_read { truesize } else { 0 },
@@ -139,6 +165,7 @@ impl ReceiveBuffer {
                 window_read: 0,
                 small: false,
             },
+            most_at_first,
         };
         buffer.update_in_order();
         buffer
@@ -148,29 +175,24 @@ impl ReceiveBuffer {
     /// will be timestamps is not known yet (Linux 6.12 net/ipv4/tcp_output.c `tcp_connect_init`).
     pub fn open_first(&mut self) {
         let segment = self.mss + u64::from(TIMESTAMPS);
-        let window = (self.advertised.bytes / segment * segment).max(segment);
-        self.ssthresh = self.ssthresh.min(window);
+        let window = (self.full / segment * segment).clamp(segment, self.most_at_first);
+        self.ssthresh = window.min(self.clamp);
         self.advertised.bytes = window;
         self.update_in_order();
     }
 
-    /// Makes this the buffer of a stream, whose numbers count bytes.
-    pub fn count_bytes(&mut self) {
-        self.per_number = 1;
-    }
-
-    /// All numbers are `by` lower from now on.
+    /// All numbers are `by` lower from now on: those of a stream, which count bytes.
     pub fn rebase(&mut self, by: u32) {
         self.advertised.from -= by;
-        self.reading.since_seq = self.reading.since_seq.saturating_sub(by);
+        self.reading.since = self.reading.since.saturating_sub(u64::from(by));
         self.rtt.rebase(by);
     }
 
     /// Called when the buffer, or what may be advertised of it, has changed.
     fn update_in_order(&mut self) {
         self.in_order.grown = self.room(self.in_order.charged) == 0;
-        self.in_order.window = self.select(self.in_order.charged).min(65_535 << self.scale);
-        self.in_order.window_read = self.select(0).min(65_535 << self.scale);
+        self.in_order.window = self.select(self.in_order.charged);
+        self.in_order.window_read = self.select(0);
         self.in_order.small = !self.has_scale() || 2 * self.in_order.window.saturating_sub(self.mss) <= self.clamp;
     }
 
@@ -187,18 +209,53 @@ impl ReceiveBuffer {
         }
     }
 
-    /// The first full segment shows what a segment really costs.
+    /// A segment of `payload` bytes arrived, which may be the end of a write: tells how long segments are, and what they really cost
+    /// (`tcp_measure_rcv_mss`).
     #[inline]
-    pub fn measure(&mut self) {
-        if let Some(measured) = self.charge.measured.take() {
-            if self.ratio != measured {
-                self.ratio = measured;
-                self.resize(self.size);
-                self.clamp = self.full;
-                self.reading.bytes = self.reading.bytes.min(self.clamp);
+    pub fn measure(&mut self, payload: u32, ends_write: bool) -> Length {
+        if u64::from(payload) == self.seen_mss {
+            self.last_length = 0;
+            return Length::Full;
+        }
+        self.measure_other(u64::from(payload), ends_write)
+    }
+
+    #[inline(never)]
+    fn measure_other(&mut self, payload: u64, ends_write: bool) -> Length {
+        let before = std::mem::take(&mut self.last_length);
+        if payload > self.seen_mss {
+            self.seen_mss = payload.min(self.mss);
+            if !self.charge.assumed {
+                self.set_ratio((payload << 8) / (payload + self.charge.head));
+            }
+            self.update_in_order();
+            return Length::Full;
+        }
+        let least = if ends_write { LEAST_FULL } else { LEAST_FULL_INSIDE };
+        if payload + TCP_HEADER >= least {
+            self.last_length = payload;
+            if payload == before {
+                self.seen_mss = payload;
                 self.update_in_order();
+                return Length::FullAgain;
             }
         }
+        Length::Short
+    }
+
+    fn set_ratio(&mut self, ratio: u64) {
+        if self.ratio != ratio {
+            self.ratio = ratio;
+            self.resize(self.size);
+            self.clamp = self.full;
+            self.reading.bytes = self.reading.bytes.min(self.clamp);
+        }
+    }
+
+    /// Payload of a full segment as far as segments have shown it, bytes.
+    #[inline]
+    pub fn seen_mss(&self) -> u64 {
+        self.seen_mss
     }
 
     /// Payload that fits into `space` bytes of buffer.
@@ -221,46 +278,50 @@ impl ReceiveBuffer {
         self.clamp.min(self.free(charged)).saturating_sub(self.ssthresh)
     }
 
-    /// A full segment arrived: raises what may be advertised; true if it did.
+    /// A segment of `payload` bytes arrived, which may or may not be joined to another one: raises what may be advertised; true if it did
+    /// (`tcp_grow_window`).
     #[inline]
-    pub fn grow(&mut self, charged: u64) -> bool {
+    pub fn grow(&mut self, payload: u32, joins: bool, charged: u64) -> bool {
         let room = self.room(charged);
-        room > 0 && self.grow_into(room)
+        room > 0 && self.grow_into(room, u64::from(payload), joins)
     }
 
-    /// [`Self::grow`] with nothing out of order.
+    /// [`Self::grow`] for a full segment with nothing out of order.
     #[inline]
     pub fn grow_in_order(&mut self) -> bool {
-        !self.in_order.grown && self.grow(self.in_order.charged)
+        !self.in_order.grown && self.grow(self.mss as u32, true, self.in_order.charged)
     }
 
-    /// True if the first segment has shown what it had to show.
+    /// True if the first segments have shown what they had to show.
     pub fn is_measured(&self) -> bool {
-        self.charge.measured.is_none() && self.rtt.is_timing()
+        self.seen_mss == self.mss && self.rtt.is_timing()
     }
 
-    /// Segment with which the window whose filling is timed is full.
-    pub fn window_ends(&self) -> u32 {
+    /// Number at which the window whose filling is timed is full.
+    pub fn window_ends(&self) -> u64 {
         self.rtt.window_ends()
     }
 
-    fn grow_into(&mut self, room: u64) -> bool {
-        let increment = if self.payload_in(self.charge.truesize) <= self.mss {
+    fn grow_into(&mut self, room: u64, payload: u64, joins: bool) -> bool {
+        // A head that may be shared is not counted where the share is measured (`truesize_adjust`).
+        let head = if joins && !self.charge.assumed { 0 } else { self.charge.head };
+        let cost = self.payload_in(payload + head);
+        let increment = if cost <= payload {
             2 * self.mss
         } else {
-            let (mut cost, mut window) = (self.payload_in(self.charge.truesize) >> 1, self.payload_in(self.most) >> 1);
+            let (mut cost, mut window) = (cost >> 1, self.payload_in(self.most) >> 1);
             loop {
                 if self.ssthresh > window {
                     return false;
                 }
-                if cost <= self.mss {
-                    break 2 * self.mss;
+                if cost <= payload {
+                    break 2 * self.seen_mss;
                 }
                 cost >>= 1;
                 window >>= 1;
             }
         };
-        self.ssthresh += room.min(increment.max(2 * self.mss));
+        self.ssthresh += room.min(increment.max(2 * payload));
         self.update_in_order();
         true
     }
@@ -270,20 +331,15 @@ impl ReceiveBuffer {
         self.scale as u8
     }
 
-    /// Bytes of the advertised window that are left at `rcv_nxt`.
-    fn left(&self, rcv_nxt: u32) -> u64 {
-        self.advertised.bytes.saturating_sub(u64::from(rcv_nxt - self.advertised.from) * self.per_number)
-    }
-
-    /// First number beyond the advertised window.
-    pub fn end(&self) -> u32 {
-        self.advertised.from + (self.advertised.bytes / self.per_number) as u32
-    }
-
-    /// True if a segment that is not acknowledged lies below [`Self::end`].
+    /// Bytes of the advertised window that are left once so many have come.
     #[inline]
-    pub fn has_room_for(&self, seq: u32) -> bool {
-        u64::from(seq - self.advertised.from + 1) * self.per_number <= self.advertised.bytes
+    pub fn left(&self, came: u64) -> u64 {
+        self.advertised.bytes.saturating_sub(came)
+    }
+
+    /// The window advertised last, bytes (`rcv_wnd`).
+    pub fn advertised(&self) -> u64 {
+        self.advertised.bytes
     }
 
     /// First number that is not acknowledged.
@@ -301,12 +357,17 @@ impl ReceiveBuffer {
         (bytes + (1 << self.scale) - 1) >> self.scale << self.scale
     }
 
+    /// The window to advertise with so many bytes charged (`__tcp_select_window`).
     fn select(&self, charged: u64) -> u64 {
         let mut free = self.free(charged);
         let most = self.clamp.min(self.full);
+        let mss = self.seen_mss.min(most);
+        if mss == 0 {
+            return 0;
+        }
         if free < most >> 1 {
             free = free >> self.scale << self.scale;
-            if free < self.full >> 4 || free < self.mss {
+            if free < self.full >> 4 || free < mss {
                 return 0;
             }
         }
@@ -316,8 +377,10 @@ impl ReceiveBuffer {
         }
         // Whole segments; the window offered last if that is within a segment of what there is.
         let offered = self.advertised.bytes;
-        if offered + self.mss <= free || offered > free {
-            free / self.mss * self.mss
+        if offered + mss <= free || offered > free {
+            free / mss * mss
+        } else if mss == most && free > offered + (most >> 1) {
+            free
         } else {
             offered
         }
@@ -328,18 +391,18 @@ impl ReceiveBuffer {
         self.scale > 0
     }
 
-    /// The window to advertise at `rcv_nxt`, bytes. An offered window is never taken back. Inlined, as most ACKs out of order ask.
+    /// The window to advertise at `rcv_nxt`, bytes, `came` bytes behind the last ACK. An offered window is never taken back
+    /// (`tcp_select_window`). Inlined, as most ACKs out of order ask.
     #[inline(always)]
-    pub fn advertise(&mut self, rcv_nxt: u32, charged: u64) -> u32 {
-        let left = self.round_up(self.left(rcv_nxt));
-        self.advertised.bytes = self.select(charged).max(left).min(65_535 << self.scale);
-        self.advertised.from = rcv_nxt;
-        self.advertised.bytes as u32
+    pub fn advertise(&mut self, rcv_nxt: u32, came: u64, charged: u64) -> u32 {
+        let (left, selected) = (self.left(came), self.select(charged));
+        let window = if selected < left { self.round_up(left) } else { selected };
+        self.advertise_no_less(rcv_nxt, window)
     }
 
     #[cold]
     fn advertise_separately(&mut self, rcv_nxt: u32, charged: u64) -> u32 {
-        self.advertise(rcv_nxt, charged)
+        self.advertise(rcv_nxt, u64::from(rcv_nxt - self.advertised.from) * self.mss, charged)
     }
 
     /// [`Self::advertise`] with nothing out of order.
@@ -360,11 +423,11 @@ impl ReceiveBuffer {
         self.advertise_no_less(rcv_nxt, self.in_order.window_read)
     }
 
-    /// Advertises a window that is no less than the last one.
+    /// Advertises a window that ends no earlier than the last one: the header may say less than the receiver counts on.
     #[inline]
     fn advertise_no_less(&mut self, rcv_nxt: u32, window: u64) -> u32 {
         self.advertised = Advertised { bytes: window, from: rcv_nxt };
-        window as u32
+        window.min(65_535 << self.scale) as u32
     }
 
     /// The window of the SYN-ACK, which is not scaled, bytes.
@@ -384,14 +447,19 @@ impl ReceiveBuffer {
         self.in_order.window >= self.advertised.bytes
     }
 
-    /// True if reading has made room for twice the window that is left.
+    /// True if so little of the window is left that [`Self::opens_wide`] may be.
     #[inline]
-    pub fn opens_wide(&self, rcv_nxt: u32, charged: u64) -> bool {
-        let left = self.left(rcv_nxt);
-        2 * left <= self.clamp && self.select(charged) >= 2 * left.max(1)
+    pub fn is_half_used(&self, came: u64) -> bool {
+        2 * self.left(came) <= self.clamp
     }
 
-    /// False if [`Self::opens_wide`] is with one segment unacknowledged.
+    /// True if reading has made room for twice the window that is left.
+    pub fn opens_wide(&self, came: u64, charged: u64) -> bool {
+        let window = self.select(charged);
+        window > 0 && window >= 2 * self.left(came)
+    }
+
+    /// False if [`Self::is_half_used`] is with one segment unacknowledged.
     #[inline]
     pub fn may_open_wide(&self) -> bool {
         self.in_order.small || self.advertised.bytes < self.in_order.window
@@ -432,22 +500,14 @@ impl ReceiveBuffer {
         }
     }
 
-    /// RTT by the time that a window takes to fill.
+    /// RTT by the time that a window takes to fill. All has come up to `rcv_nxt`; a number stands for so many bytes.
     #[inline]
-    pub fn rtt_by_window(&mut self, rcv_nxt: u32, now: Time) {
+    pub fn rtt_by_window(&mut self, rcv_nxt: u32, per_number: u32, now: Time) {
+        let rcv_nxt = u64::from(rcv_nxt);
         if self.rtt.is_window_full(rcv_nxt)
-            && self.rtt.by_window(rcv_nxt, (self.advertised.bytes / self.per_number) as u32, now)
+            && self.rtt.by_window(rcv_nxt + self.advertised.bytes.div_ceil(u64::from(per_number)), now)
         {
             self.plan();
-        }
-    }
-
-    /// The application reads everything: adapts the buffer once a round trip, when it has read what shares the first head. So many segments
-    /// are behind that.
-    #[inline(always)]
-    pub fn on_read(&mut self, rcv_nxt: u32, behind_first: u32, now: Time) {
-        if now >= self.reading.until {
-            self.adapt(rcv_nxt - behind_first, behind_first, now / US);
         }
     }
 
@@ -465,19 +525,16 @@ impl ReceiveBuffer {
         self.beside_one = self.payload_in(size.saturating_sub(self.charge.truesize));
     }
 
-    fn adapt(&mut self, read_to: u32, waiting: u32, now_us: u64) {
-        let copied = u64::from((read_to - self.reading.since_seq).saturating_sub(waiting)) * self.per_number;
-        self.reading.since_seq = read_to;
-        self.tune(copied, now_us);
-    }
-
     /// A round trip has passed since [`Self::tune`] was called.
+    #[inline]
     pub fn is_to_tune(&self, now: Time) -> bool {
         now >= self.reading.until
     }
 
-    /// The application has read so many bytes since the last time, beyond those that wait to be read.
-    pub fn tune(&mut self, copied: u64, now_us: u64) {
+    /// The application has read so many bytes of the connection, and others wait to be read (`tcp_rcv_space_adjust`).
+    pub fn tune(&mut self, read: u64, waiting: u64, now_us: u64) {
+        let copied = (read - self.reading.since).saturating_sub(waiting);
+        self.reading.since = read;
         if copied > self.reading.bytes {
             match self.tuning {
                 ReceiveTuning::Off => {}
