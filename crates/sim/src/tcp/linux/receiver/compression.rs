@@ -44,13 +44,15 @@ pub(super) struct Compression {
     gap: u32,
     /// Duplicate ACKs held back.
     held: u32,
+    /// When the last of these was due.
+    last_held: Time,
 }
 
 impl Compression {
     /// Nothing is held back, and nothing ever is without `sack`.
     pub fn new(source: usize, stack: &Stack, sack: bool) -> Self {
         let rules = if stack.early_sack_compression { &EARLY } else { &LATE };
-        Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0 }
+        Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0, last_held: 0 }
     }
 
     /// All numbers are `by` lower from now on.
@@ -65,7 +67,7 @@ impl Compression {
     }
 
     /// A duplicate ACK for `rcv_nxt` is due; true if it is held back.
-    fn hold(&mut self, rcv_nxt: u32) -> bool {
+    fn hold(&mut self, rcv_nxt: u32, now: Time) -> bool {
         if self.gap != rcv_nxt {
             self.gap = rcv_nxt;
             self.sent = 0;
@@ -73,6 +75,7 @@ impl Compression {
         let holds = self.enabled && self.held < self.rules.merged_max && self.sent >= DUPACKS_AT_ONCE;
         if holds {
             self.held += 1;
+            self.last_held = now;
         } else {
             self.sent += 1;
         }
@@ -108,10 +111,21 @@ impl Receiver {
         }
     }
 
+    /// The timer's event has come: sends what is held back. The timestamp is that of the last arrival, as the timer does not look at the clock
+    /// (`tcp_compressed_ack_kick`).
+    pub(super) fn on_compression_timer(&mut self, out: &mut impl Outbox) {
+        if self.compression.holds() {
+            let stamp = self.compression.last_held;
+            self.send_ack_stamped(self.rcv_nxt, stamp, out);
+        } else {
+            self.compression.disarm(out);
+        }
+    }
+
     /// Sends a duplicate ACK, or holds it back for a twentieth of an RTT.
     #[inline(always)]
     pub(super) fn compress_ack(&mut self, out: &mut impl Outbox) {
-        if !self.compression.hold(self.rcv_nxt) {
+        if !self.compression.hold(self.rcv_nxt, out.now()) {
             self.send_ack(self.rcv_nxt, out);
         } else if self.compression.held == 1 {
             let (rtt_us8, srtt_us) = (self.buffer.rtt_us8(), self.rtt.srtt_us);

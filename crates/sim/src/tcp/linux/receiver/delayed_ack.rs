@@ -282,10 +282,8 @@ impl Receiver {
             self.on_syn_timer(out);
         } else if which == 1 && self.closing.is_waiting() {
             self.on_fin_timer(out);
-        } else if which == 1 && self.compression.holds() {
-            self.flush_compressed(out);
         } else if which == 1 {
-            self.compression.disarm(out);
+            self.on_compression_timer(out);
         } else if self.delay.expired(&self.clock, out) {
             if self.delay.in_ping_pong() {
                 // Nothing came for the ACK to ride on.

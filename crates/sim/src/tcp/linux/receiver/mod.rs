@@ -240,8 +240,13 @@ impl Receiver {
 
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
     fn send_ack(&mut self, ack: u32, out: &mut impl Outbox) {
+        self.send_ack_stamped(ack, out.now(), out);
+    }
+
+    /// [`Self::send_ack`] with the timestamp of another time.
+    fn send_ack_stamped(&mut self, ack: u32, stamp: Time, out: &mut impl Outbox) {
         let window = self.advertise();
-        let mut p = self.ack_packet(ack, window, out.now());
+        let mut p = self.ack_packet(ack, window, stamp);
         p.flags |= self.echo.take_flags();
         if let Some(blocks) = self.early.take_blocks() {
             p.len += blocks.option_bytes() as u16;
