@@ -49,7 +49,9 @@ fn transport(header: &Header) -> Transport {
     if let Some((size, _)) = syn {
         options.extend([TcpOption::MaximumSegmentSize(size), TcpOption::SackPermitted]);
     }
-    options.push(TcpOption::Timestamps(timestamps.0, timestamps.1));
+    if bits & sim::RST == 0 {
+        options.push(TcpOption::Timestamps(timestamps.0, timestamps.1));
+    }
     if let Some((_, scale)) = syn {
         options.push(TcpOption::WindowScale(scale));
     }
@@ -63,6 +65,7 @@ fn transport(header: &Header) -> Transport {
         (sim::ESCE, flags::NS),
         (sim::PSH, flags::PSH),
         (sim::FIN, flags::FIN),
+        (sim::RST, flags::RST),
     ];
     let own = pairs.iter().filter(|(bit, _)| bits & bit != 0).fold(0, |all, (_, flag)| all | flag);
     let flags = own | if acknowledges { flags::ACK } else { 0 };

@@ -23,6 +23,8 @@ pub mod bits {
     pub const FIN: u8 = 0x01;
     /// Opens a connection.
     pub const SYN: u8 = 0x02;
+    /// There is no such connection.
+    pub const RST: u8 = 0x04;
     /// A write ends here.
     pub const PSH: u8 = 0x08;
     /// Acknowledges.

@@ -22,8 +22,9 @@ const SOURCES: usize = two_way::SOURCES;
 /// Maximum number of timer events at one time; more mean an endless loop.
 const MOST_AT_ONCE: usize = 10_000;
 /// Header bits on the wire and in the simulator.
-const BITS: [(u8, u16); 5] = [
+const BITS: [(u8, u16); 6] = [
     (bits::FIN, flags::FIN),
+    (bits::RST, flags::RST),
     (bits::SYN, flags::SYN),
     (bits::PSH, flags::PSH),
     (bits::ECE, flags::ECE),
@@ -95,12 +96,13 @@ impl End {
         let stack = Stack::from_spec(&spec.stack).map_err(line)?;
         let none: &Controls = &|_, _| None;
         let (control, needs) = cc::build(&case.cc, &Map::new(), &stack.control_parameters(), none).map_err(line)?;
+        // The driver of the kernel's end sends packets whose payload lies in one page.
         let half = match case.kind {
             Kind::Send => Half::Send(Sender::new(0, 0, &spec, stack, control, needs).seeded([case.control_seed, 0])),
-            Kind::Receive => Half::Receive(Receiver::new(0, 0, &spec, &stack, needs.ecn)),
+            Kind::Receive => Half::Receive(Receiver::new(0, 0, &spec, &stack, needs.ecn).of_unfragmented()),
             Kind::Both => {
                 let end = TwoWayEnd::new(0, 0, &spec, &stack, control, needs, true, opens);
-                Half::Both(end.seeded([case.control_seed, 0]))
+                Half::Both(end.seeded([case.control_seed, 0]).of_unfragmented())
             }
         };
         let numbers = if case.kind == Kind::Both { Numbers::in_bytes } else { Numbers::new };
@@ -226,15 +228,16 @@ impl End {
                 (if syn { 0 } else { p.seq }, if opens { 0 } else { acked })
             }
             Half::Receive(_) if syn => (0, u32::from(!has(flags::HANDSHAKE))),
+            Half::Receive(_) if has(flags::RST) => (1 + u32::from(has(flags::CLOSED)), 0),
             Half::Receive(_) => (1 + u32::from(has(flags::CLOSED)), self.peers.byte(p.seq)),
             Half::Both(_) if syn => (0, other_seq.min(1)),
             Half::Both(_) => (p.seq, self.peers.byte(other_seq)),
         };
-        if syn && ack == 0 {
+        if (syn || has(flags::RST)) && ack == 0 {
             wire &= !bits::ACK;
         }
         // A probe of the window has the number before what is expected.
-        let probes = payload + fin == 0 && !syn && segment < self.own.next();
+        let probes = payload + fin == 0 && !syn && !has(flags::RST) && segment < self.own.next();
         self.own.note(segment, payload + fin);
         let seq = if probes { self.own.byte(segment + 1) - 1 } else { self.own.byte(segment) };
         let scale = match &self.half {

@@ -3,7 +3,7 @@
 use dumbbell_sim::time::{Time, MS, SEC, US};
 use serde::Deserialize;
 
-use crate::case::{Action, Answer, Case, Event, Kind, Segment, What};
+use crate::case::{bits, Action, Answer, Case, Event, Kind, Segment, What};
 use crate::end::End;
 use crate::peer::draw::{Drawn, Stream};
 use crate::peer::Peer;
@@ -150,7 +150,10 @@ fn sort(answers: &mut [Answer]) {
 
 fn hear_all(end: &mut End, peer: &mut Peer, answers: &mut Vec<Answer>) {
     for (at, segment) in end.take_sent() {
-        peer.hear(at, segment.clone());
+        // The peer has closed as well when it is told that the connection is gone.
+        if !segment.has(bits::RST) {
+            peer.hear(at, segment.clone());
+        }
         answers.push(packet((at, segment)));
     }
 }

@@ -263,6 +263,7 @@ impl FlowHeaders {
             // A probe of the window has the number before what is expected.
             (false, false) if is_probe(p) => (layout.number(p.seq + 1).wrapping_sub(1), 1),
             (false, false) => (sequence, 1 + closed),
+            (true, false) if p.has(flags::RST) => (1 + closed, 0),
             (true, false) => (1 + closed, sequence),
         };
         let window = match (answer, opens) {
@@ -276,7 +277,7 @@ impl FlowHeaders {
             seq,
             ack,
             flags: p.flags ^ p.ecn().flags(),
-            acknowledges: answers_syn || !opens,
+            acknowledges: answers_syn || !(opens || p.has(flags::RST)),
             window,
             timestamps: (p.tsval, p.tsecr),
             syn: opens.then_some((layout.layout.mss_option(), scale)),

@@ -6,6 +6,8 @@ pub const FULL_FRAME: u32 = 1514;
 pub const ACK_FRAME: u32 = 66;
 /// Frame length of a SYN or SYN-ACK with its options.
 pub const SYN_FRAME: u32 = 74;
+/// That of a reset, bytes.
+pub const RST_FRAME: u32 = ACK_FRAME - TIMESTAMPS;
 /// Ethernet + IP + TCP header with timestamps.
 pub const HEADERS: u32 = 66;
 /// What timestamps take of a segment, bytes (RFC 7323, with padding).
@@ -79,6 +81,8 @@ pub mod flags {
     pub const CORRUPT: u16 = 2048;
     /// From a receiver: sent after its FIN. From a sender, without data: acknowledges that FIN.
     pub const CLOSED: u16 = 512;
+    /// The answer of a receiver whose connection is closed. Acknowledges nothing and has no timestamps.
+    pub const RST: u16 = 4096;
     /// A queue has set its codepoint to 0.
     pub const WASHED: u16 = 1024;
 }

@@ -91,6 +91,13 @@ impl TwoWayEnd {
         self
     }
 
+    /// See [`Receiver::of_unfragmented`].
+    #[must_use]
+    pub fn of_unfragmented(mut self) -> Self {
+        self.receiver = self.receiver.of_unfragmented();
+        self
+    }
+
     /// connect(): sends the SYN.
     pub fn open(&mut self, out: &mut impl Outbox) {
         let (sender, mut out) = self.sending(out, Blocks::default());

@@ -23,7 +23,7 @@ struct Header {
 }
 
 /// Flags that say more than an ACK may. What was the NS bit is one of the reserved ones.
-const TELLING: u16 = flags::SYN | flags::FIN | flags::PSH | flags::ESCE;
+const TELLING: u16 = flags::SYN | flags::FIN | flags::RST | flags::PSH | flags::ESCE;
 
 impl Header {
     /// That of a packet, if it is one of TCP.

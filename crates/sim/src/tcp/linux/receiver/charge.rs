@@ -44,6 +44,11 @@ impl Cost {
         Self { per_number: 1, period: FRAGMENT, ..self }
     }
 
+    /// With each segment in one fragment, wherever it lies in the sender's memory.
+    pub fn unfragmented(self) -> Self {
+        Self { period: 1, ..self }
+    }
+
     /// Segments share heads.
     pub fn is_shared(&self) -> bool {
         self.shared

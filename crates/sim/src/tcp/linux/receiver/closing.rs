@@ -6,8 +6,8 @@
 //! kernel has them, then at each retransmission timeout.
 
 use super::{Receiver, RttEstimates};
-use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, HEADERS};
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Ecn, Packet, HEADERS, RST_FRAME};
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
@@ -164,12 +164,27 @@ impl Receiver {
         if self.closing.on_timer(&self.clock, out) {
             self.send_fin(out);
         }
+        self.established &= !self.has_closed();
     }
 
     /// The sender has acknowledged the FIN.
     #[inline(never)]
-    pub(super) fn on_fin_acknowledged(&mut self) {
+    pub(super) fn on_fin_acknowledged(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if self.has_closed() {
+            return self.reset(p, out);
+        }
+        if self.is_late(p) {
+            return self.answer_bare(out);
+        }
         self.closing.finish();
+        self.established = false;
+    }
+
+    /// Answers a packet that reaches no connection any more (`tcp_v4_send_reset`). The number is what that packet acknowledges.
+    pub(super) fn reset(&mut self, p: &Packet, out: &mut impl Outbox) {
+        let flags = flags::ACK | flags::RST | (p.flags & flags::CLOSED) | Ecn::NotEct.flags();
+        let len = RST_FRAME as u16;
+        out.send(End::Receiver, Packet { len, flags, seq: self.rcv_nxt, window: 0, tsval: 0, tsecr: 0, ..self.form });
     }
 
     /// The flow is cut off: a FIN that is not acknowledged is not sent again.

@@ -44,15 +44,15 @@ pub(super) struct Compression {
     gap: u32,
     /// Duplicate ACKs held back.
     held: u32,
-    /// When the last of these was due.
-    last_held: Time,
+    /// When the receiver has looked at the clock last, since then.
+    looked: Time,
 }
 
 impl Compression {
     /// Nothing is held back, and nothing ever is without `sack`.
     pub fn new(source: usize, stack: &Stack, sack: bool) -> Self {
         let rules = if stack.early_sack_compression { &EARLY } else { &LATE };
-        Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0, last_held: 0 }
+        Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0, looked: 0 }
     }
 
     /// All numbers are `by` lower from now on.
@@ -66,6 +66,11 @@ impl Compression {
         self.held > 0
     }
 
+    /// The receiver looks at the clock.
+    pub fn look(&mut self, now: Time) {
+        self.looked = now;
+    }
+
     /// A duplicate ACK for `rcv_nxt` is due; true if it is held back.
     fn hold(&mut self, rcv_nxt: u32, now: Time) -> bool {
         if self.gap != rcv_nxt {
@@ -75,7 +80,7 @@ impl Compression {
         let holds = self.enabled && self.held < self.rules.merged_max && self.sent >= DUPACKS_AT_ONCE;
         if holds {
             self.held += 1;
-            self.last_held = now;
+            self.looked = now;
         } else {
             self.sent += 1;
         }
@@ -111,11 +116,11 @@ impl Receiver {
         }
     }
 
-    /// The timer's event has come: sends what is held back. The timestamp is that of the last arrival, as the timer does not look at the clock
+    /// The timer's event has come: sends what is held back. The timestamp is that of the last arrival or read, as the timer does not look at the clock
     /// (`tcp_compressed_ack_kick`).
     pub(super) fn on_compression_timer(&mut self, out: &mut impl Outbox) {
         if self.compression.holds() {
-            let stamp = self.compression.last_held;
+            let stamp = self.compression.looked;
             self.send_ack_stamped(self.rcv_nxt, stamp, out);
         } else {
             self.compression.disarm(out);

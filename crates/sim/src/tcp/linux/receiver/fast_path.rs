@@ -18,11 +18,11 @@ impl Receiver {
     /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
     pub(super) fn on_fast_data(&mut self, p: &Packet, out: &mut impl Outbox) {
         let mut waits_for_read = false;
+        if p.tsval < self.form.tsecr {
+            // An older timestamp is looked at in full (PAWS).
+            return self.on_data(p, out);
+        }
         if self.buffer.is_acked(p.seq) {
-            // An older timestamp is looked at in full (PAWS). The segments between this one and the next ACK were sent after this one.
-            if p.tsval < self.form.tsecr {
-                return self.on_data(p, out);
-            }
             // Its timestamp is the one to echo, and the segment after it is the one to acknowledge.
             self.form.tsecr = p.tsval;
             self.count_fast_data(p, out.now());

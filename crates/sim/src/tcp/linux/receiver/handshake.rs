@@ -5,10 +5,7 @@ use super::Receiver;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, SYN_FRAME};
 use crate::tcp::common::lazy_timer::Ticks;
-use crate::time::Time;
-
-/// Retransmission timeout of a connection whose handshake gave no sample of the RTT, ms (TCP_TIMEOUT_FALLBACK).
-const FALLBACK_RTO_MS: u64 = 3000;
+use crate::time::{Time, MS};
 
 impl Receiver {
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
@@ -17,15 +14,28 @@ impl Receiver {
         if p.has(flags::SYN) {
             return if self.opening.has_begun { self.on_syn_ack(p, out) } else { self.hear_syn(p, out) };
         }
+        if self.has_closed() {
+            return self.reset(p, out);
+        }
         let was_established = self.established;
         if !was_established {
             self.establish(out.now());
+            if self.rtt.syn_acks > 1 {
+                self.note_rtt_by_timestamp(p, out.now());
+            }
         }
         if !p.has(flags::HANDSHAKE) {
             self.on_data(p, out);
         } else if was_established {
             self.on_bare(p, out);
+        } else {
+            self.note_timestamp(p.seq, p);
         }
+    }
+
+    /// RTT of a handshake in which something was sent again: the timestamps tell which packet `p` answers (`tcp_ack_update_rtt`).
+    pub(super) fn note_rtt_by_timestamp(&mut self, p: &Packet, now: Time) {
+        self.note_rtt(1000 * (now / MS).saturating_sub(u64::from(p.tsecr)).max(1));
     }
 
     /// Answers a SYN. One that comes again is answered by the SYN-ACK that was sent, which echoes the first (`tcp_check_req`).
@@ -58,9 +68,7 @@ impl Receiver {
 
     pub(super) fn establish(&mut self, now: Time) {
         self.established = true;
-        if self.rtt.syn_acks > 1 {
-            self.rtt.rto = self.clock.from_ms(FALLBACK_RTO_MS);
-        } else {
+        if self.rtt.syn_acks <= 1 {
             self.note_rtt(now / 1000 - self.rtt.syn_ack_us);
         }
         self.delay.establish(now);

@@ -105,6 +105,7 @@ pub struct Receiver {
     /// Next segment expected.
     pub rcv_nxt: u32,
     fast_path: FastPath,
+    /// Not any more once it is closed.
     established: bool,
     /// A write of the sender's ended in what was not acknowledged yet (ICSK_ACK_PUSHED); and another one (ICSK_ACK_PUSHED2).
     pushed: bool,
@@ -193,6 +194,13 @@ impl Receiver {
         }
     }
 
+    /// For packets that do not come from the memory of a sender's socket: each lies in one fragment.
+    #[must_use]
+    pub fn of_unfragmented(mut self) -> Self {
+        self.kernel.cost = self.kernel.cost.unfragmented();
+        self
+    }
+
     /// A segment arrives soon, and the receiver itself is loaded: loads ahead what else it may touch.
     pub fn prefetch_ranges(&self) {
         self.early.prefetch();
@@ -221,7 +229,7 @@ impl Receiver {
         } else if self.established && !p.has(flags::SYN | flags::HANDSHAKE | flags::CLOSED) {
             self.on_data(p, out);
         } else if p.has(flags::CLOSED) {
-            self.on_fin_acknowledged();
+            self.on_fin_acknowledged(p, out);
         } else {
             self.on_handshake(p, out);
         }

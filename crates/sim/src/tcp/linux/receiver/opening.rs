@@ -10,7 +10,7 @@ use crate::packet::{flags, Packet, SYN_FRAME};
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
-use crate::time::{MS, NEVER};
+use crate::time::NEVER;
 
 /// Longest timeout of a SYN, ms (TCP_RTO_MAX).
 const TIMEOUT_MAX_MS: u64 = 120_000;
@@ -91,8 +91,7 @@ impl Receiver {
             self.hear_of_ecn(p, flags::ECE);
             self.establish(out.now());
             if self.opening.retransmits > 0 {
-                // The timestamps tell which SYN this answers (tcp_ack_update_rtt).
-                self.note_rtt(1000 * (out.now() / MS).saturating_sub(u64::from(p.tsecr)).max(1));
+                self.note_rtt_by_timestamp(p, out.now());
             }
         }
         self.send_ack(self.rcv_nxt, out);

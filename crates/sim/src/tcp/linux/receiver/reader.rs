@@ -106,6 +106,9 @@ impl Receiver {
         let Some(reader) = &mut self.reader else { return };
         let read_before = reader.read;
         let Turn { all, first } = reader.take_turn(&self.kernel.cost);
+        if all > 0 {
+            self.compression.look(out.now());
+        }
         if all > 0 && self.buffer.is_to_tune(out.now()) {
             // What shares the first head was copied then, and nothing else.
             let read = read_before + first;

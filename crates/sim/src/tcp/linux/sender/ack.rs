@@ -131,7 +131,9 @@ impl Sender {
     /// inlined, down to the blocks and the look for losses, and what is rare is not.
     #[inline(never)]
     fn on_ack_in_full(&mut self, p: &Packet, out: &mut impl Outbox) {
-        if self.is_late(p) {
+        if p.has(flags::RST) {
+            // The receiver has closed: whatever it answers to was sent before all was acknowledged.
+        } else if self.is_late(p) {
             self.answer_late(p, out);
         } else if self.process_packet(p, out) {
             self.send_allowed(out);
