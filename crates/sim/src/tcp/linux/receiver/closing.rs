@@ -184,6 +184,7 @@ impl Receiver {
     pub(super) fn reset(&mut self, p: &Packet, out: &mut impl Outbox) {
         let flags = flags::ACK | flags::RST | (p.flags & flags::CLOSED) | Ecn::NotEct.flags();
         let len = RST_FRAME as u16;
+        self.counters.acks_sent += 1;
         out.send(End::Receiver, Packet { len, flags, seq: self.rcv_nxt, window: 0, tsval: 0, tsecr: 0, ..self.form });
     }
 
