@@ -44,6 +44,7 @@ def _ends(
     tso: Annotated[bool, typer.Option("--tso", help="The end builds TSO segments; with --kind send.")] = False,
     ecn: Annotated[bool, typer.Option("--ecn", help="The connection uses ECN, and the path marks; dctcp always does.")] = False,
     sack: Annotated[bool, typer.Option("--sack/--no-sack", help="The connection uses SACK.")] = True,
+    timestamps: Annotated[bool, typer.Option("--timestamps/--no-timestamps", help="The connection uses timestamps.")] = True,
     show: Annotated[int, typer.Option("--show", min=0, max=1000, help="Differences to show, one a class.")] = 3,
     out: Annotated[
         Path | None, typer.Option("--out", callback=creatable, help="Folder for the smallest case of each class, as a file to run again.")
@@ -67,7 +68,7 @@ def _ends(
     kinds = _kinds(kind, cc, tso)
     tallies: dict[str, Tally] = {}
     first: dict[str, Compared] = {}
-    for each in _given(files) if files else _drawn(kinds, seed, count, cc, ecn or cc == "dctcp", tso, sack):
+    for each in _given(files) if files else _drawn(kinds, seed, count, cc, ecn or cc == "dctcp", tso, sack, timestamps):
         tallies.setdefault(each.case["kind"], Tally()).add(each)
         if each.difference is not None:
             first.setdefault(each.difference.name, each)
@@ -92,13 +93,15 @@ def _kinds(kind: str | None, cc: str, tso: bool) -> tuple[str, ...]:
     return KINDS if kind is None else (kind,)
 
 
-def _drawn(kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool, sack: bool) -> Iterator[Compared]:
+def _drawn(
+    kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool, sack: bool, timestamps: bool
+) -> Iterator[Compared]:
     from dumbbell.agreement.ends.rounds import played
 
     for kind in kinds:
         with progress_bar(f"agree ends {kind}", "cases") as update:
             update(0, count)
-            for done, each in enumerate(played(seed, count, kind, cc, ecn, tso, sack), start=1):
+            for done, each in enumerate(played(seed, count, kind, cc, ecn, tso, sack, timestamps), start=1):
                 yield each
                 update(done, count)
 

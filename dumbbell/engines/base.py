@@ -96,7 +96,7 @@ def expected_packets(plan: Plan) -> int:
     connections, one a round trip.
     """
     over_tcp = [tcp for workload in plan.workloads if (tcp := workload.over) is not None]
-    frame_bytes = min((tcp.segment_bytes + _HEADER_BYTES for tcp in over_tcp), default=plan.frame_bytes)
+    frame_bytes = min((tcp.frame_bytes for tcp in over_tcp), default=plan.frame_bytes)
     bits = most_bits(plan)
     limiting: set[int] = set()
     packets = 0

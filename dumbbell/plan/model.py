@@ -20,6 +20,9 @@ from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU
 
 FORMAT = 1
 """Version of the JSON format."""
+_HEADER_BYTES = 54
+"""Ethernet, IP and TCP without options."""
+_TIMESTAMP_BYTES = 12
 SEGMENT_BYTES = 1448
 """Payload of a full segment where the MTU is 1500."""
 
@@ -281,6 +284,8 @@ class Tcp(Workload):
     """A program that makes it; None is the engine itself."""
     sack: bool = True
     """True if both ends negotiate SACK."""
+    timestamps: bool = True
+    """True if both ends negotiate timestamps."""
 
     @property
     def kind(self) -> str:
@@ -297,6 +302,11 @@ class Tcp(Workload):
         """The connections."""
         return self.connections
 
+    @property
+    def frame_bytes(self) -> int:
+        """Length of a frame with a full segment."""
+        return self.segment_bytes + _HEADER_BYTES + (_TIMESTAMP_BYTES if self.timestamps else 0)
+
     def most_packets(self, duration_ns: int) -> int | None:  # noqa: ARG002
         """Those of sized transfers."""
         return None if self.transfer_bytes is None else len(self.connections) * (self.transfer_bytes // self.segment_bytes + 1)
@@ -306,7 +316,7 @@ class Tcp(Workload):
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """As JSON, without the kind; SACK, the size of segments, DSCP, GRO and a program only if they are not the usual ones."""
+        """As JSON, without the kind. What is usual is left out: SACK, timestamps, the size of segments, DSCP, GRO, a program."""
         return {
             **self.place(),
             "opener": self.opener,
@@ -316,6 +326,7 @@ class Tcp(Workload):
             "ecn": self.ecn,
             "sce_echo": self.sce_echo,
             **({} if self.sack else {"sack": False}),
+            **({} if self.timestamps else {"timestamps": False}),
             **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),
             **({"dscp": self.dscp} if self.dscp else {}),
             **({"gro": True} if self.gro else {}),

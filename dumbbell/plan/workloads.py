@@ -144,6 +144,7 @@ class Workloads:
             ecn=ecn,
             sce_echo=sce_echo,
             sack=written.sack,
+            timestamps=written.timestamps,
             dscp=written.dscp,
             gro=written.host.gro is not None,
             segment_bytes=written.segment_bytes(self._settings.path.mtu),

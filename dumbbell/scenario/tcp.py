@@ -181,9 +181,14 @@ TIMESTAMPS = 12
 """What they take of every segment, bytes."""
 
 
-def segment_bytes(mtu: int) -> int:
+def mss_option(segment_bytes: int, timestamps: bool) -> int:
+    """The MSS option of a SYN for segments with this payload, bytes."""
+    return segment_bytes + (TIMESTAMPS if timestamps else 0)
+
+
+def segment_bytes(mtu: int, timestamps: bool = True) -> int:
     """Payload of the largest segment of a path, bytes."""
-    return mtu - _IP_AND_TCP - TIMESTAMPS
+    return mtu - _IP_AND_TCP - mss_option(0, timestamps)
 
 
 class Connections(Model):
@@ -201,6 +206,9 @@ class Connections(Model):
     sack: Flag = True
     """Negotiate SACK. Without it the sender knows losses from duplicate ACKs alone (NewReno), as behind middleboxes that remove the option.
     An error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
+    timestamps: Flag = True
+    """Negotiate timestamps. Without them a segment has 12 bytes more of payload, and no echo tells the sender that a timeout was needless.
+    An error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
     rtt: Duration | None = None
     """Base RTT of these connections instead of the path's."""
     mss: Annotated[int, Field(ge=88, le=8960)] | None = None
@@ -215,8 +223,8 @@ class Connections(Model):
 
     def segment_bytes(self, mtu: int = ETHERNET_MTU) -> int:
         """Payload of a full segment on a path, bytes."""
-        most = segment_bytes(mtu)
-        return most if self.mss is None else min(self.mss - TIMESTAMPS, most)
+        most = segment_bytes(mtu, self.timestamps)
+        return most if self.mss is None else min(self.mss - mss_option(0, self.timestamps), most)
 
     @property
     def rtts(self) -> tuple[Duration, ...]:

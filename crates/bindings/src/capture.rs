@@ -46,13 +46,12 @@ fn transport(header: &Header) -> Transport {
         }
     };
     let mut options = vec![];
-    if let Some((size, _)) = syn {
-        options.extend([TcpOption::MaximumSegmentSize(size), TcpOption::SackPermitted]);
+    if let Some((size, _, sack)) = syn {
+        options.push(TcpOption::MaximumSegmentSize(size));
+        options.extend(sack.then_some(TcpOption::SackPermitted));
     }
-    if bits & sim::RST == 0 {
-        options.push(TcpOption::Timestamps(timestamps.0, timestamps.1));
-    }
-    if let Some((_, scale)) = syn {
+    options.extend(timestamps.map(|(value, echo)| TcpOption::Timestamps(value, echo)));
+    if let Some((_, scale, _)) = syn {
         options.push(TcpOption::WindowScale(scale));
     }
     if sacks.1 > 0 {

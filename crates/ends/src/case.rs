@@ -1,6 +1,7 @@
 //! A case: what reaches an end, and what it answers. Sequence numbers count bytes from the SYN of whoever sends them, as a capture shows them
 //! with relative numbers.
 
+use dumbbell_sim::packet::{MSS, TIMESTAMPS};
 use dumbbell_sim::tcp::linux::sender::Info;
 use dumbbell_sim::time::Time;
 use serde::{Deserialize, Serialize};
@@ -135,6 +136,9 @@ pub struct Case {
     /// True if the ends agree on SACK.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub sack: bool,
+    /// True if the ends agree on timestamps.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub timestamps: bool,
     /// The end sends a short segment while another one is outstanding (`TCP_NODELAY`).
     pub nodelay: bool,
     /// An explicit receive buffer, bytes; as the kernel counts it, twice what an application asks for.
@@ -150,6 +154,24 @@ pub struct Case {
     pub end_ns: Time,
     /// Calls of the application and packets of the peer, in order of time.
     pub actions: Vec<Action>,
+}
+
+impl Case {
+    /// Payload of a full segment, bytes.
+    #[must_use]
+    pub fn mss(&self) -> u32 {
+        full_segment(self.timestamps)
+    }
+}
+
+/// Payload of a full segment with or without timestamps, bytes.
+#[must_use]
+pub fn full_segment(timestamps: bool) -> u32 {
+    if timestamps {
+        MSS
+    } else {
+        MSS + TIMESTAMPS
+    }
 }
 
 /// Something that an end shows.

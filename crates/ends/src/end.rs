@@ -3,7 +3,7 @@
 use dumbbell_sim::attachment::{Attachment, Blocks, MAX_BLOCKS};
 use dumbbell_sim::cc;
 use dumbbell_sim::outbox::{LoneOutbox, Outbox};
-use dumbbell_sim::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use dumbbell_sim::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT, SYN_FRAME};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place};
 use dumbbell_sim::spec::TcpSpec;
 use dumbbell_sim::tcp::linux::receiver::{self, Receiver};
@@ -61,6 +61,9 @@ pub struct End {
     /// The peer's FIN has come.
     peer_has_closed: bool,
     sent: Vec<(Time, Segment)>,
+    timestamps: bool,
+    /// Payload of a full segment, bytes.
+    mss: u32,
 }
 
 impl End {
@@ -84,7 +87,7 @@ impl End {
         let spec: TcpSpec = serde_json::from_value(json!({
             "id": "end", "path": 0, "from": 0, "to": 1, "direction": "forward",
             "opener": if opens == (case.kind != Kind::Receive) { "from" } else { "to" },
-            "cc": {"kind": case.cc}, "stack": {"name": "linux-6.12"}, "ecn": case.ecn, "sce_echo": false, "sack": case.sack,
+            "cc": {"kind": case.cc}, "stack": {"name": "linux-6.12"}, "ecn": case.ecn, "sce_echo": false, "sack": case.sack, "timestamps": case.timestamps, "segment_bytes": case.mss(),
             "host": {
                 "tso": case.tso, "nodelay": case.nodelay, "reads_bps": case.reads_bps, "cached_ssthresh": null,
                 "rmem": [4096, 131_072, 6_291_456], "rcvbuf": case.rcvbuf,
@@ -116,7 +119,18 @@ impl End {
         }
         let line = LoneOutbox::new(SOURCES);
         let application = Application::default();
-        Ok(Self { half, line, application, own, peers, peer_scale: 0, peer_has_closed: false, sent: vec![] })
+        Ok(Self {
+            half,
+            line,
+            application,
+            own,
+            peers,
+            peer_scale: 0,
+            peer_has_closed: false,
+            sent: vec![],
+            timestamps: case.timestamps,
+            mss: case.mss(),
+        })
     }
 
     /// Takes what was sent, in order.
@@ -252,8 +266,8 @@ impl End {
             ack,
             payload,
             window: (p.window >> shift).min(u32::from(u16::MAX)),
-            tsval: p.tsval,
-            tsecr: if wire & bits::ACK == 0 { 0 } else { p.tsecr },
+            tsval: if self.timestamps { p.tsval } else { 0 },
+            tsecr: if self.timestamps && wire & bits::ACK != 0 { p.tsecr } else { 0 },
             ecn: p.ecn().bits(),
             sacks: blocks.as_slice().iter().map(|&(from, to)| (self.peers.byte(from), self.peers.byte(to))).collect(),
             scale: scale.filter(|_| syn),
@@ -288,8 +302,9 @@ impl End {
     /// A packet of the wire as the end takes it.
     fn of_wire(&mut self, segment: &Segment) -> Result<(Packet, Attachment), String> {
         let (payload, blocks) = (segment.payload, segment.sacks.len());
-        if payload > MSS || blocks > MAX_BLOCKS {
-            return Err(format!("{payload} bytes with {blocks} SACK blocks; expected at most {MSS} and {MAX_BLOCKS}"));
+        if payload > self.mss || blocks > MAX_BLOCKS {
+            let expected = format!("expected at most {} and {MAX_BLOCKS}", self.mss);
+            return Err(format!("{payload} bytes with {blocks} SACK blocks; {expected}"));
         }
         let unknown = |what: &str, number: u32| format!("{what} {number} is at no border of a segment");
         let syn = segment.has(bits::SYN);
@@ -338,8 +353,8 @@ impl End {
             flags: bits_of | more | ecn.flags(),
             seq,
             window: segment.window << if syn { 0 } else { self.peer_scale },
-            tsval: segment.tsval,
-            tsecr: segment.tsecr,
+            tsval: if self.timestamps { segment.tsval } else { 0 },
+            tsecr: if self.timestamps { segment.tsecr } else { 0 },
             attachment: NO_ATTACHMENT,
         };
         Ok((p, Attachment { blocks, other_seq }))

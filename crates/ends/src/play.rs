@@ -38,6 +38,8 @@ pub struct Options {
     pub tso: bool,
     /// The ends agree on SACK.
     pub sack: bool,
+    /// The ends agree on timestamps.
+    pub timestamps: bool,
 }
 
 /// Draws the case of a number, and lets its peer play against the end of the simulator.
@@ -46,8 +48,8 @@ pub struct Options {
 /// A line about what the options ask of the end and cannot be.
 pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), String> {
     let drawn = Drawn::new(options.seed, number);
-    let own = drawn.stream(options.seed, number, "end", options.kind != Kind::Receive, options.kind);
-    let peers = drawn.stream(options.seed, number, "peer", options.kind != Kind::Send, options.kind);
+    let own = drawn.stream(options, number, "end", options.kind != Kind::Receive);
+    let peers = drawn.stream(options, number, "peer", options.kind != Kind::Send);
     let mut case = Case {
         seed: options.seed,
         number,
@@ -57,6 +59,7 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
         ecn: options.ecn,
         tso: options.tso,
         sack: options.sack,
+        timestamps: options.timestamps,
         nodelay: drawn.nodelay && options.kind == Kind::Both,
         rcvbuf: drawn.rcvbuf.filter(|_| options.kind != Kind::Send),
         sndbuf: drawn.sndbuf.filter(|_| options.kind != Kind::Receive),
@@ -211,7 +214,17 @@ mod tests {
         for kind in [Kind::Send, Kind::Receive, Kind::Both] {
             for (cc, ecn) in [("cubic", false), ("dctcp", true), ("bbr", false)] {
                 let tso = kind == Kind::Send && cc == "bbr";
-                let options = Options { seed: 1, first: 0, count: 8, kind, cc: cc.into(), ecn, tso, sack: true };
+                let options = Options {
+                    seed: 1,
+                    first: 0,
+                    count: 8,
+                    kind,
+                    cc: cc.into(),
+                    ecn,
+                    tso,
+                    sack: true,
+                    timestamps: true,
+                };
                 for number in 0..options.count {
                     let (case, answers) = play(&options, number).expect("an end");
                     assert_eq!(replay(&case), Ok(answers));
@@ -234,6 +247,7 @@ mod tests {
             ecn: false,
             tso: false,
             sack: true,
+            timestamps: true,
         };
         let (mut case, _) = play(&options, 0).expect("an end");
         let segment = Segment { flags: crate::case::bits::ACK, ack: 1_000_000, ..Segment::default() };

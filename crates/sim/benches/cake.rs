@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::Criterion;
 use dumbbell_sim::attachment::Attachments;
-use dumbbell_sim::packet::{Carries, Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_ATTACHMENT};
+use dumbbell_sim::packet::{Carries, Ecn, FlowTuple, Options, Packet, Way, FULL_FRAME, NO_ATTACHMENT};
 use dumbbell_sim::pool::Pool;
 use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, Qdisc, QueueContext};
 use dumbbell_sim::rng::Rng;
@@ -55,6 +55,7 @@ fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, stan
             dport: 5001,
             dscp: 0,
             carries: Carries::OneWay,
+            options: Options::default(),
         })
         .collect();
     let mut rng = Rng::for_component(1, "port/bench");

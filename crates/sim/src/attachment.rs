@@ -4,8 +4,10 @@
 use crate::packet::{Packet, NO_ATTACHMENT};
 use crate::prefetch::prefetch_element;
 
+/// Most blocks that a header has room for.
+pub const MAX_BLOCKS: usize = 4;
 /// Most blocks beside a timestamp option.
-pub const MAX_BLOCKS: usize = 3;
+pub const MAX_BESIDE_TIMESTAMPS: usize = 3;
 
 /// The blocks of one ACK, in the order sent: `[start, end)` in the numbers of the direction that it acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! Leaves out: the SYN-ACK's identification of 0, the window of a data sender that receives none.
 
 use crate::attachment::{Attachment, Blocks, MAX_BLOCKS};
-use crate::packet::{flags, Ecn, FlowTuple, Packet, HEADERS};
+use crate::packet::{flags, Ecn, FlowTuple, Options, Packet};
 use crate::spec::{Direction, TcpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
@@ -94,10 +94,10 @@ pub enum Header {
         acknowledges: bool,
         /// Window, scaled (not in a SYN).
         window: u16,
-        /// Timestamp value and echo, ms.
-        timestamps: (u32, u32),
-        /// In a SYN: largest segment and shift of the window.
-        syn: Option<(u16, u8)>,
+        /// Timestamp value and echo, ms, if both ends have agreed on them.
+        timestamps: Option<(u32, u32)>,
+        /// In a SYN: largest segment, shift of the window, and whether SACK is permitted.
+        syn: Option<(u16, u8, bool)>,
         /// SACK blocks, bytes; the first `count`.
         sacks: ([(u32, u32); MAX_BLOCKS], usize),
     },
@@ -176,11 +176,11 @@ impl Capture {
         let payload = if flow.layout.is_none() {
             p.len - UDP_HEADERS
         } else if flow.second_scale.is_some() {
-            payload_of_either(p, &attachment) as u16
+            payload_of_either(p, flow.tuple.options, &attachment) as u16
         } else if p.flags & (flags::ACK | flags::SYN | flags::HANDSHAKE) != 0 {
             0
         } else {
-            p.len - HEADERS as u16
+            p.len - flow.tuple.options.headers() as u16
         };
         let header = match (&flow.layout, flow.second_scale) {
             (None, _) if flow.echoes => {
@@ -221,8 +221,9 @@ impl FlowHeaders {
     /// Notes what only the packets of the run tell: which segment has the FIN. A receiver that sends no data has one number in its direction,
     /// that of its FIN.
     fn note(&mut self, p: &Packet, attachment: &Attachment) {
+        let options = self.tuple.options;
         if let Some(layout) = self.layout.as_mut().filter(|_| self.second_scale.is_none() && !p.has(flags::ACK)) {
-            layout.note(p, p.seq, payload_of_either(p, attachment));
+            layout.note(p, p.seq, payload_of_either(p, options, attachment));
         }
     }
 
@@ -246,8 +247,8 @@ impl FlowHeaders {
             // The first packet of all is the only one that acknowledges nothing.
             acknowledges: !opens || ack > 0,
             window: (p.window >> if opens { 0 } else { scale }).min(u32::from(u16::MAX)) as u16,
-            timestamps: (p.tsval, p.tsecr),
-            syn: opens.then_some((layout.layout.mss_option(), scale)),
+            timestamps: self.timestamps(p),
+            syn: opens.then_some((self.mss_option(layout), scale, self.tuple.options.sack)),
             sacks: (attachment.blocks.ranges, attachment.blocks.as_slice().len()),
         }
     }
@@ -261,7 +262,7 @@ impl FlowHeaders {
         let (seq, ack) = match (answer, opens) {
             (_, true) => (0, u32::from(answers_syn)),
             // A probe of the window has the number before what is expected.
-            (false, false) if is_probe(p) => (layout.number(p.seq + 1).wrapping_sub(1), 1),
+            (false, false) if self.is_probe(p) => (layout.number(p.seq + 1).wrapping_sub(1), 1),
             (false, false) => (sequence, 1 + closed),
             (true, false) if p.has(flags::RST) => (1 + closed, 0),
             (true, false) => (1 + closed, sequence),
@@ -279,23 +280,33 @@ impl FlowHeaders {
             flags: p.flags ^ p.ecn().flags(),
             acknowledges: answers_syn || !(opens || p.has(flags::RST)),
             window,
-            timestamps: (p.tsval, p.tsecr),
-            syn: opens.then_some((layout.layout.mss_option(), scale)),
+            timestamps: self.timestamps(p),
+            syn: opens.then_some((self.mss_option(layout), scale, self.tuple.options.sack)),
             sacks: layout.blocks(blocks),
         }
     }
-}
 
-/// A packet of a sender that neither brings data nor acknowledges anything.
-fn is_probe(p: &Packet) -> bool {
-    u32::from(p.len) == HEADERS && !p.has(flags::FIN | flags::HANDSHAKE | flags::CLOSED)
+    /// The timestamps of a packet; a reset of a closed port has no options.
+    fn timestamps(&self, p: &Packet) -> Option<(u32, u32)> {
+        (self.tuple.options.timestamps && !p.has(flags::RST)).then_some((p.tsval, p.tsecr))
+    }
+
+    /// The MSS as SYNs tell it: without the timestamps that every segment has.
+    fn mss_option(&self, numbers: &Numbers) -> u16 {
+        (numbers.layout.mss() + self.tuple.options.timestamp_bytes()) as u16
+    }
+
+    /// A packet of a sender that neither brings data nor acknowledges anything.
+    fn is_probe(&self, p: &Packet) -> bool {
+        u32::from(p.len) == self.tuple.options.headers() && !p.has(flags::FIN | flags::HANDSHAKE | flags::CLOSED)
+    }
 }
 
 /// Payload of a packet of a connection whose ends both send, bytes.
-fn payload_of_either(p: &Packet, attachment: &Attachment) -> u32 {
+fn payload_of_either(p: &Packet, options: Options, attachment: &Attachment) -> u32 {
     if p.has(flags::SYN) {
         0
     } else {
-        u32::from(p.len) - HEADERS - attachment.blocks.option_bytes()
+        u32::from(p.len) - options.headers() - attachment.blocks.option_bytes()
     }
 }

@@ -195,6 +195,62 @@ pub enum Carries {
     Datagrams,
 }
 
+/// The options that both ends of a TCP connection have agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+}
+
+impl Default for Options {
+    /// Both, as hosts of today have them.
+    fn default() -> Self {
+        Self { sack: true, timestamps: true }
+    }
+}
+
+impl Options {
+    /// Bytes that timestamps take of each segment.
+    #[must_use]
+    pub fn timestamp_bytes(self) -> u32 {
+        if self.timestamps {
+            TIMESTAMPS
+        } else {
+            0
+        }
+    }
+
+    /// Ethernet + IP + TCP header without SACK blocks, bytes.
+    #[must_use]
+    pub fn headers(self) -> u32 {
+        HEADERS - TIMESTAMPS + self.timestamp_bytes()
+    }
+
+    /// The packet as it is on the wire. TCP counts timestamps in every frame but a reset. Of the SYN's option without them, 4 bytes stay to align that
+    /// of SACK.
+    #[must_use]
+    pub fn on_wire(self, p: Packet) -> Packet {
+        if p.has(flags::RST) {
+            return p;
+        }
+        let aligns = if p.has(flags::SYN) && self.sack { 4 } else { 0 };
+        let missing = (TIMESTAMPS - self.timestamp_bytes()).saturating_sub(aligns);
+        Packet { len: p.len - missing as u16, ..p }
+    }
+
+    /// The packet as TCP counts it. Without timestamps all of them are 0, which never says anything new.
+    #[must_use]
+    pub fn at_host(self, p: Packet) -> Packet {
+        if self.timestamps {
+            p
+        } else {
+            Packet { len: p.len + TIMESTAMPS as u16, tsval: 0, tsecr: 0, ..p }
+        }
+    }
+}
+
 /// Addresses and ports of a flow in the direction of its data; those of its ACKs are swapped. Packets of both directions are sent with its
 /// DSCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,6 +267,8 @@ pub struct FlowTuple {
     pub dscp: u8,
     /// What its packets are.
     pub carries: Carries,
+    /// What its ends have agreed on, if it is of TCP.
+    pub options: Options,
 }
 
 /// Why a packet was dropped.

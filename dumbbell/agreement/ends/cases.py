@@ -58,7 +58,19 @@ def replayed(cases: list[Case]) -> list[list[Answer] | str]:
     return [each["Err"] if "Err" in each else each["Ok"] for each in found]
 
 
-def drawn(seed: int, first: int, count: int, kind: str, cc: str, ecn: bool, tso: bool, sack: bool = True) -> list[tuple[Case, list[Answer]]]:
+def drawn(
+    seed: int, first: int, count: int, kind: str, cc: str, ecn: bool, tso: bool, sack: bool = True, timestamps: bool = True
+) -> list[tuple[Case, list[Answer]]]:
     """Cases of a seed, with the simulator's answers."""
-    options = {"seed": seed, "first": first, "count": count, "kind": kind, "cc": cc, "ecn": ecn, "tso": tso, "sack": sack}
+    options = {
+        "seed": seed,
+        "first": first,
+        "count": count,
+        "kind": kind,
+        "cc": cc,
+        "ecn": ecn,
+        "tso": tso,
+        "sack": sack,
+        "timestamps": timestamps,
+    }
     return [(case, answers) for case, answers in json.loads(native().ends_play(json.dumps(options)))]

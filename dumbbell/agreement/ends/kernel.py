@@ -43,7 +43,17 @@ def answers(cases: Sequence[Case]) -> list[list[Answer]]:
 def _lines(number: int, case: Case) -> Iterator[str]:
     rcvbuf, sndbuf = ((case[name] or 0) // _DOUBLED for name in ("rcvbuf", "sndbuf"))
     opens = any(action["do"] == "open" for action in case["actions"])
-    numbers = [case["ecn"], case["tso"], case["nodelay"], rcvbuf, sndbuf, case["reads_bps"] is not None, opens, case.get("sack", True)]
+    numbers = [
+        case["ecn"],
+        case["tso"],
+        case["nodelay"],
+        rcvbuf,
+        sndbuf,
+        case["reads_bps"] is not None,
+        opens,
+        case.get("sack", True),
+        case.get("timestamps", True),
+    ]
     yield f"case {number} {case['cc']} {' '.join(str(int(each)) for each in numbers)}"
     for action in case["actions"]:
         what = action["do"]

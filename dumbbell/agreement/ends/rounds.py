@@ -52,10 +52,12 @@ class Tally:
         return {"cases": self.cases, "equal": self.equal, "classes": dict(self.classes.most_common())}
 
 
-def played(seed: int, count: int, kind: str, cc: str, ecn: bool, tso: bool, sack: bool = True) -> Iterator[Compared]:
+def played(
+    seed: int, count: int, kind: str, cc: str, ecn: bool, tso: bool, sack: bool = True, timestamps: bool = True
+) -> Iterator[Compared]:
     """Draws cases, and compares what both ends do in each. Raises `EnvironmentFault`."""
     for first in range(0, count, _IN_ONE_GUEST):
-        yield from _compared(cases.drawn(seed, first, min(_IN_ONE_GUEST, count - first), kind, cc, ecn, tso, sack))
+        yield from _compared(cases.drawn(seed, first, min(_IN_ONE_GUEST, count - first), kind, cc, ecn, tso, sack, timestamps))
 
 
 def replayed(listed: list[Case]) -> list[Compared | None]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from dumbbell.engines.linux.hosts import Ends, Hosts
 from dumbbell.plan import Connection, Place, Plan, Refusal, Tcp, Workload
-from dumbbell.scenario.tcp import TIMESTAMPS, segment_bytes
+from dumbbell.scenario.tcp import mss_option, segment_bytes
 
 PACKAGES: Mapping[str, str] = {"iperf3": "iperf3", "vsftpd": "vsftpd", "curl": "curl"}
 """The programs, and the packages of Debian and Ubuntu that have them."""
@@ -126,8 +126,8 @@ def _iperf3(plan: Plan, workload: Tcp, i: int, roles: _Roles) -> Iterator[tuple[
     options += ["-t", 0] if size is None else ["-n", size, "-l", min(size, _BLOCK)]
     if roles.client == "to":
         options.append("-R")
-    if workload.segment_bytes != segment_bytes(plan.mtu_bytes):
-        options += ["-M", workload.segment_bytes + TIMESTAMPS]
+    if workload.segment_bytes != segment_bytes(plan.mtu_bytes, workload.timestamps):
+        options += ["-M", mss_option(workload.segment_bytes, workload.timestamps)]
     if workload.dscp:
         options += ["-S", workload.dscp << 2]
     if host.nodelay:
@@ -223,7 +223,7 @@ def _untold(plan: Plan, workload: Tcp) -> Iterator[str]:
     yield from (f"host.{name}" for name in names if getattr(host, name))
     if own and workload.dscp:
         yield "dscp"
-    if own and workload.segment_bytes != segment_bytes(plan.mtu_bytes):
+    if own and workload.segment_bytes != segment_bytes(plan.mtu_bytes, workload.timestamps):
         yield "segment_bytes"
 
 

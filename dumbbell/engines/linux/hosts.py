@@ -70,6 +70,8 @@ class Profile:
             sysctls["net.ipv4.tcp_slow_start_after_idle"] = "0"
         if not workload.sack:
             sysctls["net.ipv4.tcp_sack"] = "0"
+        if not workload.timestamps:
+            sysctls["net.ipv4.tcp_timestamps"] = "0"
         sysctls |= host.sysctls
         metrics = ""
         if "initial_cwnd" in options:

@@ -11,7 +11,7 @@ from dumbbell.engines.linux.datagrams import HEADERS, cut_off, is_listed, list_n
 from dumbbell.engines.linux.draws import Amount, amounts
 from dumbbell.engines.linux.hosts import Hosts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
-from dumbbell.scenario.tcp import TIMESTAMPS, segment_bytes
+from dumbbell.scenario.tcp import mss_option, segment_bytes
 from dumbbell.scenario.traffic import KINDS
 
 _PLENTY, _MOST_WAITING = 1 << 18, 65_535
@@ -83,8 +83,8 @@ def end_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
 def _options(workload: Workload, mtu: int) -> Iterator[str]:
     """What sockets have that differs from those of every other."""
     tcp = workload.over
-    if tcp is not None and tcp.segment_bytes != segment_bytes(mtu):
-        yield f"mss {tcp.segment_bytes + TIMESTAMPS}"
+    if tcp is not None and tcp.segment_bytes != segment_bytes(mtu, tcp.timestamps):
+        yield f"mss {mss_option(tcp.segment_bytes, tcp.timestamps)}"
     if codepoint := _codepoint(workload):
         yield f"dscp {codepoint}"
     if tcp is not None and tcp.host.nodelay:

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from dumbbell.plan import Plan, Queue
-from dumbbell.scenario.tcp import segment_bytes
 
 _FIFOS = ("pfifo", "bfifo")
 """Whose queues stand: others hold little, and the rest is noise."""
@@ -33,7 +32,7 @@ def doubts(plan: Plan, folder: Path) -> Iterator[str]:
     Only where all that passes it are bulk flows with one base RTT and one size of segments, and this is the first queue that limits them.
     """
     connections = list(plan.connections)
-    sizes = {tcp.segment_bytes for tcp in plan.tcp}
+    sizes = {tcp.frame_bytes for tcp in plan.tcp}
     paths = {workload.path for workload in plan.workloads}
     if not plan.sample_ns or plan.schedule or len(paths) != 1 or len(sizes) != 1 or len(connections) != len(list(plan.flows)):
         return
@@ -55,7 +54,7 @@ def doubts(plan: Plan, folder: Path) -> Iterator[str]:
     queued = _mean(folder / f"port-{at}", _PORT_ROW, _QLEN, from_ns, to_ns)
     if queued is None or None in flying:
         return
-    on_path = rates[at] * path.base_rtt_ns / (8e9 * (plan.frame_bytes - segment_bytes(plan.mtu_bytes) + sizes.pop()))
+    on_path = rates[at] * path.base_rtt_ns / (8e9 * sizes.pop())
     beyond = sum(each for each in flying if each is not None) - on_path
     if beyond > _FACTOR * queued + _NOISE + 2 * len(connections):
         text = f"port/{port.id}: flows have {beyond:.0f} packets in flight beyond the path on average, and the queue holds {queued:.0f}"

@@ -136,6 +136,7 @@ def test_options_of_the_stack_are_settings_of_the_kernel():
 def test_a_flow_without_sack_has_hosts_without():
     script = compiled(flows=[{"cc": "cubic"}, {"cc": "cubic", "sack": "off"}]).files[SCRIPT]
     assert "sysctl l1 net.ipv4.tcp_sack 0" in script
+    assert "sysctl l0 net.ipv4.tcp_timestamps 0" in compiled(flows=[{"cc": "cubic", "timestamps": "off"}]).files[SCRIPT]
     assert "sysctl l0 net.ipv4.tcp_sack" not in script
 
 

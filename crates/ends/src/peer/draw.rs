@@ -5,7 +5,8 @@ use dumbbell_sim::rng::Rng;
 use dumbbell_sim::tcp::linux::receiver::reader::{brought, TURN};
 use dumbbell_sim::time::{Time, MS, SEC, US};
 
-use crate::case::Kind;
+use crate::case::{full_segment, Kind};
+use crate::play::Options;
 
 /// Draws numbers.
 #[derive(Clone, Debug)]
@@ -128,13 +129,13 @@ impl Drawn {
     }
 
     /// Draws the writes of an application; none unless `writes`.
-    pub fn stream(&self, seed: u64, number: u64, of: &str, writes: bool, kind: Kind) -> Stream {
-        let d = &mut Draw::new(seed, number, of);
-        let mut stream = Stream::default();
+    pub fn stream(&self, options: &Options, number: u64, of: &str, writes: bool) -> Stream {
+        let d = &mut Draw::new(options.seed, number, of);
+        let mut stream = Stream { mss: full_segment(options.timestamps), ..Stream::default() };
         if !writes {
             return stream;
         }
-        if kind != Kind::Both {
+        if options.kind != Kind::Both {
             stream.writes.push((0, d.by_size(1, 1_000_000)));
             stream.closes = Some(0);
             stream.fin_rides = d.happens(0.5);
@@ -166,12 +167,14 @@ pub struct Stream {
     pub closes: Option<Time>,
     /// The FIN goes with the last segment.
     pub fin_rides: bool,
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
 }
 
-/// The payloads that a write is sent in, each with how often.
-pub fn cuts(bytes: u64) -> impl Iterator<Item = (u32, u32)> {
-    let (full, rest) = ((bytes / u64::from(MSS)) as u32, (bytes % u64::from(MSS)) as u32);
-    [(full, MSS), (u32::from(rest > 0), rest)].into_iter().filter(|(times, _)| *times > 0)
+/// The payloads that a write is sent in, in segments of at most `mss` bytes, each with how often.
+pub fn cuts(bytes: u64, mss: u32) -> impl Iterator<Item = (u32, u32)> {
+    let (full, rest) = ((bytes / u64::from(mss)) as u32, (bytes % u64::from(mss)) as u32);
+    [(full, mss), (u32::from(rest > 0), rest)].into_iter().filter(|(times, _)| *times > 0)
 }
 
 impl Stream {
@@ -180,7 +183,7 @@ impl Stream {
     pub fn segments(&self) -> Vec<(u32, u32)> {
         let mut segments = vec![];
         for &(_, bytes) in &self.writes {
-            segments.extend(cuts(bytes));
+            segments.extend(cuts(bytes, self.mss));
         }
         if !self.fin_rides {
             segments.push((1, 0));

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use dumbbell_sim::attachment::MAX_BLOCKS;
+use dumbbell_sim::attachment::{MAX_BESIDE_TIMESTAMPS, MAX_BLOCKS};
 use dumbbell_sim::packet::MSS;
 use dumbbell_sim::time::Time;
 
 use super::draw::Drawn;
 use crate::case::{bits, Segment};
+use crate::play::Options;
 
 /// The state of the receiving half. Wide because it is a whole half of the peer.
 pub struct Receiving {
@@ -18,6 +19,8 @@ pub struct Receiving {
     early: Vec<(u32, u32)>,
     duplicate: Option<(u32, u32)>,
     reports_duplicates: bool,
+    /// Most blocks that an ACK has.
+    most_blocks: usize,
     /// Segments that are not acknowledged, and since when.
     waiting: u32,
     due: Option<Time>,
@@ -38,13 +41,18 @@ pub struct Receiving {
 }
 
 impl Receiving {
-    pub fn new(drawn: &Drawn) -> Self {
+    pub fn new(drawn: &Drawn, options: &Options) -> Self {
         Self {
             next: 0,
             acked: 1,
             early: vec![],
             duplicate: None,
             reports_duplicates: drawn.reports_duplicates,
+            most_blocks: match (options.sack, options.timestamps) {
+                (false, _) => 0,
+                (true, true) => MAX_BESIDE_TIMESTAMPS,
+                (true, false) => MAX_BLOCKS,
+            },
             waiting: 0,
             due: None,
             every: drawn.ack_every,
@@ -141,7 +149,7 @@ impl Receiving {
 
     /// The blocks of an ACK.
     pub fn blocks(&self) -> Vec<(u32, u32)> {
-        self.duplicate.iter().chain(&self.early).copied().take(MAX_BLOCKS).collect()
+        self.duplicate.iter().chain(&self.early).copied().take(self.most_blocks).collect()
     }
 
     /// There is something to read, and nobody is about to.

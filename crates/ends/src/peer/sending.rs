@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use dumbbell_sim::packet::MSS;
 use dumbbell_sim::time::{Time, SEC};
 
 use super::draw::{cuts, Drawn, Stream};
@@ -42,6 +41,8 @@ pub struct Sending {
     reduced_until: u32,
     /// True if duplicate ACKs have SACK blocks.
     sack: bool,
+    /// Payload of a full segment, bytes.
+    mss: u32,
     timeout: Time,
     /// How often the timer was set, and how often it fired since something came.
     set: u32,
@@ -68,6 +69,7 @@ impl Sending {
             reduces: false,
             reduced_until: 0,
             sack,
+            mss: stream.mss,
             timeout: drawn.timeout,
             set: 0,
             backoff: 0,
@@ -83,7 +85,7 @@ impl Sending {
     /// The application writes.
     pub fn write(&mut self, bytes: u64) {
         self.writes -= 1;
-        self.unsent.extend(cuts(bytes).flat_map(|(times, payload)| (0..times).map(move |_| payload)));
+        self.unsent.extend(cuts(bytes, self.mss).flat_map(|(times, payload)| (0..times).map(move |_| payload)));
     }
 
     /// The next segment, if the windows allow one.
@@ -94,7 +96,7 @@ impl Sending {
         let cut = match self.unsent.front() {
             Some(&payload) if self.next + payload <= self.edge => {
                 self.unsent.pop_front();
-                let ends = payload < MSS || self.unsent.is_empty();
+                let ends = payload < self.mss || self.unsent.is_empty();
                 self.has_closed = self.unsent.is_empty() && self.fin_rides && self.closes;
                 let fin = if self.has_closed { bits::FIN } else { 0 };
                 (self.next, payload, fin | if ends { bits::PSH } else { 0 })

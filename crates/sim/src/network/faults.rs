@@ -123,6 +123,10 @@ impl Network {
         if self.tap.is_some() {
             self.note_arrival(id);
         }
+        if self.strips {
+            let p = &mut self.shared.packets[id].packet;
+            *p = self.shared.tuples[p.flow()].options.at_host(*p);
+        }
         Some(id)
     }
 

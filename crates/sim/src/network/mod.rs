@@ -55,6 +55,8 @@ pub struct Network {
     tap: Option<Box<Tap>>,
     /// Packets that have reached an end are noted there, or may have a wrong bit.
     inspects: bool,
+    /// True if some flow has no timestamps, so that its frames are shorter than TCP counts them.
+    strips: bool,
     /// Counts what flows send through [watched](Port::watched_until) ports.
     pub shares: Option<Box<Shares>>,
     /// Hashes what happens to packets.
@@ -85,6 +87,7 @@ impl Network {
             arrivals: Queue::default(),
             tap: None,
             inspects: false,
+            strips: false,
             shares: None,
             fingerprint: Fingerprint::default(),
             releases: None,
@@ -92,6 +95,8 @@ impl Network {
             next_in_pipe: NEVER,
         };
         network.expect_corruption();
+        let all = network.shared.tuples.iter().all(|tuple| tuple.options.timestamps);
+        network.expect_options(all);
         network
     }
 
@@ -133,6 +138,7 @@ impl Network {
         }
         (self.drops[flow], self.shared.tuples[flow]) = (FlowDrops::default(), tuple);
         self.fingerprint.renumber(flow, number);
+        self.expect_options(tuple.options.timestamps);
     }
 
     /// No packet of the flow with this index is under way any more, and none will come.
@@ -170,6 +176,18 @@ impl Network {
         let p = self.shared.packets.take(id);
         self.fingerprint.note(self.shared.now, None, &p, PacketEvent::Arrived);
         Some(p)
+    }
+
+    /// A flow has come that has `timestamps`.
+    fn expect_options(&mut self, timestamps: bool) {
+        (self.strips, self.inspects) = (self.strips || !timestamps, self.inspects || !timestamps);
+    }
+
+    /// The packet of TCP with the length that it has on the wire.
+    #[cold]
+    #[inline(never)]
+    fn stripped(&self, p: Packet) -> Packet {
+        self.shared.tuples[p.flow()].options.on_wire(p)
     }
 
     /// Notes a packet that TCP sends.
@@ -462,6 +480,7 @@ impl Outbox for Network {
     fn send(&mut self, from: End, p: Packet) -> Verdict {
         // The callers know which end they are: this is decided when they are compiled, without a look at the flags that they just wrote.
         let (flow, acks) = (p.flow(), from == End::Receiver);
+        let p = if self.strips { self.stripped(p) } else { p };
         let verdict = self.set_out(p, self.routes.first(flow, acks));
         if verdict == Verdict::Queued || self.routes.has_egress(flow, acks) {
             verdict

@@ -5,7 +5,7 @@
 //! takes the way there. Left out: lines but the slowest, losses that slow start itself causes, leaving it early (HyStart), delayed
 //! ACKs, what a shaper's bucket lets through at once, and changes of the rate.
 
-use crate::packet::HEADERS;
+use crate::packet::Options;
 use crate::spec::{Direction, NetworkSpec, PartOfRtt, TcpSpec};
 use crate::time::{Time, SEC};
 
@@ -18,6 +18,8 @@ pub struct Alone {
     rate_bps: Option<u64>,
     /// Payload of a full segment, bytes.
     segment_bytes: u32,
+    /// Length of the headers of a segment, bytes.
+    headers: u32,
     /// Segments.
     initial_cwnd: u32,
 }
@@ -54,7 +56,8 @@ impl Alone {
         let ports = network.paths[path].ports(direction).iter();
         let rate_bps = ports.filter_map(|&port| network.ports[port].rate_bps()).min();
         let [there, back] = [direction, direction.opposite()].map(|direction| Way::of(network, path, direction));
-        Self { there, back, rate_bps, segment_bytes, initial_cwnd }
+        let headers = Options { sack: tcp.sack, timestamps: tcp.timestamps }.headers();
+        Self { there, back, rate_bps, segment_bytes, headers, initial_cwnd }
     }
 
     /// From connect() to the last byte read, ns, for a transfer of `bytes` over a connection with an RTT of its own (0: none).
@@ -67,14 +70,14 @@ impl Alone {
         let rtt = there.saturating_add(self.back.time(own_rtt));
         let full = u64::from(self.segment_bytes.max(1));
         let segments = bytes.div_ceil(full);
-        let frame = line(full + u64::from(HEADERS));
+        let frame = line(full + u64::from(self.headers));
         let (mut time, mut sent, mut cwnd) = (rtt, 0, u64::from(self.initial_cwnd.max(1)));
         while segments - sent > cwnd && cwnd.saturating_mul(frame) < rtt {
             time = time.saturating_add(rtt + frame);
             sent += cwnd;
             cwnd = cwnd.saturating_mul(2);
         }
-        let rest = bytes - sent * full + (segments - sent) * u64::from(HEADERS);
+        let rest = bytes - sent * full + (segments - sent) * u64::from(self.headers);
         time.saturating_add(line(rest)).saturating_add(there)
     }
 }
@@ -94,6 +97,7 @@ mod tests {
             back: way(20 * MS),
             rate_bps: Some(10_000_000),
             segment_bytes: 1448,
+            headers: 66,
             initial_cwnd: 10,
         };
         assert_eq!(alone.time(1448, 0), 60 * MS + 1_211_200);

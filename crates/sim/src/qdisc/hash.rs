@@ -45,7 +45,15 @@ impl Hasher {
 #[inline]
 pub(super) fn directed(t: &FlowTuple, p: &Packet) -> FlowTuple {
     if p.has(flags::ACK) {
-        FlowTuple { src: t.dst, dst: t.src, sport: t.dport, dport: t.sport, dscp: t.dscp, carries: t.carries }
+        FlowTuple {
+            src: t.dst,
+            dst: t.src,
+            sport: t.dport,
+            dport: t.sport,
+            dscp: t.dscp,
+            carries: t.carries,
+            options: t.options,
+        }
     } else {
         *t
     }

@@ -2,7 +2,7 @@
 
 use super::{AnyQdisc, Dequeued, Qdisc, QueueContext, Verdict};
 use crate::attachment::{Attachment, Attachments};
-use crate::packet::{Carries, DropCause, Ecn, FlowTuple, Packet, Way, NO_ATTACHMENT};
+use crate::packet::{Carries, DropCause, Ecn, FlowTuple, Options, Packet, Way, NO_ATTACHMENT};
 use crate::pool::Pool;
 use crate::rng::Rng;
 use crate::spec::QdiscSpec;
@@ -60,7 +60,15 @@ impl Lab {
     pub fn new(spec: &QdiscSpec, seed: u64) -> Self {
         let mut rng = Rng::for_component(seed, "qdisc/lab");
         let tuples = (0..64)
-            .map(|i| FlowTuple { src: i, dst: 100 + i, sport: i as u16, dport: 80, dscp: 0, carries: Carries::OneWay })
+            .map(|i| FlowTuple {
+                src: i,
+                dst: 100 + i,
+                sport: i as u16,
+                dport: 80,
+                dscp: 0,
+                carries: Carries::OneWay,
+                options: Options::default(),
+            })
             .collect();
         let qdisc = AnyQdisc::build(spec, crate::packet::FULL_FRAME, &mut rng).unwrap();
         Self::with(qdisc, queue_context(rng, tuples))

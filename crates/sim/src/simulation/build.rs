@@ -6,12 +6,12 @@ use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network, Routes, PORTS};
-use crate::packet::{Carries, FlowTuple, ETHERNET, FULL_FRAME};
+use crate::packet::{Carries, FlowTuple, Options, ETHERNET, FULL_FRAME};
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
-use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, WorkloadSpec, FORMAT};
+use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, TcpSpec, WorkloadSpec, FORMAT};
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic;
 use crate::traffic::arrivals::{self, Making};
@@ -298,16 +298,21 @@ fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
 
 /// The addresses and ports of all flows, bulk flows first.
 fn tuples(spec: &NetworkSpec) -> Vec<FlowTuple> {
-    let bulk = spec.connections().map(|(_, tcp, each)| tuple(spec, tcp.into(), each.ports));
+    let bulk = spec.connections().map(|(_, tcp, each)| tuple(spec, tcp.into(), Some(tcp), each.ports));
     let listed = spec.listed().map(|(workload, each)| {
         let carries = workload.tcp().map_or(Carries::Datagrams, |_| Carries::BothWays);
-        FlowTuple { carries, ..tuple(spec, workload.heading(), each.ports) }
+        FlowTuple { carries, ..tuple(spec, workload.heading(), workload.tcp(), each.ports) }
     });
     bulk.chain(listed).collect()
 }
 
-/// The addresses and ports of a bulk flow between two hosts.
-pub(super) fn tuple(spec: &NetworkSpec, heading: Heading, [sport, dport]: [u16; 2]) -> FlowTuple {
+/// The addresses and ports of a bulk flow between two hosts; `tcp`: of its connection, if it is one.
+pub(super) fn tuple(
+    spec: &NetworkSpec,
+    heading: Heading,
+    tcp: Option<&TcpSpec>,
+    [sport, dport]: [u16; 2],
+) -> FlowTuple {
     FlowTuple {
         src: spec.hosts[heading.from].number,
         dst: spec.hosts[heading.to].number,
@@ -315,6 +320,7 @@ pub(super) fn tuple(spec: &NetworkSpec, heading: Heading, [sport, dport]: [u16; 
         dport,
         dscp: heading.dscp,
         carries: Carries::OneWay,
+        options: tcp.map_or_else(Options::default, |tcp| Options { sack: tcp.sack, timestamps: tcp.timestamps }),
     }
 }
 

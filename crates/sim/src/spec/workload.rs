@@ -160,6 +160,9 @@ pub struct TcpSpec {
     /// Negotiate SACK (RFC 2018).
     #[serde(default = "yes")]
     pub sack: bool,
+    /// Negotiate timestamps (RFC 7323).
+    #[serde(default = "yes")]
+    pub timestamps: bool,
     /// Payload of a full segment, bytes: what the path's MTU or the MSS of the connection leaves beside headers and timestamps.
     #[serde(default = "full_segment")]
     pub segment_bytes: u32,

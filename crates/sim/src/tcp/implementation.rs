@@ -53,16 +53,18 @@ pub(in crate::tcp) fn unknown_stack(name: &str) -> Flaws {
 /// Refuses a congestion control that came to Linux later than the stack, and sizes of segments that stack or control do not know.
 pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> {
     let (name, cc) = (&spec.stack.name, &spec.cc.kind);
+    for (field, asked) in [("sack", spec.sack), ("timestamps", spec.timestamps)] {
+        if !asked && options.loss_detection != LossDetection::Rack {
+            let what = format_args!("false on the stack {name} without loss_detection rack");
+            return Err(Flaws::one(field, what, "true, or a stack with RACK, such as linux-6.12"));
+        }
+    }
     if spec.segment_bytes != MSS {
         check_segments(spec, options)?;
     }
     if let Some(bps) = spec.host.max_pacing_bps.filter(|_| !options.pacing) {
         let what = format_args!("{bps} bit/s on the stack {name} without pacing, which came with Linux 3.12");
         return Err(Flaws::one("host.max_pacing_bps", what, "none, or a stack with pacing: true, such as linux-6.12"));
-    }
-    if !spec.sack && options.loss_detection != LossDetection::Rack {
-        let what = format_args!("false on the stack {name} without loss_detection rack");
-        return Err(Flaws::one("sack", what, "true, or a stack with RACK, such as linux-6.12"));
     }
     let (Some(version), Some(control)) = (version_of(name), find(cc)) else {
         return Ok(());
@@ -133,8 +135,10 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
             flaws.add(field, format_args!("true on the stack {name}"), false);
         }
     }
-    if !spec.sack {
-        flaws.add("sack", format_args!("false on the stack {name}"), true);
+    for (field, asked) in [("sack", spec.sack), ("timestamps", spec.timestamps)] {
+        if !asked {
+            flaws.add(field, format_args!("false on the stack {name}"), true);
+        }
     }
     if spec.segment_bytes != MSS {
         flaws.add("segment_bytes", format_args!("{} on the stack {name}", spec.segment_bytes), MSS);

@@ -48,6 +48,7 @@ pub fn flow(name: &str, cc: &str, stack: &str) -> TcpSpec {
         ecn: cc.contains("dctcp"),
         sce_echo: false,
         sack: true,
+        timestamps: true,
         segment_bytes: MSS as u32,
         dscp: 0,
         gro: false,

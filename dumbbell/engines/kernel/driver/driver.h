@@ -41,7 +41,7 @@ struct end {
 	struct device *device;
 	int64_t zero_ns, real_ns; /* its beginning, monotonic and real */
 	int listener, fd; /* -1: none */
-	int connected, reads_at_rate, knows_isn;
+	int connected, reads_at_rate, knows_isn, timestamps;
 	uint64_t pending; /* bytes to write */
 	int closes, has_closed;
 	uint32_t isn;

@@ -176,11 +176,11 @@ static void open_connection(void)
 
 static void begin_case(char *words)
 {
-	int number, ecn, device, nodelay, rcvbuf, sndbuf, reads, opens, sack;
+	int number, ecn, device, nodelay, rcvbuf, sndbuf, reads, opens, sack, timestamps;
 	char cc[16], text[2] = { 0 };
 	int64_t begin_ms;
 
-	if (sscanf(words, "%d %15s %d %d %d %d %d %d %d %d", &number, cc, &ecn, &device, &nodelay, &rcvbuf, &sndbuf, &reads, &opens, &sack) != 10 || device < 0 || device > 1)
+	if (sscanf(words, "%d %15s %d %d %d %d %d %d %d %d %d", &number, cc, &ecn, &device, &nodelay, &rcvbuf, &sndbuf, &reads, &opens, &sack, &timestamps) != 11 || device < 0 || device > 1)
 		fail("a case cannot be read");
 	begin_ms = now_ns(CLOCK_MONOTONIC) / 1000000 + 1000 - FIRST_MS;
 	begin_ms = (begin_ms / ALIGNED_MS + 1) * ALIGNED_MS + FIRST_MS;
@@ -188,11 +188,14 @@ static void begin_case(char *words)
 	end.device = &devices[device];
 	end.port = 10000 + number % 50000;
 	end.reads_at_rate = reads;
+	end.timestamps = timestamps;
 	end.listener = end.fd = -1;
 	*text = '0' + ecn;
 	write_file("/proc/sys/net/ipv4/tcp_ecn", text);
 	*text = '0' + sack;
 	write_file("/proc/sys/net/ipv4/tcp_sack", text);
+	*text = timestamps ? '2' : '0'; /* 2: without a random offset */
+	write_file("/proc/sys/net/ipv4/tcp_timestamps", text);
 	*(opens ? &end.fd : &end.listener) = make_socket(cc, nodelay, rcvbuf, sndbuf);
 	if (!opens && listen(end.listener, 1))
 		fail("listen: %s", strerror(errno));

@@ -17,7 +17,7 @@
 #define ROOM (32 << 20) /* bytes of packets that may wait in the packet socket */
 #define ISS 1000000u /* the peer's initial sequence number */
 #define MOST_PAYLOAD 1460
-#define MOST_BLOCKS 3
+#define MOST_BLOCKS 4
 #define FRAME 2048 /* a packet and what is about it, in one page */
 #define FRAMES 64
 
@@ -210,13 +210,21 @@ void inject(char *words)
 
 		memcpy(at, mss_and_sack, sizeof(mss_and_sack));
 		at += sizeof(mss_and_sack);
-	} else {
-		*at++ = 1;
-		*at++ = 1;
 	}
-	*at++ = 8;
-	*at++ = 10;
-	at = put32(put32(at, v[5]), v[6] ? v[6] + end.zero_ns / 1000000 : 0);
+	if (end.timestamps || v[0] & 0x02) {
+		if (!(v[0] & 0x02)) {
+			*at++ = 1;
+			*at++ = 1;
+		}
+		if (end.timestamps) {
+			*at++ = 8;
+			*at++ = 10;
+			at = put32(put32(at, v[5]), v[6] ? v[6] + end.zero_ns / 1000000 : 0);
+		} else {
+			*at++ = 1;
+			*at++ = 1;
+		}
+	}
 	if (v[0] & 0x02) {
 		*at++ = 1;
 		*at++ = 3;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::tests::{limited, spec};
-use crate::packet::{flags, Carries, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
+use crate::packet::{flags, Carries, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};
 use crate::pool;
 use crate::qdisc::lab::{packet, queue_context, Answer, Lab};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
@@ -89,6 +89,7 @@ impl Run {
             dport: 80,
             dscp: [0, 8, 46][i as usize / 2],
             carries: Carries::OneWay,
+            options: Options::default(),
         };
         let mut rng = Rng::for_component(pattern.seed, "port/q");
         let qdisc = AnyQdisc::build(&spec, FULL_FRAME, &mut rng).unwrap();

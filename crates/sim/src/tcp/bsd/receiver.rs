@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::clock::Clock;
 use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
-use crate::attachment::Blocks;
+use crate::attachment::{Blocks, MAX_BESIDE_TIMESTAMPS};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
@@ -270,7 +270,7 @@ impl Receiver {
         let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, out.now()) };
         if !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
-            self.sacks.as_slice().iter().for_each(|&b| blocks.push(b));
+            self.sacks.as_slice().iter().take(MAX_BESIDE_TIMESTAMPS).for_each(|&b| blocks.push(b));
             p.len += blocks.option_bytes() as u16;
             out.attach(&mut p, blocks.into());
         }

@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 
-use crate::packet::TIMESTAMPS;
 use crate::spec::TcpSpec;
 
 /// No segment.
@@ -101,12 +100,6 @@ impl Layout {
     #[must_use]
     pub fn mss(&self) -> u32 {
         self.mss
-    }
-
-    /// The MSS as SYNs tell it: without the timestamps that every segment has.
-    #[must_use]
-    pub fn mss_option(&self) -> u16 {
-        (self.mss + TIMESTAMPS) as u16
     }
 
     /// First segment beyond what is written; the largest number if there is no end.

@@ -1,14 +1,22 @@
 //! How flows and hosts share a cake.
 
 use super::{cake_lab, separate, spec, Lab};
-use crate::packet::{flags, Carries, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
+use crate::packet::{flags, Carries, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};
 use crate::qdisc::cake::flows::{associate, Place, QUEUES};
 use crate::qdisc::lab::packet;
 use crate::spec::CakeIsolation;
 
 #[test]
 fn two_flows_between_one_pair_of_hosts_share_equally() {
-    let pair = |port| FlowTuple { src: 1, dst: 2, sport: port, dport: 5001, dscp: 0, carries: Carries::OneWay };
+    let pair = |port| FlowTuple {
+        src: 1,
+        dst: 2,
+        sport: port,
+        dport: 5001,
+        dscp: 0,
+        carries: Carries::OneWay,
+        options: Options::default(),
+    };
     for isolation in [CakeIsolation::TripleIsolate, CakeIsolation::Flows, CakeIsolation::DualDsthost] {
         let mut lab = cake_lab(&spec(Some(50_000_000), isolation, 0), 1, vec![pair(40_000), pair(40_001)]);
         let sent = lab.saturate(&[FULL_FRAME, 500], 40_000);
@@ -21,7 +29,15 @@ fn two_flows_between_one_pair_of_hosts_share_equally() {
 fn shares_of_hosts() {
     // Three flows of source 1 and one of source 2, to one destination.
     let tuples: Vec<FlowTuple> = [(1, 1), (1, 2), (1, 3), (2, 4)]
-        .map(|(src, sport)| FlowTuple { src, dst: 9, sport, dport: 5001, dscp: 0, carries: Carries::OneWay })
+        .map(|(src, sport)| FlowTuple {
+            src,
+            dst: 9,
+            sport,
+            dport: 5001,
+            dscp: 0,
+            carries: Carries::OneWay,
+            options: Options::default(),
+        })
         .into();
     let backwards: Vec<FlowTuple> = tuples
         .iter()
@@ -32,6 +48,7 @@ fn shares_of_hosts() {
             dport: t.sport,
             dscp: 0,
             carries: Carries::OneWay,
+            options: Options::default(),
         })
         .collect();
     let last_share = |isolation, tuples: &[FlowTuple]| {
@@ -65,6 +82,7 @@ fn triple_isolation_divides_by_the_busier_host() {
         dport: 5001,
         dscp: 0,
         carries: Carries::OneWay,
+        options: Options::default(),
     });
     let mut lab = cake_lab(&spec(Some(50_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples.into());
     let sent = lab.saturate(&[FULL_FRAME; 4], 20_000);
@@ -192,6 +210,7 @@ fn acks_are_flows_of_the_other_direction() {
             dport: 0,
             dscp: 0,
             carries: Carries::OneWay,
+            options: Options::default(),
         },
     ];
     let mut lab = cake_lab(&spec(Some(10_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples);

@@ -8,7 +8,7 @@ mod signals;
 mod tins;
 
 use super::Cake;
-use crate::packet::{Carries, Ecn, FlowTuple, Packet, FULL_FRAME};
+use crate::packet::{Carries, Ecn, FlowTuple, Options, Packet, FULL_FRAME};
 use crate::qdisc::lab::{self, packet, Answer};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
 use crate::rng::Rng;
@@ -51,6 +51,7 @@ fn separate(i: u32) -> FlowTuple {
         dport: 5_001,
         dscp: 0,
         carries: Carries::OneWay,
+        options: Options::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! `cake_tcph_may_drop`, `cake_tcph_sack_compare`).
 
 use crate::attachment::{Attachments, Blocks};
-use crate::packet::{flags, Carries, Packet, HEADERS};
+use crate::packet::{flags, Carries, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::qdisc::QueueContext;
 use crate::spec::CakeAckFilter;
@@ -27,11 +27,11 @@ const TELLING: u16 = flags::SYN | flags::FIN | flags::RST | flags::PSH | flags::
 
 impl Header {
     /// That of a packet, if it is one of TCP.
-    fn of(p: &Packet, carries: Carries, attachments: &Attachments) -> Option<Self> {
+    fn of(p: &Packet, tuple: &FlowTuple, attachments: &Attachments) -> Option<Self> {
         let opens = p.has(flags::SYN);
         let attached = attachments.get(p);
-        let header = HEADERS + attached.blocks.option_bytes();
-        let ack = match carries {
+        let header = tuple.options.headers() + attached.blocks.option_bytes();
+        let ack = match tuple.carries {
             Carries::Datagrams => return None,
             Carries::BothWays if !p.has(flags::ACK) => attached.other_seq,
             Carries::OneWay if !p.has(flags::ACK) => 1 + u32::from(p.has(flags::CLOSED)),
@@ -99,7 +99,7 @@ fn after(a: u32, b: u32) -> bool {
 pub(super) fn needless(filter: CakeAckFilter, queue: &Queue, s: &QueueContext) -> Option<(Option<Id>, Id)> {
     let read = |id: Id, pool: &Pool| {
         let p = &pool[id].packet;
-        (p.flow(), p.has(flags::ACK), Header::of(p, s.tuples[p.flow()].carries, &s.attachments))
+        (p.flow(), p.has(flags::ACK), Header::of(p, &s.tuples[p.flow()], &s.attachments))
     };
     let last = queue.last()?;
     let (flow, back, Some(newer)) = read(last, &s.packets) else { return None };

@@ -34,6 +34,7 @@ use self::opening::Opening;
 use self::out_of_order::OutOfOrder;
 use self::reader::Reader;
 use self::stream::Stream;
+use crate::attachment::{MAX_BESIDE_TIMESTAMPS, MAX_BLOCKS};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
@@ -146,6 +147,10 @@ impl Receiver {
     pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack, needs_ecn: bool) -> Self {
         let clock = Clock::of(stack);
         let layout = Layout::of(spec);
+        let mut buffer = ReceiveBuffer::new(&spec.host, stack, layout.mss());
+        if !spec.timestamps {
+            buffer.without_timestamps();
+        }
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         Self {
             rcv_nxt: 1,
@@ -169,12 +174,16 @@ impl Receiver {
                 attachment: NO_ATTACHMENT,
                 flags: flags::ACK | if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
             },
-            buffer: ReceiveBuffer::new(&spec.host, stack, layout.mss()),
+            buffer,
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
             counters: Counters::default(),
             clock,
             rtt: RttEstimates { syn_ack_us: 0, syn_acks: 0, srtt_us: 0, rto: clock.from_ms(1000) },
-            early: OutOfOrder::new(spec.sack),
+            early: OutOfOrder::new(match (spec.sack, spec.timestamps) {
+                (false, _) => 0,
+                (true, true) => MAX_BESIDE_TIMESTAMPS,
+                (true, false) => MAX_BLOCKS,
+            }),
             compression: Compression::new(source + 1, stack, spec.sack),
             // Nothing is missing any more when this timer is needed, so that no ACKs are merged.
             closing: Closing::new(source + 1, stack),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::charge::{Cost, Head};
 use super::Receiver;
-use crate::attachment::{Blocks, MAX_BLOCKS};
+use crate::attachment::Blocks;
 use crate::outbox::Outbox;
 use crate::packet::{Packet, HEADERS};
 use crate::prefetch::prefetch;
@@ -37,15 +37,15 @@ pub(super) struct OutOfOrder {
     recent: Latest<SACK_MEMORY>,
     /// A segment that came twice and is not reported yet.
     duplicate: Option<(u32, u32)>,
-    /// True if ACKs have SACK blocks.
-    reports: bool,
+    /// Most blocks that an ACK has; 0: the connection is without SACK.
+    most_blocks: usize,
 }
 
 impl OutOfOrder {
-    /// Nothing is missing. `reports`: True if ACKs have SACK blocks.
-    pub fn new(reports: bool) -> Self {
+    /// Nothing is missing. An ACK has at most so many SACK blocks; 0: the connection is without SACK.
+    pub fn new(most_blocks: usize) -> Self {
         let recent = Latest::new();
-        Self { ranges: VecDeque::new(), heads: VecDeque::new(), charged: 0, recent, duplicate: None, reports }
+        Self { ranges: VecDeque::new(), heads: VecDeque::new(), charged: 0, recent, duplicate: None, most_blocks }
     }
 
     /// Loads ahead where the ranges lie.
@@ -67,7 +67,7 @@ impl OutOfOrder {
 
     /// An ACK has no blocks.
     pub fn has_nothing_to_report(&self) -> bool {
-        !self.reports || (self.recent.is_empty() && self.duplicate.is_none())
+        self.most_blocks == 0 || (self.recent.is_empty() && self.duplicate.is_none())
     }
 
     /// Takes in the segment `[seq, end)` of `payload` bytes. What of it is there is to be reported. A new one is joined to what it continues; what
@@ -148,7 +148,7 @@ impl OutOfOrder {
     /// Bytes that the blocks of an ACK take.
     pub fn option_bytes(&self) -> u32 {
         let count = self.recent.len() + usize::from(self.duplicate.is_some());
-        Blocks { count: count.min(MAX_BLOCKS) as u8, ..Blocks::default() }.option_bytes()
+        Blocks { count: count.min(self.most_blocks) as u8, ..Blocks::default() }.option_bytes()
     }
 
     /// The blocks of an ACK, if it has any.
@@ -157,12 +157,12 @@ impl OutOfOrder {
         if self.has_nothing_to_report() {
             return None;
         }
-        let &[first, second, third, _] = self.recent.all();
+        let &[first, second, third, fourth] = self.recent.all();
         let (ranges, count) = match self.duplicate.take() {
-            Some(duplicate) => ([duplicate, first, second], 1 + self.recent.len()),
-            None => ([first, second, third], self.recent.len()),
+            Some(duplicate) => ([duplicate, first, second, third], 1 + self.recent.len()),
+            None => ([first, second, third, fourth], self.recent.len()),
         };
-        Some(Blocks { ranges, count: count.min(MAX_BLOCKS) as u8 })
+        Some(Blocks { ranges, count: count.min(self.most_blocks) as u8 })
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     fn a_segment_is_joined_to_what_it_continues_and_nothing_to_what_came_later() {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let charged = |segments: &[u32]| {
-            let mut early = OutOfOrder::new(true);
+            let mut early = OutOfOrder::new(3);
             let alone = |seq: &&u32| early.insert(**seq, **seq + 1, MSS, &cost) == Place::Alone;
             segments.iter().filter(alone).count()
         };
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_gap_that_closes_gives_up_what_lies_behind_it_and_no_more() {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
-        let mut early = OutOfOrder::new(true);
+        let mut early = OutOfOrder::new(3);
         for seq in [4, 3, 8] {
             assert_eq!(early.insert(seq, seq + 1, MSS, &cost), Place::Alone);
             early.charge(2280);

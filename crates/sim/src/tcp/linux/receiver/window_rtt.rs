@@ -23,6 +23,11 @@ impl Default for WindowRtt {
 }
 
 impl WindowRtt {
+    /// Without timestamps nothing ever echoes another one than 0, which is no sample.
+    pub fn expect_no_echo(&mut self) {
+        self.last_tsecr = 0;
+    }
+
     /// Times 8, us; 0: none yet.
     #[inline]
     pub fn us8(&self) -> u64 {

@@ -111,11 +111,11 @@ impl Sender {
         let rtt_us = if self.handshake.retransmits == 0 {
             let rtt_us = self.view.mstamp_us - self.handshake.sent_us;
             self.cc.on_syn_acked(rtt_us as i32);
-            rtt_us
+            Some(rtt_us.max(1) as u32)
         } else {
-            1000 * u64::from(self.ms_since_echo(p.tsecr).unwrap_or(1))
+            self.timestamps.then(|| 1000 * self.ms_since_echo(p.tsecr).unwrap_or(1))
         };
-        self.establish(p, Some(rtt_us.max(1) as u32));
+        self.establish(p, rtt_us);
         if self.handshake.retransmits > 0 && !self.sack {
             self.hold_loss_of_syn();
         }

@@ -64,7 +64,7 @@ use self::transmit::CwndUsage;
 use self::tso::Tso;
 use self::undo::Undo;
 use crate::cc::{AnyCc, Needs, View, Window, INFINITE_SSTHRESH};
-use crate::packet::{flags, Ecn, Packet, Way, HEADERS, NO_ATTACHMENT};
+use crate::packet::{flags, Ecn, Packet, Way, HEADERS, NO_ATTACHMENT, TIMESTAMPS};
 use crate::prefetch::prefetch;
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
@@ -148,6 +148,8 @@ pub struct Sender {
     pub(in crate::tcp::linux) layout: Layout,
     /// True if both ends have agreed on SACK.
     pub(in crate::tcp::linux) sack: bool,
+    /// True if both ends have agreed on timestamps. Without them those of all packets that arrive are 0.
+    pub(in crate::tcp::linux) timestamps: bool,
     stream: Stream,
     /// What the packet in hand says beside its ACK ([`ack::flag`]).
     pub(in crate::tcp::linux) beside: u32,
@@ -185,6 +187,7 @@ impl Sender {
         let clock = Clock::of(&stack);
         let layout = Layout::of(spec);
         let mss = layout.mss();
+        let option = mss + if spec.timestamps { TIMESTAMPS } else { 0 };
         Self {
             fast_path_open: false,
             phase: Phase::Closed,
@@ -215,10 +218,11 @@ impl Sender {
             cc,
             needs,
             sampler: needs.rate_samples.then(Box::default),
-            buffer: SendBuffer::new(&spec.host, &stack, mss, layout.end(), needs.send_windows)
+            buffer: SendBuffer::new(&spec.host, &stack, [mss, option], layout.end(), needs.send_windows)
                 .ending_short(spec.transfer_bytes.is_some() && layout.payload(layout.end() - 1) < mss),
             layout,
             sack: spec.sack,
+            timestamps: spec.timestamps,
             stream: Stream::default(),
             beside: 0,
             nodelay: spec.host.nodelay,

@@ -44,7 +44,8 @@ impl Sender {
                 self.count_delivered(1, ece);
                 // One that was SACKed has told when it was (`tcp_rate_skb_delivered`).
                 a.note_delivery(s.sent_us(), seq, s.noted);
-                let spurious = s.marks & mark::ANY_RETRANS != 0 && a.tsecr < (s.sent_us() / 1000) as u32;
+                let spurious =
+                    s.marks & mark::ANY_RETRANS != 0 && self.timestamps && a.tsecr < (s.sent_us() / 1000) as u32;
                 if !spurious {
                     self.rack_advance(s.marks, seq + 1, s.sent_us());
                 }

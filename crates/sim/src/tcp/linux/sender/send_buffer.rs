@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use super::peer_window::PeerWindow;
 use super::tso::most_segments;
 use crate::cc::{Renumbering, View};
-use crate::packet::TIMESTAMPS;
 use crate::spec::HostSettings;
 use crate::tcp::linux::stack::Stack;
 
@@ -62,10 +61,11 @@ pub(in crate::tcp::linux) struct SendBuffer {
 }
 
 impl SendBuffer {
-    pub fn new(host: &HostSettings, stack: &Stack, mss: u32, end: u32, windows: u8) -> Self {
+    /// That of segments of `mss` bytes, whose MSS option says `option`.
+    pub fn new(host: &HostSettings, stack: &Stack, [mss, option]: [u32; 2], end: u32, windows: u8) -> Self {
         let head = u64::from(stack.send_head());
         let head = if host.tso { head / u64::from(most_segments(mss)) } else { head };
-        let mss = u64::from(mss);
+        let (mss, option) = (u64::from(mss), u64::from(option));
         Self {
             written: 1,
             end,
@@ -77,8 +77,8 @@ impl SendBuffer {
             per_segment: mss + head,
             windows: u64::from(windows),
             growth: match stack.growth_beside {
-                Some(beside) => mss + u64::from(TIMESTAMPS + beside),
-                None => (mss + u64::from(TIMESTAMPS) + GROWTH_BESIDE).next_power_of_two() + GROWTH_SK_BUFF,
+                Some(beside) => option + u64::from(beside),
+                None => (option + GROWTH_BESIDE).next_power_of_two() + GROWTH_SK_BUFF,
             },
             merges: host.tso || stack.merge_sacked,
             merged: 0,
@@ -294,7 +294,7 @@ impl SendBuffer {
 mod tests {
     use super::*;
     use crate::cc::Growth;
-    use crate::packet::MSS;
+    use crate::packet::{MSS, TIMESTAMPS};
 
     /// A window of so many segments, far above what is written.
     fn wide(segments: u32) -> PeerWindow {
@@ -339,14 +339,14 @@ mod tests {
 
     #[test]
     fn a_new_buffer_takes_two_windows() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, u32::MAX, 2);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), [MSS, MSS + TIMESTAMPS], u32::MAX, 2);
         b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
-        let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), MSS, u32::MAX, 2);
+        let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), [MSS, MSS + TIMESTAMPS], u32::MAX, 2);
         b.open(&view(1, 1), 200, &wide(40), 3);
         assert_eq!(b.written, 101);
         assert!(!refill(&mut b, &view(34, 101), 200, false), "66 of 100 segments are still there");
@@ -357,7 +357,13 @@ mod tests {
     #[test]
     fn what_is_sacked_gives_room_only_where_it_is_merged() {
         for (merge_sacked, room) in [(true, true), (false, false)] {
-            let mut b = SendBuffer::new(&host(Some(228_000), 0), &Stack { merge_sacked, ..stack() }, MSS, u32::MAX, 2);
+            let mut b = SendBuffer::new(
+                &host(Some(228_000), 0),
+                &Stack { merge_sacked, ..stack() },
+                [MSS, MSS + TIMESTAMPS],
+                u32::MAX,
+                2,
+            );
             b.open(&view(1, 1), 200, &wide(40), 3);
             let mut v = view(21, 101);
             v.sacked_out = 79;
@@ -370,7 +376,7 @@ mod tests {
 
     #[test]
     fn it_grows_only_while_the_window_is_not_full() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, u32::MAX, 2);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), [MSS, MSS + TIMESTAMPS], u32::MAX, 2);
         b.open(&view(1, 1), 10, &wide(40), 3);
         refill(&mut b, &view(10, 30), 20, true);
         assert_eq!(b.size, 46_080);
@@ -381,7 +387,7 @@ mod tests {
     #[test]
     fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
         let pushed = |cwnd| {
-            let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), MSS, u32::MAX, 2);
+            let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), [MSS, MSS + TIMESTAMPS], u32::MAX, 2);
             b.open(&view(1, 1), cwnd, &wide(80), 3);
             (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
         };
@@ -391,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_transfer_ends() {
-        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), MSS, 5, 2);
+        let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), [MSS, MSS + TIMESTAMPS], 5, 2);
         b.open(&view(1, 1), 10, &wide(40), 3);
         assert_eq!(b.written, 5);
         assert!(!refill(&mut b, &view(3, 5), 10, false));

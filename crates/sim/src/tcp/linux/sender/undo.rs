@@ -134,7 +134,7 @@ impl Sender {
     /// retransmitted. Without SACK the end of an episode forgets the retransmissions, so that there it shows nothing (`tcp_packet_delayed`).
     pub(in crate::tcp::linux) fn shows_delay(&self, tsecr: u32) -> bool {
         match self.undo.first_retransmission_ms() {
-            Some(first) => tsecr < first,
+            Some(first) => self.timestamps && tsecr < first,
             None => self.sack || self.view.snd_una < self.rec.end(),
         }
     }

@@ -29,8 +29,8 @@ const FULL_UNSEEN: u64 = 536;
 /// does not end a write (TCP_MIN_MSS).
 const LEAST_FULL: u64 = FULL_UNSEEN + 20;
 const LEAST_FULL_INSIDE: u64 = 88 + 20;
-/// TCP header with timestamps, bytes.
-const TCP_HEADER: u64 = 20 + TIMESTAMPS as u64;
+/// TCP header without options, bytes.
+const TCP_HEADER: u64 = 20;
 
 /// What a segment takes of the buffer, bytes.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,8 @@ pub(super) struct ReceiveBuffer {
     mss: u64,
     seen_mss: u64,
     last_length: u64,
+    /// What timestamps take of a segment beside that, bytes.
+    timestamps: u64,
     tuning: ReceiveTuning,
     charge: Charge,
     most: u64,
@@ -140,6 +142,7 @@ impl ReceiveBuffer {
             mss,
             seen_mss: FULL_UNSEEN.min(mss),
             last_length: 0,
+            timestamps: TIMESTAMPS.into(),
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
             charge: Charge {
                 truesize,
@@ -171,10 +174,17 @@ impl ReceiveBuffer {
         buffer
     }
 
+    /// Makes this the buffer of a connection without timestamps.
+    pub fn without_timestamps(&mut self) {
+        self.timestamps = 0;
+        self.charge.beside = self.charge.beside.saturating_sub(TIMESTAMPS.into());
+        self.rtt.expect_no_echo();
+    }
+
     /// Makes this the buffer of an end that opens the connection: its first window is in segments without a timestamp, because whether there
     /// will be timestamps is not known yet (Linux 6.12 net/ipv4/tcp_output.c `tcp_connect_init`).
     pub fn open_first(&mut self) {
-        let segment = self.mss + u64::from(TIMESTAMPS);
+        let segment = self.mss + self.timestamps;
         let window = (self.full / segment * segment).clamp(segment, self.most_at_first);
         self.ssthresh = window.min(self.clamp);
         self.advertised.bytes = window;
@@ -232,7 +242,7 @@ impl ReceiveBuffer {
             return Length::Full;
         }
         let least = if ends_write { LEAST_FULL } else { LEAST_FULL_INSIDE };
-        if payload + TCP_HEADER >= least {
+        if payload + TCP_HEADER + self.timestamps >= least {
             self.last_length = payload;
             if payload == before {
                 self.seen_mss = payload;
