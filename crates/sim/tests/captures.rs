@@ -112,7 +112,10 @@ fn numbers_count_bytes_up_to_the_end_of_the_transfer() {
     // The FIN has a number of its own, after that of the last byte.
     assert_eq!(ends.iter().max(), Some(&3_000_003));
     assert_eq!(back.iter().map(|(_, wire)| tcp(wire).1).max(), Some(3_000_003));
-    assert!(there.iter().all(|(time, wire)| u64::from(tcp(wire).3 .0) == time / MS), "timestamps are the sender's ms");
+    assert!(
+        there.iter().all(|(time, wire)| u64::from(tcp(wire).3.expect("there are timestamps").0) == time / MS),
+        "timestamps are the sender's ms"
+    );
     let short = &ways[&(10_001, 5000)][0][2..4];
     let places: Vec<_> = short.iter().map(|(_, wire)| (tcp(wire).0, wire.payload)).collect();
     assert_eq!(places, [(1, 24), (25, 1448)], "the first write leaves by itself");
