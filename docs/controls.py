@@ -21,9 +21,8 @@ from dumbbell.agreement.windows import FIRST_S, trace
 from dumbbell.drawing import style
 from dumbbell.drawing.timeline import Line, Panel, timeline
 from dumbbell.engines import engine
-from dumbbell.errors import BadInput, DumbbellError
+from dumbbell.errors import BadInput, DumbbellError, nearest
 from dumbbell.results import Run
-from dumbbell.scenario import nearest
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "controls.md"

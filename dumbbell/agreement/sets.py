@@ -13,8 +13,8 @@ from dumbbell.agreement.highspeed import controls_of, high_speed
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.space import alone, jitter, pair, run_seconds, scenario, usual
-from dumbbell.errors import BadInput, all_of
-from dumbbell.scenario import Scenario, nearest
+from dumbbell.errors import BadInput, all_of, nearest
+from dumbbell.scenario import Scenario
 from dumbbell.scenario.units import FRAME_BYTES
 
 STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5}

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dumbbell.engines import Capabilities
-from dumbbell.errors import BadInput
-from dumbbell.scenario import nearest
+from dumbbell.errors import BadInput, nearest
 
 _STACK = "linux-6.12"
 _NEEDS_COMMAND = "tc"

@@ -13,10 +13,10 @@ from dumbbell.bench.recorded import read
 from dumbbell.engines import sim
 from dumbbell.engines.execute import Progress, execute
 from dumbbell.engines.prepared import prepare
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest
 from dumbbell.executor import Threads
 from dumbbell.results import Store
-from dumbbell.scenario import Scenario, nearest
+from dumbbell.scenario import Scenario
 
 _REPEATS = 5
 _DRAFT_WORKERS = 2

@@ -14,7 +14,7 @@ import typer
 from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.progress import runs_bar
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest
 from dumbbell.escaping import csv_text
 from dumbbell.files import SafeFolder, creatable, write_within
 
@@ -103,7 +103,6 @@ def _of_study(what: str, given: Sequence[str], seeds: int | None) -> list[Task] 
     """The backgrounds of a study, or the one that is named; None if no study is meant."""
     from dataclasses import replace
 
-    from dumbbell.scenario import nearest
     from dumbbell.studies import find_study, study_names
 
     study, _, wanted = what.partition("/")

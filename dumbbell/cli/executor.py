@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from dumbbell.executor import Executor
@@ -50,7 +50,6 @@ def make_executor(name: str, workers: int | None, cluster: str | None = None) ->
     from dumbbell.executor.processes import Processes
     from dumbbell.executor.threads import Threads
     from dumbbell.files import cache_folder
-    from dumbbell.scenario import nearest
 
     if name == "threads":
         return Threads(workers)

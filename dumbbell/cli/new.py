@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.output import JsonOption, note, print_columns, print_json, show
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest, one_of
 
 _CONTROL = "cc"
 
@@ -61,7 +61,6 @@ def _list(json: bool) -> None:
 
 def _print(name: str, json: bool) -> None:
     from dumbbell import templates
-    from dumbbell.scenario import nearest, one_of
     from dumbbell.templates import examples
 
     found = templates.file(name) if name in templates.names() else examples.file(name)

@@ -34,7 +34,7 @@ from dumbbell.cli.plot_across import (
     wording_of,
 )
 from dumbbell.cli.progress import progress_bar
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -130,7 +130,6 @@ def _plot(
 def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: bool, output: Output) -> list[Path]:
     """Draws figures by their names: those of a study or, if none are named, all of them; else those of single runs."""
     from dumbbell.drawing import style
-    from dumbbell.scenario import nearest
     from dumbbell.studies.folder import open_folder
 
     opened = open_folder(folder)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dumbbell.cli.output import note
-from dumbbell.errors import BadInput, EnvironmentFault, shortened
+from dumbbell.errors import BadInput, EnvironmentFault, nearest, shortened
 from dumbbell.files import creatable
 
 if TYPE_CHECKING:
@@ -147,7 +147,6 @@ def _located(file: Path) -> Path:
         note(f"{name}: the file of this folder, not the ready-made test of that name (`dumbbell new {name}`)")
     if file.exists():
         return file
-    from dumbbell.scenario import nearest
     from dumbbell.studies import study_names
 
     if name.split("/", 1)[0] in study_names():

@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dumbbell.engines.capabilities import Capabilities, Capability
-from dumbbell.errors import BadInput
-from dumbbell.scenario import nearest, one_of
+from dumbbell.errors import BadInput, nearest, one_of
 
 if TYPE_CHECKING:
     from dumbbell.engines.base import Engine

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from dumbbell.errors import nearest, one_of
 from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic, Workload, over_tcp
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.parameters import Parameter, shown
-from dumbbell.scenario import Host, nearest, one_of
+from dumbbell.scenario import Host
 from dumbbell.scenario.check import LEAST_BUFFER, MOST_BUFFER
 from dumbbell.scenario.qdiscs import features, kind_written
 from dumbbell.scenario.units import Size

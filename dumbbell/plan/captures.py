@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from dumbbell.errors import nearest, one_of
 from dumbbell.plan.ports import Stage
-from dumbbell.scenario import ResolvedScenario, ScenarioError, nearest, one_of
+from dumbbell.scenario import ResolvedScenario, ScenarioError
 from dumbbell.scenario.captures import HOSTS, at_ports
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dumbbell.scenario import one_of
+from dumbbell.errors import one_of
 
 _FLAGS = {"on": True, "off": False}
 """How scenario files may write flags: in YAML 1.2 these words are text."""

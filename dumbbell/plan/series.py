@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dumbbell.errors import nearest, one_of
 from dumbbell.plan.model import Port, Series
 from dumbbell.plan.provenance import Origin
-from dumbbell.scenario import Choice, ResolvedScenario, ScenarioError, flow_bases, groups_coming, nearest, one_of
+from dumbbell.scenario import Choice, ResolvedScenario, ScenarioError, flow_bases, groups_coming
 
 
 def series(resolved: ResolvedScenario, ports: Sequence[Port], origins: Sequence[Origin]) -> Series:

@@ -19,7 +19,7 @@ from dumbbell.scenario.model import (
     Settings,
     Stage,
 )
-from dumbbell.scenario.problems import Problem, ScenarioError, nearest, one_of
+from dumbbell.scenario.problems import Problem, ScenarioError
 from dumbbell.scenario.qdiscs import *  # noqa: F403
 from dumbbell.scenario.sample import Range, Sample
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario
@@ -76,8 +76,6 @@ __all__ = [
     "flow_bases",
     "flow_names",
     "groups_coming",
-    "nearest",
-    "one_of",
     "over_tcp",
 ]
 __all__ += [*qdiscs.__all__, *traffic.__all__]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dumbbell.errors import one_of
 from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, too_fast
 from dumbbell.scenario.model import NamedPath, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.passing import WAYS, path_named, stages_taken, taken
-from dumbbell.scenario.problems import one_of
 
 
 def wrong_impairment(impairment: OneImpairment, settings: Settings) -> Wrong:

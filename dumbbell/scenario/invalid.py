@@ -10,8 +10,8 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from dumbbell.errors import all_of
-from dumbbell.scenario.problems import Location, Unfit, nearest, one_of
+from dumbbell.errors import all_of, nearest, one_of
+from dumbbell.scenario.problems import Location, Unfit
 
 _MODEL = ("model_type", "model_attributes_type")
 _MOST_PLACES = 2

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dumbbell.errors import BadInput, shortened
-from dumbbell.errors import nearest as nearest
-from dumbbell.errors import one_of as one_of
 
 Location = tuple[str | int, ...]
 """Keys and list indices from the top of a scenario."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from dumbbell.errors import nearest
 from dumbbell.files import read_regular
 from dumbbell.scenario.csv_files import FOLDER
 from dumbbell.scenario.keys import assigned_at, covers
-from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted, nearest
+from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
 from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
 MOST_BYTES = 16 << 20

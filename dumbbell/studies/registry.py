@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from dumbbell.comparing.format import Format
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest
 from dumbbell.studies.study import Part, Study
 
 _MODULES = {name: f"dumbbell.studies.{name}" for name in ("sce", "oracle", "teacup", "ordering", "fairness")}
@@ -19,8 +19,6 @@ def study_names() -> list[str]:
 def find_study(name: str) -> Study:
     """The study with this name. For an unknown name raises `BadInput`, which suggests the nearest one."""
     if name not in _MODULES:
-        from dumbbell.scenario import nearest  # slow to import, and most names are known
-
         raise BadInput(f"study {name!r} is unknown{nearest(name, study_names())}; expected one of {', '.join(_MODULES)}")
     study = import_module(_MODULES[name]).STUDY
     assert isinstance(study, Study)
@@ -35,8 +33,6 @@ def find_part(name: str, part: str | None = None) -> tuple[Study, Part]:
     if part is None:
         return study, next(iter(study.parts.values()))
     if part not in study.parts:
-        from dumbbell.scenario import nearest
-
         raise BadInput(f"part {part!r} of study {name} is unknown{nearest(part, study.parts)}; expected one of {', '.join(study.parts)}")
     return study, study.parts[part]
 

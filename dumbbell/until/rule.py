@@ -17,9 +17,10 @@ from dumbbell.comparing.across.derived import ALL_COLUMNS, JAIN_BY_STEP, jain_by
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.observations import GROUP_COLUMNS, observations
 from dumbbell.comparing.across.tables import ROWS
+from dumbbell.errors import nearest, one_of
 from dumbbell.results.columns import bare, find_column, unit_of
 from dumbbell.results.summary import Outline, Summarised
-from dumbbell.scenario import Scenario, ScenarioError, nearest, one_of
+from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.scenario.amount import Amount
 
 if TYPE_CHECKING:

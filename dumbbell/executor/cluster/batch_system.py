@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError
 
-from dumbbell.errors import EnvironmentFault
-from dumbbell.scenario import nearest, source
+from dumbbell.errors import EnvironmentFault, nearest
+from dumbbell.scenario import source
 from dumbbell.scenario.base import Model
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.problems import ScenarioError
