@@ -39,14 +39,25 @@ def partial_name(what: str = "") -> str:
 
 
 @contextmanager
-def temporary(path: Path) -> Iterator[Path]:
-    """Within it a file or folder of this path may exist; it is removed at the end, and by `remove_temporary_files`."""
+def expected(path: Path) -> Iterator[None]:
+    """Within it `remove_temporary_files` removes a file or folder of this path, if it exists by then."""
+    new = path not in _temporary
     _temporary.add(path)
     try:
-        yield path
+        yield
     finally:
-        _remove(path)
-        _temporary.discard(path)
+        if new:
+            _temporary.discard(path)
+
+
+@contextmanager
+def temporary(path: Path) -> Iterator[Path]:
+    """Within it a file or folder of this path may exist; it is removed at the end, and by `remove_temporary_files`."""
+    with expected(path):
+        try:
+            yield path
+        finally:
+            _remove(path)
 
 
 def remove_temporary_files() -> None:
@@ -320,7 +331,10 @@ class SafeFolder:
             os.fsync(at)
 
     def below(self, name: str) -> Path:
-        """The path of a folder of it, which need not be there: what is a folder of its own, but must not be a link in this one."""
+        """Return the path of a folder in this one, for a `SafeFolder` of its own. The folder need not exist.
+
+        Raises `Irregular` if a part of the path is a link.
+        """
         path = self.path
         for part in _parts(name):
             path /= part

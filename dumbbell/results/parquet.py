@@ -1,7 +1,7 @@
-"""How much a Parquet file holds once it is unpacked, which is asked before it is: 200 kB can be 20 million rows, or 2 GB of one letter.
+"""Measures a Parquet file before a reader unpacks it: a file of 200 kB can hold 20 million rows, or 2 GB of one letter.
 
-A reader allocates what the pages say, so all pages are asked, and not the footer alone. The encoding is Thrift's compact protocol, with the
-fields of parquet-format's parquet.thrift.
+A reader allocates as much memory as the heads of the pages say. This module therefore reads the head of each page, not only the footer.
+Both are in Thrift's compact protocol; the fields are those of parquet-format's parquet.thrift.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dumbbell.errors import BadInput, EnvironmentFault
-from dumbbell.files import FULL, PARTIAL, SafeFolder, partial_name, temporary
+from dumbbell.files import FULL, PARTIAL, SafeFolder, expected, partial_name, temporary
 from dumbbell.results.locks import claim, flock, is_at, is_claimed, remove_unclaimed
 
 STUDY = "study.json"
@@ -55,13 +55,14 @@ class Place:
     def claimed(self, what: str) -> Iterator[None]:
         """Reserves something for this process. Raises `BlockingIOError` at once if another process has reserved it."""
         name = f"{CLAIM}{what}"
-        with self.disk_errors():
-            descriptor = self._locked_file(name)
-        try:
-            with temporary(self.path / name):
-                yield
-        finally:
-            os.close(descriptor)
+        with expected(self.path / name):
+            with self.disk_errors():
+                descriptor = self._locked_file(name)
+            try:
+                with temporary(self.path / name):
+                    yield
+            finally:
+                os.close(descriptor)
 
     def _locked_file(self, name: str) -> int:
         """Makes and locks a file; its descriptor. Raises `BlockingIOError` if another process has locked it."""

@@ -13,7 +13,7 @@ from packed_store import resealed
 from support import make_run
 
 from dumbbell.errors import BadInput, DamagedRunWarning, EnvironmentFault
-from dumbbell.files import SafeFolder
+from dumbbell.files import SafeFolder, remove_temporary_files
 from dumbbell.results import Store, load, outlines
 
 KEYS = ["a" * 32, "b" * 32, "c" * 32]
@@ -157,6 +157,17 @@ def test_a_claim_is_for_one(store):
         store.write(make_run(KEYS[2]))
     with Store(store.path).claim(KEYS[2]) as run:
         assert run.key == KEYS[2]
+    assert not [name for name in os.listdir(store.path) if name.startswith(".claim")]
+
+
+def test_a_claim_that_is_being_taken_when_the_process_ends_leaves_no_file(store, monkeypatch):
+    def end(_descriptor):
+        remove_temporary_files()
+        raise OSError(errno.EACCES, "ended")
+
+    monkeypatch.setattr("dumbbell.results.place.claim", end)
+    with pytest.raises(BadInput), store.claim(KEYS[2]):
+        pass
     assert not [name for name in os.listdir(store.path) if name.startswith(".claim")]
 
 
