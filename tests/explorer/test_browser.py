@@ -12,11 +12,12 @@ import pytest
 from explorer import stores
 
 from dumbbell import metrics
+from dumbbell.escaping import csv_cell
 from dumbbell.explorer.export import Extent, export
 from dumbbell.explorer.runs import Runs
 from dumbbell.explorer.server import Site
 from dumbbell.metrics.window import at
-from dumbbell.results import load
+from dumbbell.results import Block, load
 
 ALL_SERIES = """async () => {
   const found = [];
@@ -351,6 +352,20 @@ def test_what_is_shown_is_saved(made, opened, what, begins):
         (run,) = load(folder)
         rows = pl.read_csv(content, infer_schema_length=None).filter(entity="flow/one", series="srtt_ms")
         assert np.array_equal(rows["value"], run.series("flow/one", "srtt_ms")[1])
+
+
+def test_saved_names_are_no_formulas_to_a_spreadsheet(opened, tmp_path):
+    (found,) = stores.small(None)
+    block = Block("flow/a;=1+2", ("cwnd",), np.arange(3) * 1_000_000_000, np.full((1, 3), 10.0))
+    stores.stored(tmp_path / "out", replace(found, samples=(block,)))
+    (tmp_path / "page.html").write_bytes(export(Runs(tmp_path / "out", "out")).content)
+    page = opened((tmp_path / "page.html").as_uri())
+    page.get_by_text("Save").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV of the samples shown").click()
+    names = {line.split(",")[1] for line in saved.value.path().read_text().splitlines()[1:]}
+    assert csv_cell("flow/a;=1+2") == "flow/a;'=1+2"
+    assert {name for name in names if name.startswith("flow/")} == {"flow/a;'=1+2"}
 
 
 def test_a_command_for_a_capture_is_one_word_of_a_shell_whatever_the_folder_is_called(opened, tmp_path):

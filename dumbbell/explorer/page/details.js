@@ -147,10 +147,13 @@ async function differences(detail, row) {
   );
 }
 
+/** Where a spreadsheet takes a cell for a formula, as in `dumbbell/escaping.py`; some countries separate cells by semicolons. */
+const FORMULA = /(^|;)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+
 /** The samples of all lines that are drawn, as long CSV. */
 export async function saveCsv(panels, [from, to]) {
   const rows = ["run,entity,series,t_s,value"];
-  const escaped = (text) => text.replace(/[\p{Cc}\p{Cs}]/gu, (each) => JSON.stringify(each).slice(1, -1)).replace(/^[=+\-@]/, "'$&");
+  const escaped = (text) => text.replace(/[\p{Cc}\p{Cs}]/gu, (each) => JSON.stringify(each).slice(1, -1)).replace(FORMULA, "$1'");
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   for (const panel of panels)
     for (const line of panel.lines) {
