@@ -165,7 +165,12 @@ def parsed(content: bytes, place: Place) -> Any:
     try:
         return parse_json(content)
     except ValueError as error:  # also of a number with thousands of digits
-        raise place.wrong(f"is not JSON ({shortened(str(error), 100)})", "a whole JSON document") from None
+        raise not_json(place, error) from None
+
+
+def not_json(place: Place, error: Exception) -> BadInput:
+    """Return the error for contents that a JSON reader refused."""
+    return place.wrong(f"is not JSON ({shortened(str(error), 100)})", "a whole JSON document")
 
 
 def check_values(content: bytes, place: Place) -> None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from dumbbell.comparing.across.coordinates import Source
-from dumbbell.comparing.across.derived import ALL_COLUMNS, JAIN_BY_STEP, jain_by_step
+from dumbbell.comparing.across.derived import JAIN_BY_STEP, TABLE_COLUMNS, jain_by_step
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
-from dumbbell.comparing.across.observations import GROUP_COLUMNS, observations
+from dumbbell.comparing.across.observations import observations
 from dumbbell.comparing.across.tables import ROWS
 from dumbbell.errors import nearest, one_of
 from dumbbell.results.columns import bare, find_column, unit_of
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 State = Literal["narrow", "wide", "equal", "none"]
-_PER: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": GROUP_COLUMNS}
-"""What a row is of -> its columns, as `dumbbell table --statistic` has them."""
 _BY_DEFAULT = ("run", "group", "stream")
 _UNITS: Mapping[str, tuple[str, float, str]] = {
     "ms": ("Duration", 1e-6, "1ms"),
@@ -81,9 +79,9 @@ class Rule:
         until = scenario.until
         assert until is not None
         pers = _BY_DEFAULT if until.per is None else (until.per,)
-        found = [(column, per) for per in pers if (column := find_column(until.metric, _PER[per])) is not None]
+        found = [(column, per) for per in pers if (column := find_column(until.metric, TABLE_COLUMNS[per])) is not None]
         if not found:
-            known = list(dict.fromkeys(column for per in pers for column in _PER[per]))
+            known = list(dict.fromkeys(column for per in pers for column in TABLE_COLUMNS[per]))
             what = f"{until.metric!r} is unknown{nearest(until.metric, [*map(bare, known), *known])}"
             raise ScenarioError([scenario.locate(("until", "metric"), what, one_of(known))])
         column, per = found[0]

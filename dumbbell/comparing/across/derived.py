@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell import metrics
 from dumbbell.comparing.across.coordinates import Source
-from dumbbell.comparing.across.observations import Observation
+from dumbbell.comparing.across.observations import GROUP_COLUMNS, Observation
 from dumbbell.errors import DamagedRun
 from dumbbell.results import asked_flows, leave_out
 from dumbbell.results.columns import COLUMNS
@@ -25,6 +25,8 @@ _DERIVED: Mapping[str, tuple[str, ...]] = {"run": (JAIN_BY_STEP,)}
 """What a row is of -> its columns of this kind."""
 ALL_COLUMNS: Mapping[str, tuple[str, ...]] = {per: (*columns, *_DERIVED.get(per, ())) for per, columns in COLUMNS.items()}
 """What a row is of -> all that may be asked for."""
+TABLE_COLUMNS: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": GROUP_COLUMNS}
+"""What a row is of -> its columns in a table: a group also has the columns of its flows."""
 
 
 def derived(found: Sequence[Observation], sources: Sequence[Source], columns: Collection[str]) -> Sequence[Observation]:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.coordinates import FOLDER, LABELS, NAME, Coordinate, Source, completed
-from dumbbell.comparing.across.derived import ALL_COLUMNS, derived
+from dumbbell.comparing.across.derived import ALL_COLUMNS, TABLE_COLUMNS, derived
 from dumbbell.comparing.across.estimates import STATISTICS
 from dumbbell.comparing.across.observations import (
-    GROUP_COLUMNS,
     Observation,
     Progress,
     is_goodput,
@@ -306,7 +305,7 @@ def _is_column(word: str | None) -> bool:
 
 def _columns(of: Sequence[str]) -> list[str]:
     """The columns of what values may be of, in this order; of everything if that is not said."""
-    return [column for per in of or ALL_COLUMNS for column in (GROUP_COLUMNS if per == "group" and of else ALL_COLUMNS.get(per, ()))]
+    return [column for per in of or ALL_COLUMNS for column in (TABLE_COLUMNS if of else ALL_COLUMNS).get(per, ())]
 
 
 def _data(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, LABELS, NAME, Source, completed, swept_keys
-from dumbbell.comparing.across.derived import ALL_COLUMNS, derived
+from dumbbell.comparing.across.derived import TABLE_COLUMNS, derived
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
-from dumbbell.comparing.across.observations import GROUP_COLUMNS, Observation, observations, varying
+from dumbbell.comparing.across.observations import Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
 from dumbbell.comparing.tables import Table, Value
@@ -75,7 +75,7 @@ def repeats_table(
 
 def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: Manner) -> list[str]:
     """The columns of a kind of row that have values, or those that are asked for."""
-    known = GROUP_COLUMNS if per == "group" else ALL_COLUMNS[per]
+    known = TABLE_COLUMNS[per]
     if not y:
         shown = [column for column in known if per != "group" or column != FLOW_GOODPUT]
         return [column for column in shown if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from dumbbell.errors import shortened
 from dumbbell.exchange.imported import Found, FoundFlow, Points
-from dumbbell.exchange.reading import MOST_TIME_S, Place, as_text, check_values
+from dumbbell.exchange.reading import MOST_TIME_S, Place, as_text, check_values, not_json
 
 VERSION = 1
 _MOST_BYTES = 1e15
@@ -48,7 +48,7 @@ def _documents(content: bytes, place: Place) -> Iterator[dict[str, Any]]:
         try:
             found, end = _JSON.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            raise line.wrong(f"is not JSON ({shortened(str(error), 100)})", "a whole JSON document") from None
+            raise not_json(line, error) from None
         if "event" in found:
             event, data = str(found["event"]), found.get("data")
             if event == "start":
