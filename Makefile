@@ -100,13 +100,16 @@ lint: setup
 		cargo deny --locked check && cargo deny --locked --manifest-path fuzz/Cargo.toml check --config deny.toml; \
 	else $(BIN)/python .ci/licences.py; fi
 
+# The seed of everything that `validate` draws: SEED=... repeats what an earlier call drew.
+SEED := $(or $(SEED),$(shell date +%s))
+
 # The native module with checks (profile `checked`), in a folder of its own, which no other build throws away.
 CHECKED := target/validate/checked/lib_native.so
 .PHONY: $(CHECKED)
 $(CHECKED):
 	@cargo build -q --locked --profile checked -p dumbbell-bindings --target-dir target/validate
 
-# Agreement with the published numbers and with the kernel; fails below the bars. Then, each from a fresh seed: the property tests of Rust
+# Agreement with the published numbers and with the kernel; fails below the bars. Then, from a fresh seed (SEED): the property tests of Rust
 # (ten times) and of Python, tests by the clock, random scenarios in a simulator that is built with checks, one end compared with the kernel's,
 # attacks on stored runs and on what comes from others, and what tcptrace says of captures. Then, in a laboratory, kills in the middle of
 # runs over machines, and such runs beside those of the kernel.
@@ -116,30 +119,30 @@ validate: setup $(CHECKED)
 	@$(BIN)/dumbbell reproduce sce --part one-flow --out results/validate/sce --check
 	@$(BIN)/dumbbell reproduce sce --part two-flow --out results/validate/sce-two-flow --check
 	@cargo test -q --locked -p dumbbell-sim --test measured -- --ignored --nocapture
-	@seed=$$(date +%s); for i in 0 1 2 3 4 5 6 7 8 9; do echo "property tests of Rust: PROPTEST_RNG_SEED=$$((seed + i))"; \
-		PROPTEST_RNG_SEED=$$((seed + i)) cargo test -q --locked -p dumbbell-sim -p dumbbell-trace || { \
+	@for i in 0 1 2 3 4 5 6 7 8 9; do echo "property tests of Rust: PROPTEST_RNG_SEED=$$(($(SEED) + i))"; \
+		PROPTEST_RNG_SEED=$$(($(SEED) + i)) cargo test -q --locked -p dumbbell-sim -p dumbbell-trace || { \
 		echo "keep the case: commit what is new in crates/*/proptest-regressions/, or write a test with the input above" >&2; exit 1; }; done
-	@seed=$$(date +%s); echo "property tests, and those by the clock: --seed $$seed"; \
-		$(BIN)/python -m pytest -m "hypothesis or clock" --seed $$seed --examples 200 --kills 200 || { \
+	@echo "property tests, and those by the clock: --seed $(SEED)"; \
+		$(BIN)/python -m pytest -m "hypothesis or clock" --seed $(SEED) --examples 200 --kills 200 || { \
 		echo "keep the case: as @example(...) of its test, or in a test of its own" >&2; exit 1; }
-	@seed=$$(date +%s); echo "random scenarios: --seed $$seed"; \
-		$(BIN)/python tests/attack/random_scenarios.py --native $(CHECKED) --seed $$seed --count 2000
-	@seed=$$(date +%s); echo "one end compared with the kernel's, packet by packet: --seed $$seed"; \
-		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $$seed --count 4000 --show 0 && \
-		$(BIN)/dumbbell agree ends --kind receive --seed $$seed --count 3000 --show 0 && \
-		$(BIN)/dumbbell agree ends --kind both --cc cubic --seed $$seed --count 3000 --show 0
-	@seed=$$(date +%s); echo "attacks on stored runs: --seed $$seed"; $(BIN)/python -m pytest tests/attack/test_flips.py --seed $$seed --flips 3000
-	@seed=$$(date +%s); echo "hostile folders, damaged files, requests: --seed $$seed"; $(BIN)/python -m pytest --seed $$seed \
+	@echo "random scenarios: --seed $(SEED)"; \
+		$(BIN)/python tests/attack/random_scenarios.py --native $(CHECKED) --seed $(SEED) --count 2000
+	@echo "one end compared with the kernel's, packet by packet: --seed $(SEED)"; \
+		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $(SEED) --count 4000 --show 0 && \
+		$(BIN)/dumbbell agree ends --kind receive --seed $(SEED) --count 3000 --show 0 && \
+		$(BIN)/dumbbell agree ends --kind both --cc cubic --seed $(SEED) --count 3000 --show 0
+	@echo "attacks on stored runs: --seed $(SEED)"; $(BIN)/python -m pytest tests/attack/test_flips.py --seed $(SEED) --flips 3000
+	@echo "hostile folders, damaged files, requests: --seed $(SEED)"; $(BIN)/python -m pytest --seed $(SEED) \
 		--folders 500 --flips 500 tests/attack/test_hostile_folders.py tests/exchange/test_damaged_files.py tests/explorer/test_server.py
-	@seed=$$(date +%s); echo "kills of workers and of what has the store: --seed $$seed"; $(BIN)/python tests/kill_cluster.py --seed $$seed
-	@if command -v tcptrace >/dev/null; then seed=$$(date +%s); echo "captures beside tcptrace: --seed $$seed"; \
-		$(BIN)/python tests/compare_tcptrace.py --seed $$seed --count 30; \
+	@echo "kills of workers and of what has the store: --seed $(SEED)"; $(BIN)/python tests/kill_cluster.py --seed $(SEED)
+	@if command -v tcptrace >/dev/null; then echo "captures beside tcptrace: --seed $(SEED)"; \
+		$(BIN)/python tests/compare_tcptrace.py --seed $(SEED) --count 30; \
 	else echo "tcptrace is not installed: captures are not compared with it"; fi
-	@seed=$$(date +%s); echo "kills in the middle of runs over machines: --seed $$seed"; \
-		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/kill_testbed.py --seed $$seed --count 100
+	@echo "kills in the middle of runs over machines: --seed $(SEED)"; \
+		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/kill_testbed.py --seed $(SEED) --count 100
 	@echo "runs over machines: bounds"; $(BIN)/dumbbell testbed lab -- $(BIN)/python tests/bounds_testbed.py
-	@seed=$$(date +%s); echo "runs over machines beside those of the kernel: --seed $$seed"; \
-		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/compare_testbed.py --seed $$seed --out "$$(mktemp -d)"
+	@echo "runs over machines beside those of the kernel: --seed $(SEED)"; \
+		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/compare_testbed.py --seed $(SEED) --out "$$(mktemp -d)"
 	@$(MAKE) wheels && $(BIN)/python tests/check_release.py dist
 
 # The targets of crates/fuzz under libFuzzer for FUZZ_SECONDS each, all at once, from the corpus and with what earlier calls found
