@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError, WithJsonSchema
 
@@ -10,8 +10,17 @@ from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.problems import ScenarioError
 from dumbbell.scenario.source import Source
 
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
 
-class Model(BaseModel):
+    class _Metaclass(ModelMetaclass):
+        """Not marked as `dataclass_transform`, unlike pydantic's: a type checker would refuse `rtt="20ms"`, as settings are written."""
+
+else:
+    _Metaclass = type(BaseModel)
+
+
+class Model(BaseModel, metaclass=_Metaclass):
     """Base class of all settings: unknown keys are errors, and objects are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
