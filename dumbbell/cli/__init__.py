@@ -113,6 +113,8 @@ _THEIR_WORDS = (
     (re.compile(r"Input should be less than or equal to (\S+)"), r"expected at most \1"),
     (re.compile("Input should be a valid integer.*"), "expected a whole number"),
     (re.compile("Input should be a valid number.*"), "expected a number"),
+    (re.compile(r"\. Choose from:\n\t"), "; expected one of "),
+    (re.compile(r",\n\t"), ", "),
 )
 """The message of pydantic, with which typer checks -> the message that dumbbell prints instead."""
 _NOT_AMONG, _QUOTED = re.compile(r"'([^']*)' is not one of (.+)"), re.compile("'([^']*)'")

@@ -27,6 +27,7 @@ _ELSEWHERE = {
     "repeats": "repeat",
 }
 """The name of a key in other tools -> the key."""
+_MEANT = re.compile(r"^unknown key \(did you mean '(\w+)'\?\)$")
 _NOUNS = {
     "bool_type": "true or false, or on or off",
     "int_type": "a whole number",
@@ -38,9 +39,15 @@ _NOUNS = {
 
 
 def explain(error: ValidationError, top: type[BaseModel]) -> Iterator[tuple[Location, str, str]]:
-    """For each error its location, what is wrong, and what was expected; `top` is the model that was validated."""
-    for detail in error.errors(include_url=False):
-        what, expected = _words(detail, top)
+    """For each error its location, what is wrong, and what was expected; `top` is the model that was validated.
+
+    A key that is missing because its name is misspelt is one error.
+    """
+    details = [(detail, *_words(detail, top)) for detail in error.errors(include_url=False)]
+    meant = {(*detail["loc"][:-1], found[1]) for detail, what, _ in details if (found := _MEANT.search(what))}
+    for detail, what, expected in details:
+        if detail["type"] == "missing" and detail["loc"] in meant:
+            continue
         is_list = isinstance(detail["input"], list) and (detail["type"] in _OF_ONE or re.search(_NOT_A, what))
         yield detail["loc"], what, f"{expected}; lists of values go into `sweep`" if is_list else expected
 

@@ -78,8 +78,9 @@ class Source:
         found, line = self.find(location)
         for key, value in self.changes.items():
             if covers(key, location) or key == f"{dotted(location)}.kind":
-                inner = _within(value, location[key.count(".") + 1 :])
-                last = location[-1:] if "missing" in what and inner[-1:] != location[-1:] else ()
+                below = location[key.count(".") + 1 :]
+                inner = _within(value, below)
+                last = below[-1:] if "missing" in what and inner[-1:] != below[-1:] else ()
                 return Problem(dotted((key, *inner, *last)), what, expected, self.changed_by)
             if found != tuple(location) and covers(dotted(location), key.split(".")):  # a word on the way to it
                 return Problem(dotted(location), what, expected, self.changed_by)

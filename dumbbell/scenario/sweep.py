@@ -55,6 +55,8 @@ class Sweep(BaseModel):
 
     @model_validator(mode="after")
     def _sound(self) -> Sweep:
+        if not self.keys:
+            raise Unfit("is empty", "a key with its values, such as path.rtt: [10ms, 20ms]")
         if self.zip and len({len(values) for values in self.zip.values()}) > 1:
             lengths = ", ".join(f"{key} {len(values)}" for key, values in self.zip.items())
             raise Unfit(f"zip: the lists differ in length ({lengths})", "equal lengths")

@@ -124,7 +124,7 @@ def special(tmp_path, kind):
         ("fifo", "cannot be read (is not a regular file); expected a packet capture"),
         ("device", "cannot be read (is not a regular file); expected a packet capture"),
         ("folder", "cannot be read (Is a directory); expected a packet capture"),
-        ("empty", "is no packet capture (pcap or pcapng)"),
+        ("empty", "is no packet capture (pcap or pcapng); expected a file such as tcpdump writes"),
         ("header only in part", "ends within its header"),
         ("damaged", "is damaged at byte 24: a packet of 2147483648 bytes; no TCP packet is before that"),
         ("wireless", "is of link type 105; expected Ethernet, raw IP, Linux cooked or loopback"),

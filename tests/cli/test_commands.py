@@ -214,6 +214,10 @@ def test_a_wrong_command_line(dumbbell, arguments):
             ("list", "ccs"),
             "'ccs' is not one of 'cc', 'qdisc', 'stack', 'study', 'engine' (did you mean 'cc'?) (see `dumbbell list --help`)",
         ),
+        (
+            ("export", "out"),
+            "'--format'; expected one of flent, iperf3, xpl, mahimahi-log, teacup, csv, parquet (see `dumbbell export --help`)",
+        ),
         (("table", "out", "--format", "json"), "(did you mean --json?) (see `dumbbell table --help`)"),
         (("run", "x.yaml", "--seed", "3"), "No such option: --seed (did you mean --set seed=VALUE?) (see `dumbbell run --help`)"),
     ],
@@ -253,6 +257,7 @@ def pair(tmp_path_factory):
         ("flows.0.stop=1s", "flows.0.stop: unknown key (did you mean 'duration'?)"),
         ("path.bandwidth=1mbit", "path.bandwidth: unknown key (did you mean path.access.rate or path.bottleneck.rate?)"),
         ("flows.cc=reno", "flows.cc: 'cc' is not an entry of a list of 1 (from 0, or * for all); expected a dotted key such as path.rtt"),
+        ("path.bottleneck=", "--set: path.bottleneck: is missing; expected a rate and a qdisc"),
         ("sweep.flows.0.cc=reno", "'reno' is not a list; expected a list"),
         (
             "path.bottleneck.qdisc={kind: red, limit: 1MB, min: 97500B, max: 97501B, avpkt: 100B, burst: 1p, ecn: true}",

@@ -49,3 +49,10 @@ def test_another_word_is_told_what_is_meant(written, instead, meant):
     with pytest.raises(ScenarioError, match=r"\(did you mean ") as error:
         Scenario.from_text(TEXT.replace(written, instead, 1))
     assert f" (did you mean {meant}?); expected " in str(error.value)
+
+
+def test_a_misspelt_key_is_one_error_even_if_it_is_needed():
+    with pytest.raises(ScenarioError) as error:
+        Scenario.from_text(TEXT.replace("duration:", "duraton:", 1))
+    (problem,) = error.value.problems
+    assert problem.what == "unknown key (did you mean 'duration'?)"

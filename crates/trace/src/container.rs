@@ -221,7 +221,7 @@ fn pcap_header<R: Read>(input: &mut Input<R>, magic: &[u8]) -> Result<Format, Er
         [0xa1, 0xb2, 0x3c, 0x4d] => (Order::Big, 1, 16),
         [0x34, 0xcd, 0xb2, 0xa1] => (Order::Little, 1_000, 24),
         [0xa1, 0xb2, 0xcd, 0x34] => (Order::Big, 1_000, 24),
-        _ => return content("is no packet capture (pcap or pcapng)"),
+        _ => return content("is no packet capture (pcap or pcapng); expected a file such as tcpdump writes"),
     };
     let rest = input.take(20)?;
     if rest.len() < 20 {
@@ -280,7 +280,7 @@ fn section_header<R: Read>(input: &mut Input<R>) -> Result<Option<Order>, Error>
     let order = match fields[4..] {
         [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
         [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
-        _ if start == 0 => return content("is no packet capture (pcap or pcapng)"),
+        _ if start == 0 => return content("is no packet capture (pcap or pcapng); expected a file such as tcpdump writes"),
         _ => return content(format!("is damaged at byte {start}: a section without byte order")),
     };
     let length = checked_length(order.u32(fields, 0), start)?;
