@@ -205,7 +205,10 @@ impl Sender {
         if low >= high {
             return;
         }
-        if self.reordering.note(high - low) {
+        // Linux counts bytes.
+        let fin = u64::from((low..high).contains(&self.close.fin()));
+        let bytes = self.layout.span(low, high) + fin;
+        if self.reordering.note(bytes.div_ceil(u64::from(self.layout.mss())) as u32) {
             self.fack.disable();
         }
     }
