@@ -25,7 +25,7 @@ impl EcnState {
 
     /// One of the ends does not want it.
     fn turn_off(&mut self) {
-        self.on = false;
+        (self.on, self.cwr_queued) = (false, false);
     }
 
     /// The window was reduced: the next new segment says so.
