@@ -7,7 +7,7 @@ use super::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, ACK_FRAME};
+use crate::packet::{flags, Packet};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::validate;
 
@@ -168,7 +168,7 @@ impl Sender {
         out.take_attachment(p);
         if self.answers.is_due(out.now()) {
             self.counters.sent += 1;
-            let answer = self.packet(self.view.snd_nxt, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
+            let answer = self.bare_packet(out.now(), self.view.snd_nxt, flags::HANDSHAKE);
             out.send(End::Sender, answer);
         }
     }

@@ -7,7 +7,7 @@
 use super::Sender;
 use crate::cc::Renumbering;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, ACK_FRAME};
+use crate::packet::flags;
 
 /// No segment.
 const NONE: u32 = u32::MAX;
@@ -111,7 +111,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn answer_fin(&mut self, out: &mut impl Outbox) {
         self.note_fin_of_peer();
-        let ack = self.packet(self.view.snd_nxt, ACK_FRAME, flags::CLOSED, self.control_ecn());
+        let ack = self.bare_packet(out.now(), self.view.snd_nxt, flags::CLOSED);
         self.counters.sent += 1;
         out.send(End::Sender, ack);
     }

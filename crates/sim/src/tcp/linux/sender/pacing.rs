@@ -7,7 +7,7 @@
 use super::{Phase, Sender};
 use crate::attachment::Attachment;
 use crate::outbox::{End, Outbox};
-use crate::packet::{Packet, Verdict};
+use crate::packet::{Packet, Verdict, ACK_FRAME};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::time::{Time, MS, NEVER, SEC, US};
 
@@ -106,6 +106,19 @@ impl Sender {
         };
         let departure = self.view.departure_ns;
         self.view.departure_ns = self.pacing.next_departure(departure, now, self.window.pacing_rate, sent, payload);
+    }
+
+    /// A packet without payload. It leaves at once, but its timestamp is that of the time at which what was sent before it departs
+    /// (`__tcp_transmit_skb`).
+    pub(super) fn bare_packet(&mut self, now: Time, seq: u32, flags: u16) -> Packet {
+        if !self.view.is_paced {
+            return self.packet(seq, ACK_FRAME, flags, self.control_ecn());
+        }
+        let (_, clock) = self.set_clock_to_departure(now);
+        let packet = self.packet(seq, ACK_FRAME, flags, self.control_ecn());
+        self.set_clock(clock);
+        self.note_bare_departure(now);
+        packet
     }
 
     /// What has no payload leaves without waiting or letting others wait.

@@ -6,7 +6,7 @@
 
 use super::{Pending, Sender};
 use crate::outbox::{End, Outbox};
-use crate::packet::{Verdict, ACK_FRAME};
+use crate::packet::Verdict;
 use crate::tcp::common::lazy_timer::Ticks;
 
 /// Most doublings of the interval: twice the longest timeout over the least one, as a power of two.
@@ -77,7 +77,7 @@ impl Sender {
 
     /// An ACK with a number that was acknowledged before, which the receiver answers.
     fn send_probe(&mut self, out: &mut impl Outbox) -> Verdict {
-        let mut probe = self.packet(self.view.snd_una, ACK_FRAME, 0, self.control_ecn());
+        let mut probe = self.bare_packet(out.now(), self.view.snd_una, 0);
         probe.seq = probe.seq.wrapping_sub(1);
         self.counters.sent += 1;
         let verdict = out.send(End::Sender, probe);
