@@ -280,7 +280,9 @@ fn section_header<R: Read>(input: &mut Input<R>) -> Result<Option<Order>, Error>
     let order = match fields[4..] {
         [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
         [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
-        _ if start == 0 => return content("is no packet capture (pcap or pcapng); expected a file such as tcpdump writes"),
+        _ if start == 0 => {
+            return content("is no packet capture (pcap or pcapng); expected a file such as tcpdump writes")
+        }
         _ => return content(format!("is damaged at byte {start}: a section without byte order")),
     };
     let length = checked_length(order.u32(fields, 0), start)?;

@@ -237,7 +237,7 @@ mod tests {
                     fired.push(due);
                     run = clock.tick(due) + 1;
                 }
-                (queued, is_set) = (None, false);
+                queued = None;
             }
             is_set = matches!(step, Step::Set(_));
             if let Step::Set(us) = step {

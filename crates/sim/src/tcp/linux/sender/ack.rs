@@ -352,15 +352,38 @@ impl Sender {
         self.answer_of_probe(out);
     }
 
-    /// Takes in the window of an ACK; true if more may be sent than before.
+    /// Takes in the window of an ACK, unless others that offered more have overtaken it (`tcp_may_update_window`); true if it did.
     pub(in crate::tcp::linux) fn update_peer_window(&mut self, bytes: u32, ack: u32) -> bool {
+        if ack <= self.view.snd_una && bytes <= self.peer.bytes() && bytes > 0 && !self.layout.is_stream() {
+            return false;
+        }
         if bytes != self.peer.bytes() && self.view.packets_out == 0 && self.has_data() {
             self.restart_after_idle();
         }
         if self.layout.is_stream() {
             return self.update_window_in_bytes(bytes, ack);
         }
-        self.peer.update(bytes, ack)
+        self.take_peer_window(bytes, ack);
+        true
+    }
+
+    /// [`Self::update_peer_window`], where nothing has overtaken the ACK.
+    #[inline(always)]
+    pub(super) fn take_peer_window(&mut self, bytes: u32, ack: u32) {
+        self.peer.update(bytes, ack);
+        if self.layout.next_short(ack) <= self.peer.end() {
+            self.end_window_in_bytes(ack);
+        }
+    }
+
+    /// Not all segments of the receiver's window are full, or one behind it may have room in what is left: finds the first that does not lie in it
+    /// as a whole. A FIN takes a byte of it behind the payload of its segment (`tcp_snd_wnd_test`).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end_window_in_bytes(&mut self, ack: u32) {
+        let bytes = self.layout.before(ack) + u64::from(self.peer.bytes());
+        let fits = self.layout.find(bytes);
+        self.peer.set_end(if bytes > self.layout.total() { fits } else { fits.min(self.close.fin()) });
     }
 
     /// Congestion control sets the window after an ACK, or PRR does during a reduction (`tcp_cong_control`).

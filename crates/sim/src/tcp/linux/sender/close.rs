@@ -104,6 +104,7 @@ impl Sender {
             self.find_window_end();
         }
         self.fast_path_open &= !self.close.may_exceed_window();
+        self.end_window_in_bytes(self.view.snd_una);
         self.write(out, false)
     }
 

@@ -82,7 +82,7 @@ impl Sender {
     fn process_fast_ack(&mut self, p: &Packet, open: bool) -> u64 {
         self.form.tsecr = self.form.tsecr.max(p.tsval);
         self.rec.note_progress();
-        self.peer.update(p.window, p.seq);
+        self.take_peer_window(p.window, p.seq);
         let (prior_una, una) = (self.view.snd_una, p.seq);
         let acked = una - prior_una;
         self.view.snd_una = una;

@@ -140,7 +140,11 @@ impl Sender {
         self.view.delivered = 1;
         self.board.highest_sacked = 1;
         self.usage.begin(1);
-        self.update_peer_window(p.window, 1);
+        if self.layout.is_stream() {
+            self.update_window_in_bytes(p.window, 1);
+        } else {
+            self.take_peer_window(p.window, 1);
+        }
         match rtt_us {
             Some(rtt_us) => self.take_rtt(rtt_us, rtt_us, false),
             None => self.rtt.fall_back(),

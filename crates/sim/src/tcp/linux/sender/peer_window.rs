@@ -1,4 +1,4 @@
-//! The window that the receiver advertises (RFC 9293), in whole segments.
+//! The window that the receiver advertises (RFC 9293), and which segments it lets go.
 
 /// What the receiver has advertised. Told of every ACK in order; asked before anything new is sent.
 #[derive(Clone, Copy, Debug)]
@@ -22,22 +22,19 @@ impl PeerWindow {
         Self { end: 0, bytes: 0, segments: 0, mss, largest: 0, changed_by: 0 }
     }
 
-    /// An ACK for `ack` advertises so many bytes; true if more may be sent than before.
+    /// An ACK for `ack` advertises so many bytes.
     #[inline]
-    pub fn update(&mut self, bytes: u32, ack: u32) -> bool {
+    pub fn update(&mut self, bytes: u32, ack: u32) {
         if bytes != self.bytes {
             self.bytes = bytes;
             self.changed_by = ack;
             self.segments = bytes / self.mss;
             self.largest = self.largest.max(self.segments);
         }
-        let end = ack + self.segments;
-        let grew = end > self.end;
-        self.end = end;
-        grew
+        self.end = ack + self.segments;
     }
 
-    /// In a stream the segments tell where it ends.
+    /// Not all segments are full, and it ends here.
     pub fn set_end(&mut self, end: u32) {
         self.end = end;
     }
