@@ -65,8 +65,17 @@ impl Sender {
         a.flags |= flag::DATA_ACKED;
         if prior_sacked > 0 {
             self.board.trim_runs(una);
+            self.part_from_removed(una);
         }
         removed
+    }
+
+    /// If the first segment that is left was joined to one that is removed, it has a head of its own again (`tcp_trim_head`).
+    fn part_from_removed(&mut self, una: u32) {
+        if self.view.packets_out > 0 && self.board.get(una).marks & mark::MERGED != 0 {
+            self.board.get_mut(una).marks &= !mark::MERGED;
+            self.buffer.forget_merged(true);
+        }
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::ack::{flag, AckState};
-use super::scoreboard::mark;
+use super::scoreboard::{mark, Scoreboard};
 use super::Sender;
 use crate::attachment::Blocks;
 use crate::cc::CaState;
@@ -21,20 +21,19 @@ impl Sender {
         if self.view.packets_out == 0 {
             return;
         }
-        if duplicate {
-            self.tag_duplicate(blocks[0], a);
-        }
         let (una, nxt, prior_una) = (self.view.snd_una, self.view.snd_nxt, a.prior_una);
         let counts = |&(start, end): &(u32, u32)| start < end && end <= nxt && start > una && end > prior_una;
-        if let [block] = blocks[usize::from(duplicate)..] {
+        if duplicate {
+            self.tag_beside_duplicate(blocks, counts, a);
+        } else if let [block] = *blocks {
             // Most ACKs have one: nothing is to be sorted.
             if counts(&block) {
                 self.tag_block(block, a);
             }
         } else {
-            let (mut sorted, mut all_count) = (Blocks::default(), !duplicate);
+            let (mut sorted, mut all_count) = (Blocks::default(), true);
             let watched = self.fack.frto_mark().is_some();
-            for &block in &blocks[usize::from(duplicate)..] {
+            for &block in blocks {
                 // Of several blocks all but one are usually those of the ACK before (`recv_sack_cache`).
                 if !watched && self.board.has_tagged(block) {
                     continue;
@@ -58,17 +57,39 @@ impl Sender {
         }
     }
 
-    /// Tags what a block covers that reports a duplicate, as far as it is in flight.
+    /// Tags in ascending order what the blocks cover, of which the first reports a duplicate. Within another block that brings news it is tagged where
+    /// that comes to it, and, as Linux finds its way then, once more if that block reaches the end of what was sent.
     #[cold]
     #[inline(never)]
+    fn tag_beside_duplicate(&mut self, blocks: &[(u32, u32)], counts: impl Fn(&(u32, u32)) -> bool, a: &mut AckState) {
+        let mut sorted = Blocks::default();
+        blocks[1..].iter().filter(|block| counts(block)).for_each(|&block| sorted.insert(block));
+        let duplicate = blocks[0];
+        let mut waits = self.dsack_in_window(duplicate.0, duplicate.1) && duplicate.1 > a.prior_una;
+        for &block in sorted.as_slice() {
+            if waits && duplicate.0 <= block.0 {
+                waits = false;
+                self.tag_duplicate(duplicate, a);
+            } else if waits && duplicate.0 < block.1 && !self.board.is_sacked(block) {
+                self.tag_block((block.0, duplicate.0), a);
+                self.tag_duplicate(duplicate, a);
+                waits = block.1 == self.view.snd_nxt;
+            }
+            self.tag_block(block, a);
+        }
+        if waits {
+            self.tag_duplicate(duplicate, a);
+        }
+        self.board.note_tagged(sorted);
+    }
+
+    /// Tags what a block covers that reports a duplicate, as far as it is in flight.
     fn tag_duplicate(&mut self, (start, end): (u32, u32), a: &mut AckState) {
-        if self.dsack_in_window(start, end) && end > a.prior_una {
-            for seq in start.max(a.prior_una)..end {
-                self.tag_one_again(seq, a);
-            }
-            if self.sampler.is_some() {
-                self.note_deliveries(start.max(self.view.snd_una)..end);
-            }
+        for seq in start.max(a.prior_una)..end {
+            self.tag_one_again(seq, a);
+        }
+        if self.sampler.is_some() {
+            self.note_deliveries(start.max(self.view.snd_una)..end);
         }
     }
 
@@ -153,18 +174,49 @@ impl Sender {
         }
     }
 
-    /// A segment that is SACKed now is joined to the one before it if that is SACKed, too, unless a retransmission of either is under way
-    /// (`tcp_shift_skb_data`).
-    fn is_joined(&self, seq: u32, marks: u8) -> bool {
-        seq > self.view.snd_una && marks & mark::RETRANS == 0 && self.is_only_sacked(seq - 1)
+    /// A segment that is SACKed now is joined to the one before it if that is SACKed, too, and as long, unless a retransmission of either is under way
+    /// (`tcp_shift_skb_data`). If that fills a hole, the next one is joined, too, if it was SACKed earlier. (Not so if nothing is before the hole.)
+    #[inline(never)]
+    fn join(&mut self, seq: u32, first: u32) {
+        if seq > first && self.is_joined(seq) {
+            self.join_to_last(seq);
+            if seq + 1 < self.view.snd_nxt && self.is_joined(seq + 1) {
+                self.join_to_last(seq + 1);
+            }
+        }
     }
 
-    /// What was joined fills a hole: the next one is joined, too, if it was SACKed earlier. (Not so if nothing is before the hole.)
-    fn join_next(&mut self, seq: u32) {
-        if seq < self.view.snd_nxt && self.is_only_sacked(seq) && self.board.get(seq).marks & mark::MERGED == 0 {
-            self.board.get_mut(seq).marks |= mark::MERGED;
-            self.buffer.note_merged();
+    fn is_joined(&self, seq: u32) -> bool {
+        self.is_only_sacked(seq)
+            && self.is_only_sacked(seq - 1)
+            && self.board.get(seq).marks & mark::MERGED == 0
+            && self.layout.payload(seq) == self.layout.payload(seq - 1)
+    }
+
+    /// Joins a segment, and what is joined to it, to the one before. If either was ever sent again, both were (`tcp_shifted_skb`).
+    fn join_to_last(&mut self, seq: u32) {
+        let marks = |board: &Scoreboard, seq| board.get(seq).marks;
+        self.buffer.note_merged();
+        let joins_retransmitted = marks(&self.board, seq) & mark::EVER_RETRANS != 0;
+        if joins_retransmitted != (marks(&self.board, seq - 1) & mark::EVER_RETRANS != 0) {
+            let mut at = if joins_retransmitted { seq - 1 } else { seq };
+            loop {
+                let merged = marks(&self.board, at) & mark::MERGED != 0;
+                self.board.get_mut(at).marks |= mark::EVER_RETRANS;
+                if joins_retransmitted {
+                    if !merged {
+                        break;
+                    }
+                    at -= 1;
+                } else {
+                    at += 1;
+                    if at == self.view.snd_nxt || marks(&self.board, at) & mark::MERGED == 0 {
+                        break;
+                    }
+                }
+            }
         }
+        self.board.get_mut(seq).marks |= mark::MERGED;
     }
 
     fn is_only_sacked(&self, seq: u32) -> bool {
@@ -227,11 +279,6 @@ impl Sender {
             }
         }
         marks |= mark::SACKED;
-        if self.buffer.merges() && self.is_joined(seq, marks) {
-            marks |= mark::MERGED;
-            self.buffer.note_merged();
-            self.join_next(seq + 1);
-        }
         a.flags |= flag::DATA_SACKED;
         self.view.sacked_out += 1;
         a.sack_delivered += 1;
@@ -239,6 +286,9 @@ impl Sender {
         self.board.get_mut(seq).marks = marks & !mark::LISTED;
         if marks & mark::LISTED != 0 {
             self.board.leave_list(seq);
+        }
+        if self.buffer.merges() {
+            self.join(seq, a.prior_una);
         }
         s.sent_us()
     }

@@ -306,6 +306,12 @@ impl Scoreboard {
         Some(start.max(before)..end)
     }
 
+    /// All of this block is SACKed.
+    pub fn is_sacked(&self, (start, end): (u32, u32)) -> bool {
+        let at = self.runs.partition_point(|&(_, e)| e <= start);
+        self.runs.get(at).is_some_and(|&(s, e)| s <= start && end <= e)
+    }
+
     fn find_holes(&self, start: u32, end: u32, out: &mut Vec<(u32, u32)>) {
         let mut at = start;
         let from = self.runs.partition_point(|&(_, e)| e <= start);
