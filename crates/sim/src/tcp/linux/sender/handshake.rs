@@ -96,26 +96,35 @@ impl Sender {
     /// The packet that ends the handshake arrives, at the server: its application begins to write.
     #[inline(never)]
     pub(super) fn on_accept(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let rtt_us = (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
-        self.establish(p, (!self.handshake.is_resent).then_some(rtt_us));
+        let since_sent = || (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
+        let rtt_us = if self.handshake.is_resent { self.us_since_echo(p) } else { Some(since_sent()) };
+        self.establish(p, rtt_us);
         self.note_write();
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
         self.write_refilled(out);
     }
 
-    /// The SYN-ACK completes the handshake; data follows at once.
+    /// Time since what this answers was sent, us: of a SYN or a SYN-ACK that was sent again the timestamps tell which it is
+    /// (`tcp_ack_update_rtt`). None without timestamps.
+    fn us_since_echo(&self, p: &Packet) -> Option<u32> {
+        self.timestamps.then(|| 1000 * self.ms_since_echo(p.tsecr).unwrap_or(1))
+    }
+
+    /// The SYN-ACK completes the handshake; data follows at once. One that comes again is answered (`tcp_send_challenge_ack`).
     pub(in crate::tcp::linux) fn on_syn_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+        if self.phase == Phase::Established {
+            return self.answer_late(p, out);
+        }
         if self.phase != Phase::SynSent {
             return;
         }
         self.hear_of_ecn(p, flags::ECE);
-        // Of a SYN that was sent again the timestamps tell which one this answers (tcp_ack_update_rtt).
         let rtt_us = if self.handshake.retransmits == 0 {
             let rtt_us = self.view.mstamp_us - self.handshake.sent_us;
             self.cc.on_syn_acked(rtt_us as i32);
             Some(rtt_us.max(1) as u32)
         } else {
-            self.timestamps.then(|| 1000 * self.ms_since_echo(p.tsecr).unwrap_or(1))
+            self.us_since_echo(p)
         };
         self.establish(p, rtt_us);
         if self.handshake.retransmits > 0 && !self.sack {
