@@ -58,8 +58,6 @@ pub struct End {
     peers: Numbers,
     /// Shift of the peer's windows.
     peer_scale: u8,
-    /// The peer's FIN has come.
-    peer_has_closed: bool,
     sent: Vec<(Time, Segment)>,
     timestamps: bool,
     /// Payload of a full segment, bytes.
@@ -126,7 +124,6 @@ impl End {
             own,
             peers,
             peer_scale: 0,
-            peer_has_closed: false,
             sent: vec![],
             timestamps: case.timestamps,
             mss: case.mss(),
@@ -234,10 +231,10 @@ impl End {
         let payload = if syn { 0 } else { u32::from(p.len).saturating_sub(beside) };
         let fin = u32::from(has(flags::FIN));
         let mut wire = BITS.iter().filter(|(_, flag)| has(*flag)).fold(bits::ACK, |all, (bit, _)| all | bit);
-        let (segment, ack) = match self.half {
+        let (segment, ack) = match &self.half {
             // SYN and SYN-ACK of a one-way end are told apart by the bit of the one that is rarer.
-            Half::Send(_) => {
-                let acked = 1 + u32::from(self.peer_has_closed);
+            Half::Send(sender) => {
+                let acked = 1 + u32::from(sender.has_heard_fin());
                 let opens = syn && !has(flags::HANDSHAKE);
                 (if syn { 0 } else { p.seq }, if opens { 0 } else { acked })
             }
@@ -311,7 +308,6 @@ impl End {
         if syn {
             self.peer_scale = segment.scale.unwrap_or(0);
         }
-        self.peer_has_closed |= segment.has(bits::FIN);
         let ack = if segment.has(bits::ACK) && !matches!(self.half, Half::Receive(_)) {
             self.own.segment(segment.ack).ok_or_else(|| unknown("ack", segment.ack))?
         } else {

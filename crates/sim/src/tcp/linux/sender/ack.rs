@@ -131,9 +131,11 @@ impl Sender {
     /// inlined, down to the blocks and the look for losses, and what is rare is not.
     #[inline(never)]
     fn on_ack_in_full(&mut self, p: &Packet, out: &mut impl Outbox) {
-        if p.has(flags::RST) {
-            // The receiver has closed: whatever it answers to was sent before all was acknowledged.
-        } else if self.is_late(p) {
+        if p.has(flags::RST) || (self.has_heard_fin() && self.is_done_with(p, out)) {
+            // A receiver that has closed resets what it answers to: that was sent before all was acknowledged.
+            return;
+        }
+        if self.is_late(p) {
             self.answer_late(p, out);
         } else if self.process_packet(p, out) {
             self.send_allowed(out);
@@ -164,7 +166,7 @@ impl Sender {
     /// Answers an ACK that was not heard.
     #[cold]
     #[inline(never)]
-    fn answer_late(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn answer_late(&mut self, p: &Packet, out: &mut impl Outbox) {
         out.take_attachment(p);
         if self.answers.is_due(out.now()) {
             self.counters.sent += 1;

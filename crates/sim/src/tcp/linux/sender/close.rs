@@ -7,7 +7,8 @@
 use super::Sender;
 use crate::cc::Renumbering;
 use crate::outbox::{End, Outbox};
-use crate::packet::flags;
+use crate::packet::{flags, Ecn, Packet, ACK_FRAME};
+use crate::tcp::linux::validate::{self, Answers};
 
 /// No segment.
 const NONE: u32 = u32::MAX;
@@ -23,12 +24,14 @@ pub(in crate::tcp::linux) struct Close {
     fin: u32,
     /// The other end has sent its FIN.
     peer_closed: bool,
+    /// What is answered in TIME_WAIT.
+    answers: Answers,
 }
 
 impl Close {
     /// Open.
-    pub fn new(after_transfer: bool, beyond_cwnd: bool) -> Self {
-        Self { after_transfer, beyond_cwnd, fin: NONE, peer_closed: false }
+    pub fn new(after_transfer: bool, beyond_cwnd: bool, answers: Answers) -> Self {
+        Self { after_transfer, beyond_cwnd, fin: NONE, peer_closed: false, answers }
     }
 
     /// The application does not close.
@@ -120,6 +123,36 @@ impl Sender {
     /// The other end's FIN has arrived.
     pub(in crate::tcp::linux) fn note_fin_of_peer(&mut self) {
         self.close.peer_closed = true;
+    }
+
+    /// The other end's FIN has arrived.
+    #[inline]
+    #[must_use]
+    pub fn has_heard_fin(&self) -> bool {
+        self.close.peer_closed
+    }
+
+    /// A packet comes after the other end's FIN; true if nothing more is to be done about it. In TIME_WAIT an ACK of what that has sent is only
+    /// noted, and all else is answered (`tcp_timewait_state_process`). Before, an ACK from before the FIN is not heard (`tcp_sequence`).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_done_with(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+        let is_old = !p.has(flags::CLOSED | flags::FIN | flags::SYN);
+        if !self.has_closed() {
+            if is_old {
+                self.answer_late(p, out);
+            }
+            return is_old;
+        }
+        out.take_attachment(p);
+        if p.has(flags::CLOSED) && !p.has(flags::FIN) && !validate::is_old(p.tsval, self.form.tsecr) {
+            self.form.tsecr = p.tsval;
+        } else if self.close.answers.is_due(out.now()) {
+            let ack = self.packet(self.view.snd_nxt, ACK_FRAME, flags::CLOSED, Ecn::NotEct);
+            self.counters.sent += 1;
+            out.send(End::Sender, ack);
+        }
+        true
     }
 
     /// The FINs of both ends have arrived, and this end knows that (TIME_WAIT, or closed).

@@ -40,6 +40,7 @@ impl Sender {
             && self.stack.tail_loss_probe
             && !self.close.may_exceed_window()
             && self.sack
+            && !self.has_heard_fin()
             && self.phase == Phase::Established
     }
 

@@ -238,7 +238,7 @@ impl Sender {
             answers: Answers::new(&stack),
             reordering: Reordering::new(stack.reordering, stack.max_reordering),
             fack: Fack::new(stack.loss_detection == LossDetection::Fack),
-            close: Close::new(spec.transfer_bytes.is_some(), stack.fin_beyond_cwnd),
+            close: Close::new(spec.transfer_bytes.is_some(), stack.fin_beyond_cwnd, Answers::new(&stack)),
             stack,
             clock,
             handshake: Handshake::default(),
