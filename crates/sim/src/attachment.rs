@@ -148,9 +148,9 @@ mod tests {
     #[test]
     fn inserted_blocks_are_in_order() {
         let mut b = Blocks::default();
-        for range in [(5, 7), (1, 2), (3, 4), (8, 9)] {
+        for range in [(5, 7), (1, 2), (8, 9), (3, 4), (10, 11)] {
             b.insert(range);
         }
-        assert_eq!(b.as_slice(), [(1, 2), (3, 4), (5, 7)]);
+        assert_eq!(b.as_slice(), [(1, 2), (3, 4), (5, 7), (8, 9)]);
     }
 }
