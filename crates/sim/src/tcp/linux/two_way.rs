@@ -14,10 +14,12 @@ use crate::cc::{AnyCc, Needs};
 use crate::outbox::{End, HostQueue, Outbox};
 use crate::packet::{flags, Packet, Verdict, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
+use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{self, Beside, Sender};
 use crate::tcp::linux::stack::Stack;
-use crate::time::{Time, NEVER, SEC};
+use crate::time::{Time, NEVER};
 
 /// Event sources of an end: those of the sending half, those of the receiving half, the SYN-ACK's.
 pub const SOURCES: usize = sender::SOURCES + receiver::SOURCES + 1;
@@ -26,9 +28,8 @@ const DEPARTURE: usize = 1;
 const RECEIVER: usize = sender::SOURCES;
 const SYN_ACK: usize = SOURCES - 1;
 
-/// First interval after which the SYN-ACK is sent again, and the longest one, ns.
-const SYN_ACK_TIMEOUT: Time = SEC;
-const SYN_ACK_TIMEOUT_MAX: Time = 120 * SEC;
+/// Longest interval after which the SYN-ACK is sent again, ms (TCP_RTO_MAX).
+const SYN_ACK_TIMEOUT_MAX_MS: u64 = 120_000;
 
 /// Packets that an end has sent and taken in, all kinds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,9 +49,11 @@ pub struct TwoWayEnd {
     opens: bool,
     sender: Sender,
     receiver: Receiver,
-    /// When the answer to the SYN is sent again, and after how long then.
-    syn_ack_again: Time,
-    syn_ack_timeout: Time,
+    /// Sends the answer to the SYN again, after how many ticks, and how often that was doubled.
+    syn_ack: LazyTimer,
+    clock: Clock,
+    syn_ack_timeout: u64,
+    syn_ack_doublings: u32,
     /// The number of the packet that changed the peer's window last (`snd_wl1`).
     window_by: u32,
     counters: Counters,
@@ -70,6 +73,7 @@ impl TwoWayEnd {
         first: bool,
         opens: bool,
     ) -> Self {
+        let clock = Clock::of(stack);
         let receiver = Receiver::new(flow, source + RECEIVER, spec, stack, needs.ecn).streaming();
         Self {
             source,
@@ -77,8 +81,10 @@ impl TwoWayEnd {
             opens,
             sender: Sender::new(flow, source + SENDER, spec, stack.clone(), cc, needs).streaming(),
             receiver: if opens { receiver.opening() } else { receiver },
-            syn_ack_again: NEVER,
-            syn_ack_timeout: SYN_ACK_TIMEOUT,
+            syn_ack: LazyTimer::new(source + SYN_ACK),
+            clock,
+            syn_ack_timeout: clock.from_ms(u64::from(stack.rto_initial_ms)),
+            syn_ack_doublings: 0,
             window_by: 0,
             counters: Counters::default(),
         }
@@ -197,7 +203,10 @@ impl TwoWayEnd {
                 if self.receiver.is_established() {
                     return out.set_timer(self.source + SYN_ACK, NEVER);
                 }
-                self.syn_ack_timeout = (2 * self.syn_ack_timeout).min(SYN_ACK_TIMEOUT_MAX);
+                if !self.syn_ack.expired(&self.clock, out) {
+                    return;
+                }
+                self.syn_ack_doublings += 1;
                 self.expect_accept(out);
                 let (receiver, mut out) = self.acknowledging(out);
                 receiver.send_syn_ack(&mut out);
@@ -296,7 +305,7 @@ impl TwoWayEnd {
 
     fn on_syn(&mut self, p: &Packet, out: &mut impl Outbox) {
         if !self.opens {
-            if self.syn_ack_again == NEVER {
+            if !self.syn_ack.is_set() {
                 self.sender.hear_of_ecn(p, flags::ECN_SETUP);
             }
             self.expect_accept(out);
@@ -316,8 +325,10 @@ impl TwoWayEnd {
 
     /// The SYN-ACK goes, and again if nothing comes.
     fn expect_accept(&mut self, out: &mut impl Outbox) {
-        self.syn_ack_again = out.now() + self.syn_ack_timeout;
-        out.set_timer(self.source + SYN_ACK, self.syn_ack_again);
+        let most = self.clock.from_ms(SYN_ACK_TIMEOUT_MAX_MS);
+        let now = self.clock.tick(out.now());
+        let timeout = (self.syn_ack_timeout << self.syn_ack_doublings.min(10)).min(most);
+        self.syn_ack.set(&self.clock, now + timeout, out);
     }
 
     /// The sending half, and what it acts through; `blocks` came with the packet in hand.
