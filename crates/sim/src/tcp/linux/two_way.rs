@@ -235,9 +235,9 @@ impl TwoWayEnd {
             if self.opens {
                 return 0;
             }
-            let rtt_us = self.receiver.accepted(out.now());
+            let (syn_acks, rtt_us) = self.receiver.accepted(out.now());
             let (sender, mut out) = self.sending(out, Blocks::default());
-            sender.accept(&ack, rtt_us, &mut out);
+            sender.accept(&ack, syn_acks, rtt_us, &mut out);
         }
         if !self.sender.is_established() {
             return 0;
@@ -255,13 +255,14 @@ impl TwoWayEnd {
         }
         self.receiver.take_timestamps_of_stream(seq, p, has_data, out.now());
         {
-            let newer = (number.wrapping_sub(self.window_by) as i32) > 0;
-            if newer && ack.seq >= self.sender.view.snd_una {
+            let ahead = number.wrapping_sub(self.window_by) as i32;
+            let (newer, older) = (ahead > 0, ahead < 0);
+            if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una {
                 self.window_by = number;
             }
             let segments = self.sender.segments_of(&blocks);
             let (sender, mut out) = self.sending(out, segments);
-            sender.take_ack(&ack, Beside { data: has_data, newer }, &mut out);
+            sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
         }
         if has_data {
             let data = Packet { seq, attachment: NO_ATTACHMENT, flags: p.flags & !(flags::ACK | flags::ECE), ..*p };

@@ -97,11 +97,11 @@ impl Receiver {
         self.buffer.establish(now / 1000);
     }
 
-    /// Establishes the connection; us since the SYN-ACK was sent, unless that was more than once.
-    pub(in crate::tcp::linux) fn accepted(&mut self, now: Time) -> Option<u32> {
+    /// Establishes the connection; how many SYN-ACKs were sent, and us since the last one.
+    pub(in crate::tcp::linux) fn accepted(&mut self, now: Time) -> (u32, u32) {
         let rtt_us = (now / 1000 - self.rtt.syn_ack_us).max(1);
         self.establish(now);
-        (self.rtt.syn_acks == 1).then_some(rtt_us as u32)
+        (self.rtt.syn_acks, rtt_us as u32)
     }
 
     /// Puts data into the receive queue; what to do about an ACK is asked later.

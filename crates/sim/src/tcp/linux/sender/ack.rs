@@ -201,6 +201,9 @@ impl Sender {
     /// Lets the application write if it waited for room and there is enough; returns how many segments went.
     #[inline(always)]
     pub(in crate::tcp::linux) fn wake_application(&mut self, window_full: bool, out: &mut impl Outbox) -> u32 {
+        if self.layout.is_stream() {
+            self.buffer.note_payload(self.layout.span(self.view.snd_una, self.buffer.written));
+        }
         if self.buffer.wakes(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
             self.let_application_write(out)
         } else {
@@ -236,7 +239,11 @@ impl Sender {
 
     fn fill_and_write(&mut self, out: &mut impl Outbox) -> u32 {
         self.note_write();
-        self.buffer.fill(&self.view, self.window.cwnd, &self.peer);
+        if self.layout.is_stream() {
+            self.take_written(out);
+        } else {
+            self.buffer.fill(&self.view, self.window.cwnd, &self.peer);
+        }
         self.write_refilled(out)
     }
 

@@ -12,7 +12,7 @@ use crate::packet::{flags, Packet, Verdict, ACK_FRAME, SYN_FRAME};
 pub(super) struct Handshake {
     /// When the first was sent, us.
     sent_us: u64,
-    retransmits: u32,
+    pub retransmits: u32,
     /// The SYN-ACK was sent more than once: what ends the handshake may answer any of them.
     is_resent: bool,
     /// The flow was cut off: nobody listens any more.

@@ -91,7 +91,12 @@ impl Sender {
     pub(in crate::tcp::linux) fn send_loss_probe(&mut self, out: &mut impl Outbox) {
         if !self.probe.is_out() && self.view.packets_out > 0 {
             self.probe.retransmitted = false;
-            let sent = if self.has_data() && self.view.snd_nxt < self.peer.end() {
+            let is_open = if self.layout.is_stream() {
+                self.window_takes_next(self.current_mss(out))
+            } else {
+                self.view.snd_nxt < self.peer.end()
+            };
+            let sent = if self.has_data() && is_open {
                 self.write(out, true) > 0
             } else {
                 let last = self.view.snd_nxt - 1;

@@ -52,7 +52,9 @@ impl Sender {
         if self.view.packets_out > 0 || !self.has_data() {
             return;
         }
-        let verdict = if self.view.snd_nxt < self.peer.end() { self.send_one(out) } else { self.send_probe(out) };
+        let is_open =
+            if self.layout.is_stream() { self.cut_to_window(out) } else { self.view.snd_nxt < self.peer.end() };
+        let verdict = if is_open { self.send_one(out) } else { self.send_probe(out) };
         if self.view.packets_out > 0 {
             self.persist.doublings = 0;
             self.rearm_rto(out);

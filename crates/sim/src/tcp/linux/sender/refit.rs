@@ -22,24 +22,23 @@ pub(super) enum Fit {
 impl Sender {
     /// Payload of a full segment beside what goes with it, bytes.
     pub(super) fn current_mss(&self, out: &impl Outbox) -> u32 {
-        self.layout.mss() - out.option_bytes()
+        self.stream.mss - out.option_bytes()
     }
 
     /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes.
     #[inline(never)]
     pub(super) fn fit_next(&mut self, mss: u32, is_probe: bool) -> Fit {
         let seq = self.view.snd_nxt;
-        while self.layout.payload(seq) < mss && seq + 1 < self.buffer.written && self.layout.payload(seq + 1) > 0 {
-            if self.layout.fill_up(seq, mss) == 2 {
-                break;
+        if self.layout.payload(seq) < mss && seq + 1 < self.buffer.written && self.layout.payload(seq + 1) > 0 {
+            if self.layout.fill_up(seq, mss) == 1 {
+                self.renumber_unsent(Renumbering::joined(seq));
             }
-            self.renumber_unsent(Renumbering::joined(seq));
+            self.find_window_end();
         }
-        let payload = self.layout.payload(seq);
-        let fin = u64::from(payload <= mss && self.close.flag_of(seq) != 0);
-        if self.begins_at(seq) + u64::from(payload.min(mss)) + fin > self.stream.window_end {
+        if !self.window_takes_next(mss) {
             return Fit::BeyondWindow;
         }
+        let payload = self.layout.payload(seq);
         if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && !is_probe {
             return Fit::Waits;
         }
@@ -48,6 +47,14 @@ impl Sender {
             self.renumber_unsent(Renumbering::added(seq));
         }
         Fit::Fits
+    }
+
+    /// The next segment, or its first `mss` bytes, lie in the receiver's window (`tcp_snd_wnd_test`).
+    pub(super) fn window_takes_next(&self, mss: u32) -> bool {
+        let seq = self.view.snd_nxt;
+        let payload = self.layout.payload(seq);
+        let fin = u64::from(payload <= mss && self.close.flag_of(seq) != 0);
+        self.begins_at(seq) + u64::from(payload.min(mss)) + fin <= self.stream.window_end
     }
 
     /// Another short segment is outstanding, and what is written next may join this one (Minshall's variant of Nagle's algorithm; `tcp_nagle_test`).
@@ -74,6 +81,23 @@ impl Sender {
         } else {
             self.collapse(seq, most);
         }
+        true
+    }
+
+    /// Cuts the next segment so that it lies in the receiver's window, as a probe of that; false if the window is closed (`tcp_write_wakeup`).
+    pub(super) fn cut_to_window(&mut self, out: &impl Outbox) -> bool {
+        let (seq, mss) = (self.view.snd_nxt, self.current_mss(out));
+        let room = self.stream.window_end.saturating_sub(self.begins_at(seq)).min(u64::from(mss)) as u32;
+        if room == 0 {
+            return false;
+        }
+        let end = self.begins_at(seq + 1);
+        self.stream.pushed_until = self.stream.pushed_until.max(end);
+        if self.layout.payload(seq) > room {
+            self.layout.cut(seq, room);
+            self.renumber_unsent(Renumbering::added(seq));
+        }
+        self.buffer.push_next(seq);
         true
     }
 

@@ -52,9 +52,10 @@ pub(in crate::tcp::linux) struct SendBuffer {
     tso: bool,
     /// First segment after the last PSH.
     pushed_until: u32,
-    /// The application writes now and then: each write ends in a PSH.
+    /// The application writes now and then: each write ends in a PSH. What of it is here, bytes.
     stream: bool,
-    /// True if the last segment that the application has written so far is not full.
+    payload: u64,
+    /// True if the last segment of the transfer is not full.
     short_end: bool,
     /// The application was told that there is room, and has not written yet.
     is_awake: bool,
@@ -87,6 +88,7 @@ impl SendBuffer {
             next_push: u32::MAX,
             pushed_until: 1,
             stream: false,
+            payload: 0,
             short_end: false,
             is_awake: false,
         }
@@ -104,13 +106,21 @@ impl SendBuffer {
         self.end = 1;
     }
 
-    /// The application has written up to segment `end`; what there is no room for waits. `ends_short`: the last segment is not full.
-    pub fn extend(&mut self, end: u32, v: &View, cwnd: u32, peer: &PeerWindow, ends_short: bool) {
-        let waits = self.written < self.end;
-        (self.end, self.short_end) = (end, ends_short);
-        if !waits {
-            self.fill(v, cwnd, peer);
-        }
+    /// Segments of `mss` bytes that a stream has room for, which has `payload` bytes in it.
+    pub fn room_for(&mut self, mss: u32, payload: u64, v: &View) -> u64 {
+        self.payload = payload;
+        self.size.saturating_sub(self.used(v)).div_ceil(u64::from(mss) + self.head)
+    }
+
+    /// A stream was written up to segment `written`; `more`: there was no room for all of it.
+    pub fn extend(&mut self, written: u32, more: bool) {
+        self.is_awake = false;
+        (self.written, self.end) = (written, written + u32::from(more));
+    }
+
+    /// A stream has so many bytes that are written and not acknowledged.
+    pub fn note_payload(&mut self, payload: u64) {
+        self.payload = payload;
     }
 
     /// A segment is new or has gone.
@@ -172,7 +182,7 @@ impl SendBuffer {
         if !window_full {
             self.grow(cwnd, reordering);
         }
-        self.is_awake = if v.sacked_out == 0 {
+        self.is_awake = if v.sacked_out == 0 && !self.stream {
             v.snd_una >= self.refill_from
         } else {
             let used = self.used(v);
@@ -227,7 +237,9 @@ impl SendBuffer {
 
     /// Bytes charged now.
     fn used(&self, v: &View) -> u64 {
-        u64::from(self.written - v.snd_una) * self.per_segment - u64::from(self.merged) * self.head
+        let segments = u64::from(self.written - v.snd_una);
+        let payload = if self.stream { self.payload } else { segments * (self.per_segment - self.head) };
+        payload + segments * self.head - u64::from(self.merged) * self.head
     }
 
     /// True if segment `seq` has the PSH bit.
@@ -256,9 +268,19 @@ impl SendBuffer {
         let allowed = cwnd.saturating_sub(v.in_flight()).min(peer.end().saturating_sub(v.snd_nxt));
         let short = self.short_end && self.written == self.end;
         let waits = self.tso || short || self.written - v.snd_nxt > allowed;
-        if waits && (self.written > from || self.stream) && self.written > self.pushed_until {
+        if waits && self.written > from && self.written > self.pushed_until {
             self.push(self.written - 1);
         }
+    }
+
+    /// Segment `seq`, which is sent next, has the PSH bit.
+    pub fn push_next(&mut self, seq: u32) {
+        let at = self.pushed.partition_point(|&other| other < seq);
+        if self.pushed.get(at) != Some(&seq) {
+            self.pushed.insert(at, seq);
+            self.pushed_until = self.pushed_until.max(seq + 1);
+        }
+        self.next_push = seq;
     }
 
     /// Segment `next_push` was sent.
@@ -267,7 +289,8 @@ impl SendBuffer {
         self.next_push = self.pushed.get(after).copied().unwrap_or(u32::MAX);
     }
 
-    fn push(&mut self, seq: u32) {
+    /// Segment `seq`, above all that have it, has the PSH bit.
+    pub fn push(&mut self, seq: u32) {
         self.next_push = self.next_push.min(seq);
         self.pushed.push_back(seq);
         self.pushed_until = seq + 1;

@@ -10,13 +10,18 @@ use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tcp::common::layout::Layout;
 
+/// The payload of a full segment before it is known, and the least one, bytes (TCP_MSS_DEFAULT; `tcp_bound_to_half_wnd`).
+const MSS_UNKNOWN: u32 = 536;
+const LEAST_MSS: u32 = 68 - 32;
+
 /// What a packet has beside its ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tcp::linux) struct Beside {
     /// Data or a FIN.
     pub data: bool,
-    /// Its own number is higher than that of the packet before it that changed the window.
+    /// Its own number is higher than that of the packet before it that changed the window, or lower.
     pub newer: bool,
+    pub older: bool,
 }
 
 /// What only the half of a stream knows.
@@ -24,8 +29,17 @@ pub(in crate::tcp::linux) struct Beside {
 pub(super) struct Stream {
     /// First number beyond the receiver's window.
     pub window_end: u64,
+    /// The largest window ever, bytes, and the payload of a full segment, which is bound to half of it (`tcp_sync_mss`, `tcp_bound_to_half_wnd`).
+    max_window: u32,
+    pub mss: u32,
+    /// What is written and there was no room for, bytes.
+    waiting: u64,
+    /// First number beyond the last segment with the PSH bit (`pushed_seq`).
+    pub pushed_until: u64,
     /// First segment beyond the last short one that was sent (`snd_sml`).
     pub short_end: u32,
+    /// The packet in hand has a lower number than the one that changed the window last.
+    is_old: bool,
 }
 
 /// Segments that are acknowledged and of which it is known where they lay: D-SACKs tell of them.
@@ -74,14 +88,20 @@ impl Sender {
     #[must_use]
     pub fn streaming(mut self) -> Self {
         self.layout = Layout::stream(self.layout.mss());
+        self.stream.mss = self.layout.mss();
         self.buffer.begin_stream();
         (self.sends_in_steps, self.sends_plainly) = (true, false);
         self
     }
 
-    /// The connection that the peer opened is established by the packet `p`; `rtt_us`: since the SYN-ACK, if that was sent once.
-    pub(in crate::tcp::linux) fn accept(&mut self, p: &Packet, rtt_us: Option<u32>, out: &mut impl Outbox) {
+    /// The connection that the peer opened is established by the packet `p`; `rtt_us`: since the last of so many
+    /// SYN-ACKs.
+    pub(in crate::tcp::linux) fn accept(&mut self, p: &Packet, syn_acks: u32, rtt_us: u32, out: &mut impl Outbox) {
         self.refresh(out.now());
+        self.handshake.retransmits = syn_acks - 1;
+        // tcp_synack_rtt_meas: where several were sent, the timestamps tell which one is answered.
+        let by_echo = || self.ms_since_echo(p.tsecr).filter(|_| p.tsecr > 0).map(|ms| 1000 * ms);
+        let rtt_us = if syn_acks == 1 { Some(rtt_us) } else { by_echo() };
         self.establish(p, rtt_us);
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
     }
@@ -90,7 +110,8 @@ impl Sender {
     pub(in crate::tcp::linux) fn take_ack(&mut self, p: &Packet, beside: Beside, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
-        let Beside { data, newer } = beside;
+        let Beside { data, newer, older } = beside;
+        self.stream.is_old = older;
         self.beside = (if data { flag::DATA } else { 0 }) | (if newer { flag::WIN_UPDATE } else { 0 });
         self.process_packet(p, out);
         self.beside = 0;
@@ -100,14 +121,24 @@ impl Sender {
     /// (`tcp_may_update_window`).
     #[inline(never)]
     pub(super) fn update_window_in_bytes(&mut self, bytes: u32, ack: u32) -> bool {
-        let news =
-            ack > self.view.snd_una || self.beside & flag::WIN_UPDATE != 0 || bytes > self.peer.bytes() || bytes == 0;
+        let news = ack > self.view.snd_una
+            || self.beside & flag::WIN_UPDATE != 0
+            || (!self.stream.is_old && (bytes > self.peer.bytes() || bytes == 0));
         if news {
             self.peer.update(bytes, ack);
+            self.bind_mss(bytes);
         }
         self.stream.window_end = self.begins_at(ack) + u64::from(self.peer.bytes());
         self.find_window_end();
         news
+    }
+
+    fn bind_mss(&mut self, window: u32) {
+        if window > self.stream.max_window {
+            self.stream.max_window = window;
+            let most = if window > MSS_UNKNOWN { window / 2 } else { window };
+            self.stream.mss = self.layout.mss().min(most.max(LEAST_MSS));
+        }
     }
 
     /// Finds the first segment that does not lie in the receiver's window as a whole.
@@ -139,16 +170,52 @@ impl Sender {
         self.refresh(out.now());
         self.restart_after_idle();
         self.note_write();
-        self.buffer.unpush_last(self.view.snd_nxt);
-        let mss = self.current_mss(out);
-        self.layout.forget(self.view.snd_una.saturating_sub(REMEMBERED));
-        self.layout.append_in(mss, bytes, self.view.snd_nxt);
-        self.find_window_end();
-        let end = self.layout.end();
-        let ends_short = self.layout.payload(end - 1) < mss;
-        self.buffer.extend(end, &self.view, self.window.cwnd, &self.peer, ends_short);
+        let waits = self.stream.waiting > 0;
+        self.stream.waiting += bytes;
+        if !waits {
+            self.take_written(out);
+        }
         self.write(out, false);
         self.chrono_written();
+    }
+
+    /// What the application has written goes into the last segment, if that was not sent, and into others as long as there is room for those.
+    pub(super) fn take_written(&mut self, out: &impl Outbox) {
+        let (mss, una, last) = (self.current_mss(out), self.view.snd_una, self.layout.end() - 1);
+        self.layout.forget(una.saturating_sub(REMEMBERED));
+        let beside_last =
+            if last >= self.view.snd_nxt.max(1) { mss.saturating_sub(self.layout.payload(last)) } else { 0 };
+        let segments = self.buffer.room_for(mss, self.layout.span(una, last + 1), &self.view);
+        let bytes = self.stream.waiting.min(u64::from(beside_last) + segments * u64::from(mss));
+        self.stream.waiting -= bytes;
+        let mut from = last + 1;
+        if beside_last > 0 && bytes > 0 {
+            self.buffer.unpush_last(self.view.snd_nxt);
+            from = last;
+        }
+        self.layout.append_in(mss, bytes, self.view.snd_nxt);
+        self.buffer.extend(self.layout.end(), self.stream.waiting > 0);
+        self.find_window_end();
+        self.push_written(from);
+    }
+
+    /// The segments from `from` on have been written: the last one of a write has the PSH bit, and each with which more than half the largest window
+    /// has come together since the last that has (`forced_push`, `tcp_mark_push`).
+    fn push_written(&mut self, from: u32) {
+        let half = u64::from(self.stream.max_window / 2);
+        for seq in from..self.buffer.written {
+            let end = self.begins_at(seq + 1);
+            if end > self.stream.pushed_until + half || (seq + 1 == self.buffer.written && self.ends_here()) {
+                self.buffer.push(seq);
+                self.stream.pushed_until = end;
+            }
+        }
+    }
+
+    /// What was written last is the end of a write, or is not sent at once.
+    fn ends_here(&self) -> bool {
+        let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
+        self.buffer.is_complete() || self.buffer.written > self.peer.end().min(self.view.snd_nxt + allowed)
     }
 
     /// The segments from `first` on were sent, `n` of them: a short one holds back the next (`tcp_minshall_update`).
