@@ -14,7 +14,7 @@ use super::{
 /// Unit of the parameter `beta`.
 const BETA_SCALE: u32 = 1024;
 /// Minimum of `beta`. A lower one makes Linux's `beta_scale` less than 4. At a window of 2 segments, bictcp_update (Linux 6.12
-/// tcp_cubic.c:304) then computes a `delta` of 0 and subtracts it from `ack_cnt` in a loop that never ends.
+/// tcp_cubic.c:304) then subtracts a `delta` of 0 from `ack_cnt` in a loop that never ends.
 const LEAST_BETA: u32 = 205;
 /// Time unit of the cubic: 2^-10 s.
 const TIME_SHIFT: u32 = 10;
@@ -169,11 +169,9 @@ impl Cubic {
     }
 }
 
-/// Distance of the curve from its plateau, segments: C times the cube of the time from there. Far from the plateau it wraps, in the kernel's
-/// 64 bits as well (bictcp_update, tcp_cubic.c:279).
+/// Segments from the curve to its plateau. Far from there they wrap, as in the kernel's 64 bits (bictcp_update, tcp_cubic.c:279).
 pub(super) fn curve_delta(scale: u64, offset: u64) -> u32 {
-    let cube = offset.wrapping_mul(offset).wrapping_mul(offset);
-    (scale.wrapping_mul(cube) >> CURVE_SHIFT) as u32
+    (scale.wrapping_mul(offset.wrapping_mul(offset).wrapping_mul(offset)) >> CURVE_SHIFT) as u32
 }
 
 /// Integer cube root: a table for the leading bits, then one Newton-Raphson step (error below 0.2 %).
@@ -238,11 +236,10 @@ impl Cubic {
                 c.origin_point = c.last_max_cwnd;
             }
         }
-        let hz = u64::from(v.hz);
+        let (hz, k) = (u64::from(v.hz), u64::from(c.k));
         let ticks = i64::from(now.wrapping_sub(c.epoch_start) as i32)
             + (u64::from(c.delay_min_us) * hz).div_ceil(1_000_000) as i64;
         let time = ((ticks as u64) << TIME_SHIFT) / hz;
-        let k = u64::from(c.k);
         let delta = curve_delta(config.scale, time.abs_diff(k));
         let target = if time < k { c.origin_point.wrapping_sub(delta) } else { c.origin_point.wrapping_add(delta) };
         c.cnt = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.wrapping_mul(100) };
