@@ -231,7 +231,8 @@ impl TwoWayEnd {
         let seq = self.receiver.number(number);
         let (ack, _) = self.sender.segment_of(ack);
         let ack = Packet { seq: ack, attachment: NO_ATTACHMENT, flags: p.flags & flags::ECE | flags::ACK, ..*p };
-        if !self.receiver.is_established() {
+        let accepts = !self.receiver.is_established();
+        if accepts {
             if self.opens {
                 return 0;
             }
@@ -253,7 +254,13 @@ impl TwoWayEnd {
             }
             return receiver.bytes_read();
         }
-        self.receiver.take_timestamps_of_stream(seq, p, has_data, out.now());
+        let is_predicted = !accepts && self.is_predicted(p, seq, &ack, blocks.count > 0);
+        if accepts {
+            // The packet that ends the handshake is no sample of the RTT.
+            self.receiver.note_timestamp(seq, p);
+        } else {
+            self.receiver.take_timestamps_of_stream(seq, p, has_data, out.now());
+        }
         {
             let ahead = number.wrapping_sub(self.window_by) as i32;
             let (newer, older) = (ahead > 0, ahead < 0);
@@ -264,6 +271,7 @@ impl TwoWayEnd {
             let (sender, mut out) = self.sending(out, segments);
             sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
         }
+        let expected = self.receiver.rcv_nxt;
         if has_data {
             let data = Packet { seq, attachment: NO_ATTACHMENT, flags: p.flags & !(flags::ACK | flags::ECE), ..*p };
             let had_ended = self.receiver.has_ended();
@@ -280,8 +288,23 @@ impl TwoWayEnd {
         let (srtt_us, rto) = self.sender.estimates();
         self.receiver.take_estimates(srtt_us, rto);
         let (receiver, mut out) = self.acknowledging(out);
-        receiver.check_ack_of_stream(&mut out);
-        receiver.read(has_data, &mut out)
+        if has_data || !is_predicted {
+            receiver.check_ack_of_stream(&mut out);
+        }
+        if receiver.rcv_nxt == expected {
+            // Nothing wakes the application.
+            return receiver.bytes_read();
+        }
+        receiver.read(u32::from(p.len) > HEADERS, &mut out)
+    }
+
+    /// The packet is what was expected, but for an ACK: the next in order, with the window of the one before (header prediction).
+    fn is_predicted(&self, p: &Packet, seq: u32, ack: &Packet, has_blocks: bool) -> bool {
+        seq == self.receiver.rcv_nxt
+            && !has_blocks
+            && !p.has(flags::ECE | flags::CWR | flags::FIN)
+            && self.sender.is_window(ack.window)
+            && self.receiver.misses_nothing()
     }
 
     /// A packet is taken for one of long ago, or lies before all that was acknowledged or beyond the window

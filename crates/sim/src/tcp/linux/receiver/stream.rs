@@ -109,6 +109,11 @@ impl Receiver {
         self.queue_data(p, out);
     }
 
+    /// Nothing came before what is missing.
+    pub(in crate::tcp::linux) fn misses_nothing(&self) -> bool {
+        self.early.is_empty()
+    }
+
     /// Acknowledges now or later what nothing has acknowledged yet.
     pub(in crate::tcp::linux) fn check_ack_of_stream(&mut self, out: &mut impl Outbox) {
         if self.delay.is_scheduled() {

@@ -100,7 +100,7 @@ impl Receiver {
 
     /// The timestamp to echo is that of the segment that the last ACK asked for.
     #[inline]
-    pub(super) fn note_timestamp(&mut self, seq: u32, p: &Packet) {
+    pub(in crate::tcp::linux) fn note_timestamp(&mut self, seq: u32, p: &Packet) {
         if self.buffer.is_acked(seq) && p.tsval >= self.form.tsecr {
             self.form.tsecr = p.tsval;
         }

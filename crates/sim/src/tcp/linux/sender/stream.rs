@@ -154,6 +154,11 @@ impl Sender {
         self.peer.set_end(end);
     }
 
+    /// The peer has advertised this window last, bytes.
+    pub(in crate::tcp::linux) fn is_window(&self, bytes: u32) -> bool {
+        self.peer.bytes() == bytes
+    }
+
     /// Smoothed RTT, us, and the retransmission timeout, ticks.
     pub(in crate::tcp::linux) fn estimates(&self) -> (u64, u64) {
         (u64::from(self.view.srtt_us8 >> 3), self.rto_ticks())
