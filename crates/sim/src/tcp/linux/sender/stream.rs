@@ -88,7 +88,7 @@ impl Sender {
     #[must_use]
     pub fn streaming(mut self) -> Self {
         self.layout = Layout::stream(self.layout.mss());
-        self.stream.mss = self.layout.mss();
+        (self.stream.mss, self.stream.pushed_until) = (self.layout.mss(), 1);
         self.buffer.begin_stream();
         (self.sends_in_steps, self.sends_plainly) = (true, false);
         self
