@@ -3,7 +3,7 @@
 use dumbbell_sim::attachment::{Attachment, Blocks, MAX_BLOCKS};
 use dumbbell_sim::cc;
 use dumbbell_sim::outbox::{LoneOutbox, Outbox};
-use dumbbell_sim::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT, SYN_FRAME};
+use dumbbell_sim::packet::{flags, Ecn, Packet, Way, ACK_FRAME, ETHERNET, HEADERS, NO_ATTACHMENT, SYN_FRAME};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place};
 use dumbbell_sim::spec::TcpSpec;
 use dumbbell_sim::tcp::linux::receiver::{self, Receiver};
@@ -21,6 +21,9 @@ use crate::numbers::Numbers;
 const SOURCES: usize = two_way::SOURCES;
 /// Maximum number of timer events at one time; more mean an endless loop.
 const MOST_AT_ONCE: usize = 10_000;
+/// Room in the heads of the packets that the driver of the kernel's end sends, bytes: 256 without the Ethernet header, as a packet socket aligns it, and
+/// those of IP and TCP.
+const TAILROOM: u32 = 256 - 16 - (HEADERS - ETHERNET);
 /// Header bits on the wire and in the simulator.
 const BITS: [(u8, u16); 6] = [
     (bits::FIN, flags::FIN),
@@ -100,10 +103,10 @@ impl End {
         // The driver of the kernel's end sends packets whose payload lies in one page.
         let half = match case.kind {
             Kind::Send => Half::Send(Sender::new(0, 0, &spec, stack, control, needs).seeded([case.control_seed, 0])),
-            Kind::Receive => Half::Receive(Receiver::new(0, 0, &spec, &stack, needs.ecn).of_unfragmented()),
+            Kind::Receive => Half::Receive(Receiver::new(0, 0, &spec, &stack, needs.ecn).of_unfragmented(TAILROOM)),
             Kind::Both => {
                 let end = TwoWayEnd::new(0, 0, &spec, &stack, control, needs, true, opens);
-                Half::Both(end.seeded([case.control_seed, 0]).of_unfragmented())
+                Half::Both(end.seeded([case.control_seed, 0]).of_unfragmented(TAILROOM))
             }
         };
         let numbers = if case.kind == Kind::Both { Numbers::in_bytes } else { Numbers::new };

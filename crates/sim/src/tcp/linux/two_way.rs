@@ -99,8 +99,8 @@ impl TwoWayEnd {
 
     /// See [`Receiver::of_unfragmented`].
     #[must_use]
-    pub fn of_unfragmented(mut self) -> Self {
-        self.receiver = self.receiver.of_unfragmented();
+    pub fn of_unfragmented(mut self, tailroom: u32) -> Self {
+        self.receiver = self.receiver.of_unfragmented(tailroom);
         self
     }
 

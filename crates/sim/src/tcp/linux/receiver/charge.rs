@@ -3,7 +3,7 @@
 //! room for its fragments.
 //!
 //! Leaves out: where a segment lies in two fragments if the sending host has allocated for other connections meanwhile, or if segments before it
-//! are short; and that a very short segment out of order is moved into its head (`skb_condense`).
+//! are short.
 
 use crate::tcp::linux::stack::Stack;
 
@@ -11,6 +11,8 @@ use crate::tcp::linux::stack::Stack;
 pub(super) const FRAGMENTS: u32 = 17;
 /// Bytes of the piece of memory that a sender takes at a time (net/core/sock.c `SKB_FRAG_PAGE_ORDER`): where it ends, a segment lies in two.
 pub(super) const FRAGMENT: u32 = 32_768;
+/// Room behind the headers in the head of a packet that TCP has sent, bytes: 256 without the 192 that are kept for headers (MAX_TCP_HEADER).
+const TAILROOM: u32 = 64;
 /// Less room than this in a piece of memory is not used, bytes (`sk_page_frag_refill`).
 pub(super) const LEAST_FRAGMENT: u32 = 32;
 
@@ -21,6 +23,8 @@ pub(super) struct Cost {
     pub head: u64,
     /// A segment that continues another one that waits gives up its head.
     shared: bool,
+    /// Room behind the headers in a head, bytes.
+    tailroom: u32,
     /// What a number stands for, bytes: a full segment, or a byte.
     per_number: u32,
     /// So many numbers take whole pieces of memory, but for an end that is not used.
@@ -34,6 +38,7 @@ impl Cost {
         Self {
             head: u64::from(stack.receive_charge(0)),
             shared: stack.receive_coalescing,
+            tailroom: TAILROOM,
             per_number: mss,
             period: (1..=FRAGMENT).find(is_over).unwrap_or(FRAGMENT),
         }
@@ -44,14 +49,9 @@ impl Cost {
         Self { per_number: 1, period: FRAGMENT, ..self }
     }
 
-    /// With each segment in one fragment, wherever it lies in the sender's memory.
-    pub fn unfragmented(self) -> Self {
-        Self { period: 1, ..self }
-    }
-
-    /// Segments share heads.
-    pub fn is_shared(&self) -> bool {
-        self.shared
+    /// Of packets with so much room in their heads, each in one fragment wherever it lies in the sender's memory.
+    pub fn unfragmented(self, tailroom: u32) -> Self {
+        Self { period: 1, tailroom, ..self }
     }
 
     /// How many fragments a segment of `payload` bytes is that begins at `seq`.
@@ -68,6 +68,8 @@ pub(super) struct Head {
     pub end: u32,
     /// Their payload, bytes.
     pub payload: u32,
+    /// Of these, what was moved into the head itself and is not charged apart.
+    inside: u32,
     /// Of several segments; 0: those of a single one, which are seldom asked for.
     fragments: u32,
 }
@@ -76,34 +78,49 @@ impl Head {
     /// Of the segment `[start, end)` with so many bytes.
     #[inline]
     pub fn of(start: u32, end: u32, payload: u32) -> Self {
-        Self { start, end, payload, fragments: 0 }
+        Self { start, end, payload, inside: 0, fragments: 0 }
+    }
+
+    /// A segment that stays alone is moved into its head if there is room (`skb_condense`).
+    pub fn condense(&mut self, cost: &Cost) {
+        if cost.shared && self.payload <= cost.tailroom {
+            self.inside = self.payload;
+        }
     }
 
     fn fragments(&self, cost: &Cost) -> u32 {
-        if self.fragments == 0 {
+        if self.inside == self.payload {
+            0
+        } else if self.fragments == 0 {
             cost.fragments(self.start, self.payload)
         } else {
             self.fragments
         }
     }
 
-    /// What follows is joined to it; false if it has no room, or that does not continue it.
-    pub fn join(&mut self, next: &Self, cost: &Cost) -> bool {
-        if !cost.is_shared() || self.end != next.start {
-            return false;
+    /// What follows is joined to it: returns what that is charged now, bytes; `None` if there is no room, or if it does not continue this.
+    pub fn join(&mut self, next: &Self, cost: &Cost) -> Option<u64> {
+        if !cost.shared || self.end != next.start {
+            return None;
         }
-        let fragments = self.fragments(cost) + next.fragments(cost);
-        if fragments > FRAGMENTS {
-            return false;
+        let fragments = self.fragments(cost);
+        let room = if fragments == 0 { cost.tailroom - self.inside } else { 0 };
+        if next.payload <= room {
+            self.inside += next.payload;
+        } else if next.inside > 0 || fragments + next.fragments(cost) > FRAGMENTS {
+            return None;
+        } else {
+            self.fragments = fragments + next.fragments(cost);
         }
-        (self.end, self.fragments) = (next.end, fragments);
+        let charged = if next.payload <= room { 0 } else { u64::from(next.payload) };
+        self.end = next.end;
         self.payload += next.payload;
-        true
+        Some(charged)
     }
 
     /// What its segments are charged, bytes.
     pub fn charged(&self, cost: &Cost) -> u64 {
-        cost.head + u64::from(self.payload)
+        cost.head + u64::from(self.payload - self.inside)
     }
 }
 
@@ -120,17 +137,18 @@ pub(super) struct Unread {
 impl Unread {
     /// Segments that share a head come in order.
     pub fn add_head(&mut self, head: &Head, cost: &Cost) {
-        self.charged += head.charged(cost);
         let Some(last) = &mut self.last else {
+            self.charged += head.charged(cost);
             self.last = Some(*head);
             self.first_end = head.end;
             return;
         };
-        if !last.join(head, cost) {
+        let Some(charged) = last.join(head, cost) else {
+            self.charged += head.charged(cost);
             *last = *head;
             return;
-        }
-        self.charged -= cost.head;
+        };
+        self.charged += charged;
         if self.first_end == head.start {
             self.first_end = head.end;
         }
@@ -166,7 +184,7 @@ mod tests {
         let mut all = unread(2..3, &cost);
         let mut heads: Vec<Head> = vec![];
         for head in (3..69).map(full) {
-            if !heads.last_mut().is_some_and(|last| last.join(&head, &cost)) {
+            if heads.last_mut().is_none_or(|last| last.join(&head, &cost).is_none()) {
                 heads.push(head);
             }
         }
@@ -199,9 +217,27 @@ mod tests {
         // What filled the gap has a head of its own if those behind it have none to spare.
         let mut all = unread(1..2, &cost);
         let mut behind = full(2);
-        (3..19).for_each(|seq| assert!(behind.join(&full(seq), &cost)));
+        (3..19).for_each(|seq| assert_eq!(behind.join(&full(seq), &cost), Some(1448)));
         all.add_head(&behind, &cost);
         assert_eq!((all.charged, all.behind_first()), (18 * 1448 + 2 * 832, 17));
-        assert!(!behind.join(&full(20), &cost), "19 is missing");
+        assert_eq!(behind.join(&full(20), &cost), None, "19 is missing");
+    }
+
+    #[test]
+    fn a_very_short_segment_out_of_order_is_moved_into_its_head_and_stays_there() {
+        let cost = Cost::of(&stack("linux-6.12"), MSS);
+        let condensed = |seq, payload| {
+            let mut head = Head::of(seq, seq + 1, payload);
+            head.condense(&cost);
+            head
+        };
+        let mut head = condensed(5, 40);
+        assert_eq!((head.charged(&cost), condensed(5, 65).charged(&cost)), (832, 832 + 65));
+        assert_eq!(full(4).join(&head, &cost), None);
+        assert_eq!(head.join(&Head::of(6, 7, 24), &cost), Some(0), "there is room for 24 bytes more");
+        assert_eq!(head.join(&full(7), &cost), Some(1448));
+        assert_eq!((head.charged(&cost), head.join(&Head::of(8, 9, 0), &cost)), (832 + 1448, Some(0)));
+        let mut in_order = Head::of(1, 2, 40);
+        assert_eq!(in_order.join(&Head::of(2, 3, 10), &cost), Some(10), "in order it stays where it is");
     }
 }

@@ -203,10 +203,10 @@ impl Receiver {
         }
     }
 
-    /// For packets that do not come from the memory of a sender's socket: each lies in one fragment.
+    /// For packets that do not come from the memory of a sender's socket: each lies in one fragment, and has so much room in its head, bytes.
     #[must_use]
-    pub fn of_unfragmented(mut self) -> Self {
-        self.kernel.cost = self.kernel.cost.unfragmented();
+    pub fn of_unfragmented(mut self, tailroom: u32) -> Self {
+        self.kernel.cost = self.kernel.cost.unfragmented(tailroom);
         self
     }
 

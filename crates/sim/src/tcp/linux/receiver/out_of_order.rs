@@ -21,8 +21,8 @@ pub(super) enum Place {
     Known,
     /// To the head of the segment that it continues.
     Joined,
-    /// It has a head of its own, and is not charged yet.
-    Alone,
+    /// It has a head of its own, the one at this place, and is not charged yet.
+    Alone(usize),
 }
 
 /// What came before what is missing. Told of every segment out of order and of gaps that close; asked for the blocks of each ACK.
@@ -85,19 +85,20 @@ impl OutOfOrder {
             Some(last) if seq < last.start => self.heads.partition_point(|other| other.start < seq),
             _ => self.heads.len(),
         };
-        if at > 0 && self.heads[at - 1].join(&head, cost) {
-            self.charge(u64::from(payload));
+        if let Some(charged) = at.checked_sub(1).and_then(|before| self.heads[before].join(&head, cost)) {
+            self.charged += charged;
             Place::Joined
         } else {
             self.heads.insert(at, head);
-            Place::Alone
+            Place::Alone(at)
         }
     }
 
-    /// Charges a segment, so many bytes.
+    /// Charges the segment with a head of its own at `place`.
     #[inline]
-    fn charge(&mut self, bytes: u64) {
-        self.charged += bytes;
+    fn charge(&mut self, place: usize, cost: &Cost) {
+        self.heads[place].condense(cost);
+        self.charged += self.heads[place].charged(cost);
     }
 
     /// The range that a segment belongs to, if one is known, reaches over it from now on, wherever it stands.
@@ -179,10 +180,10 @@ impl Receiver {
                 self.widen_out_of_order(payload, true);
                 self.tell_of(seq, end, out);
             }
-            Place::Alone => {
+            Place::Alone(place) => {
                 self.tell_of(seq, end, out);
                 self.widen_out_of_order(payload, false);
-                self.early.charge(self.kernel.cost.head + u64::from(payload));
+                self.early.charge(place, &self.kernel.cost);
             }
             Place::Known => {
                 self.counters.duplicates += 1;
@@ -222,7 +223,7 @@ mod tests {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let charged = |segments: &[u32]| {
             let mut early = OutOfOrder::new(3);
-            let alone = |seq: &&u32| early.insert(**seq, **seq + 1, MSS, &cost) == Place::Alone;
+            let alone = |seq: &&u32| matches!(early.insert(**seq, **seq + 1, MSS, &cost), Place::Alone(_));
             segments.iter().filter(alone).count()
         };
         assert_eq!(charged(&[3, 4, 5]), 1);
@@ -237,8 +238,8 @@ mod tests {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         let mut early = OutOfOrder::new(3);
         for seq in [4, 3, 8] {
-            assert_eq!(early.insert(seq, seq + 1, MSS, &cost), Place::Alone);
-            early.charge(2280);
+            let Place::Alone(place) = early.insert(seq, seq + 1, MSS, &cost) else { panic!("{seq} continues nothing") };
+            early.charge(place, &cost);
         }
         let mut given = vec![];
         assert_eq!(early.close_gap(2, &cost, |_| panic!("2 is missing")), None);

@@ -51,9 +51,9 @@ impl Reader {
     pub fn add(&mut self, head: &Head, cost: &Cost) {
         let payload = u64::from(head.payload);
         if let Some(last) = self.waiting.back_mut() {
-            if last.head.join(head, cost) {
+            if let Some(charged) = last.head.join(head, cost) {
                 last.left += payload;
-                self.charged += payload;
+                self.charged += charged;
                 return;
             }
         }
