@@ -19,8 +19,11 @@ const MOST_UNCAPPED_MS: u64 = 500;
 /// in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckDelay {
+    /// Fires even when nothing waits for it any more.
     timer: LazyTimer,
-    /// Something waits to be acknowledged.
+    /// An ACK waits for the timer (ICSK_ACK_TIMER).
+    waiting: bool,
+    /// Something waits to be acknowledged (ICSK_ACK_SCHED).
     scheduled: bool,
     /// No interval is longer than the largest.
     capped: bool,
@@ -55,6 +58,7 @@ impl AckDelay {
         let least = clock.from_ms(LEAST_MS);
         Self {
             timer: LazyTimer::new(source),
+            waiting: false,
             scheduled: false,
             capped: stack.delayed_ack_capped,
             ping_pong: false,
@@ -83,7 +87,7 @@ impl AckDelay {
 
     /// An ACK waits for its timer.
     pub fn is_waiting(&self) -> bool {
-        self.timer.is_set()
+        self.waiting
     }
 
     /// ACKs left that do not wait.
@@ -139,7 +143,7 @@ impl AckDelay {
         if self.scheduled {
             self.note_scheduled_ack();
         } else {
-            self.timer.clear();
+            self.waiting = false;
         }
     }
 
@@ -152,13 +156,12 @@ impl AckDelay {
                 self.interval = self.least;
             }
         }
-        self.scheduled = false;
-        self.timer.clear();
+        (self.scheduled, self.waiting) = (false, false);
     }
 
-    /// Another packet took the ACK along: no timer is needed.
-    pub fn clear_timer(&mut self) {
-        self.timer.clear();
+    /// Another packet took the ACK along.
+    pub fn stop_waiting(&mut self) {
+        self.waiting = false;
     }
 
     /// Data came in order: adapts the interval to their spacing; true if this is a time for quick ACKs. `rto`: the sender's, as far as it is
@@ -221,13 +224,14 @@ impl AckDelay {
         }
         let now = clock.tick(out.now());
         let mut expires = now + interval;
-        if let Some(pending) = self.timer.expires(clock) {
+        if let Some(pending) = self.timer.expires(clock).filter(|_| self.waiting) {
             if pending <= now + (interval >> 2) {
                 return false;
             }
             expires = expires.min(pending);
         }
         self.timer.set(clock, expires, out);
+        self.waiting = true;
         true
     }
 
@@ -235,9 +239,10 @@ impl AckDelay {
     /// if it did.
     #[inline]
     pub fn wait_lazily(&mut self, now: Time) -> bool {
-        let lazily = self.interval == self.least && !self.timer.is_set() && self.timer.covers(now, LEAST_MS * 1000);
+        let lazily = self.interval == self.least && !self.waiting && self.timer.covers(now, LEAST_MS * 1000);
         if lazily {
             self.timer.set_later(now, LEAST_MS * 1000);
+            self.waiting = true;
         }
         lazily
     }
@@ -245,12 +250,17 @@ impl AckDelay {
     /// True if the ACK that waits began to so short a time ago that [`Self::wait`] would leave its timer as it is.
     #[inline]
     pub fn has_just_begun(&self, now: Time) -> bool {
-        self.timer.set_later_at().is_some_and(|from| now < from + self.short_gap)
+        self.waiting && self.timer.set_later_at().is_some_and(|from| now < from + self.short_gap)
     }
 
-    /// The timer's event came; true if an ACK has to go.
-    pub fn expired(&mut self, clock: &Clock, out: &mut impl Outbox) -> bool {
-        self.timer.expired(clock, out) && self.scheduled
+    /// The timer's event came; true if it fires.
+    pub fn fires(&mut self, clock: &Clock, out: &mut impl Outbox) -> bool {
+        self.timer.expired(clock, out)
+    }
+
+    /// The timer has fired; true if an ACK has waited for it.
+    pub fn has_waited(&mut self) -> bool {
+        std::mem::take(&mut self.waiting) && self.scheduled
     }
 
     /// Nothing came while the ACK waited: the next one waits twice as long.
@@ -284,7 +294,16 @@ impl Receiver {
             self.on_fin_timer(out);
         } else if which == 1 {
             self.on_compression_timer(out);
-        } else if self.delay.expired(&self.clock, out) {
+        } else if self.delay.fires(&self.clock, out) {
+            self.on_delayed_ack_timer(out);
+        }
+    }
+
+    /// The timer of the delayed ACK fires, which lets go what is held back, whether or not an ACK waits (`tcp_delack_timer_handler`).
+    fn on_delayed_ack_timer(&mut self, out: &mut impl Outbox) {
+        if self.compression.holds() {
+            self.flush_compressed(out);
+        } else if self.delay.has_waited() {
             if self.delay.in_ping_pong() {
                 // Nothing came for the ACK to ride on.
                 self.delay.leave_ping_pong();

@@ -12,13 +12,25 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
         if p.has(flags::SYN) {
-            return if self.opening.has_begun { self.on_syn_ack(p, out) } else { self.hear_syn(p, out) };
+            if self.opening.has_begun {
+                return self.on_syn_ack(p, out);
+            }
+            if self.established {
+                // It came too late to open anything (`tcp_send_challenge_ack`).
+                return self.answer_bare(out);
+            }
+            self.hear_syn(p, out);
+            if !self.has_closed() {
+                self.time_opening(out);
+            }
+            return;
         }
         if self.has_closed() {
             return self.reset(p, out);
         }
         let was_established = self.established;
         if !was_established {
+            self.end_opening(out);
             self.establish(out.now());
             if self.rtt.syn_acks > 1 {
                 self.note_rtt_by_timestamp(p, out.now());

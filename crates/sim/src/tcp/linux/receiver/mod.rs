@@ -1,7 +1,5 @@
 //! The receiver: reassembly, SACK blocks, delayed and quick ACKs, SACK compression
 //! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c; RFC 1122, RFC 2018, RFC 2883, RFC 5681).
-//!
-//! Leaves out: retransmission of the SYN-ACK (a repeated SYN brings it again).
 
 mod application;
 mod buffer;

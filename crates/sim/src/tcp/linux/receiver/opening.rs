@@ -1,6 +1,6 @@
-//! The receiving end calls connect(), as in a download: its SYN, sent again until the SYN-ACK comes, and the packet that ends the handshake (RFC
-//! 9293 section 3.5; Linux 6.12 net/ipv4/tcp_output.c `tcp_connect`; tcp_timer.c `tcp_retransmit_timer`; tcp_input.c
-//! `tcp_rcv_synsent_state_process`).
+//! The packets of the handshake that are sent again. The receiving end calls connect(), as in a download: its SYN, sent again until the SYN-ACK
+//! comes, and the packet that ends the handshake. Or it is called: its SYN-ACK, sent again until something comes (RFC 9293 section 3.5; Linux 6.12 net/ipv4/tcp_output.c `tcp_connect`; tcp_timer.c `tcp_retransmit_timer`; tcp_input.c
+//! `tcp_rcv_synsent_state_process`; inet_connection_sock.c `reqsk_timer_handler`).
 //!
 //! Leaves out: giving up.
 
@@ -15,7 +15,7 @@ use crate::time::NEVER;
 /// Longest timeout of a SYN, ms (TCP_RTO_MAX).
 const TIMEOUT_MAX_MS: u64 = 120_000;
 
-/// The SYNs sent.
+/// The SYNs, or SYN-ACKs, sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     /// This end has called connect().
@@ -62,11 +62,22 @@ impl Receiver {
         self.rtt.syn_ack_us = out.now() / 1000;
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn);
+        self.time_opening(out);
+    }
+
+    /// What was sent is sent again after the present timeout.
+    pub(super) fn time_opening(&mut self, out: &mut impl Outbox) {
         let now = self.clock.tick(out.now());
         self.opening.timer.set(&self.clock, now + self.opening.timeout, out);
     }
 
-    /// The event of the timer came that the SYN is sent again by.
+    /// What the other end has sent ends the handshake: the event source is that of another timer from now on.
+    pub(super) fn end_opening(&mut self, out: &mut impl Outbox) {
+        self.opening.timer.clear();
+        out.set_timer(self.opening.source, NEVER);
+    }
+
+    /// The event of the timer came that the SYN, or the SYN-ACK, is sent again by.
     #[cold]
     #[inline(never)]
     pub(super) fn on_syn_timer(&mut self, out: &mut impl Outbox) {
@@ -75,18 +86,21 @@ impl Receiver {
             return;
         }
         opening.retransmits += 1;
-        if opening.retransmits > opening.linear {
+        if opening.retransmits > opening.linear || !opening.has_begun {
             opening.timeout = (2 * opening.timeout).min(self.clock.from_ms(TIMEOUT_MAX_MS));
         }
-        self.send_syn(out);
+        if opening.has_begun {
+            self.send_syn(out);
+        } else {
+            self.send_syn_ack(out);
+            self.time_opening(out);
+        }
     }
 
     /// The SYN-ACK `p` arrives, perhaps again because what ended the handshake got lost.
     pub(super) fn on_syn_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
         if !self.established {
-            // The event source is that of another timer from now on.
-            self.opening.timer.clear();
-            out.set_timer(self.opening.source, NEVER);
+            self.end_opening(out);
             self.form.tsecr = p.tsval;
             self.hear_of_ecn(p, flags::ECE);
             self.establish(out.now());

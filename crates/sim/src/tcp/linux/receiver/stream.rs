@@ -153,7 +153,7 @@ impl Receiver {
         if self.delay.is_scheduled() {
             self.delay.note_ack();
         }
-        self.delay.clear_timer();
+        self.delay.stop_waiting();
         if data && self.delay.takes_turns(out.now(), &self.clock) {
             self.delay.enter_ping_pong();
         }
