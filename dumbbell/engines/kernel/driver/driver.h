@@ -43,6 +43,7 @@ struct end {
 	int listener, fd; /* -1: none */
 	int connected, reads_at_rate, knows_isn, timestamps;
 	uint64_t pending; /* bytes to write */
+	int waits; /* not all of that was taken */
 	int closes, has_closed;
 	uint32_t isn;
 	uint16_t port;

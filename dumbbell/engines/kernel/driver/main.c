@@ -125,8 +125,11 @@ static void let_application_act(void)
 	}
 	if (end.has_closed || (info.tcpi_state != ESTABLISHED && info.tcpi_state != CLOSE_WAIT))
 		return;
-	if (end.pending && has_room())
+	/* An application writes without asking, and then waits for room as long as not all of it was taken. */
+	if (end.pending && (!end.waits || has_room())) {
 		write_pending();
+		end.waits = end.pending > 0;
+	}
 	if (end.closes && !end.pending) {
 		end.has_closed = 1;
 		shutdown(end.fd, SHUT_WR);

@@ -156,6 +156,7 @@ impl TwoWayEnd {
         let (sender, mut out) = self.sending(out, Blocks::default());
         sender.refresh(out.now());
         sender.close(&mut out);
+        self.receiver.note_own_fin();
     }
 
     /// The application has read to the end of what the peer sent, and has not closed yet.
@@ -255,6 +256,8 @@ impl TwoWayEnd {
             return receiver.bytes_read();
         }
         let is_predicted = !accepts && self.is_predicted(p, seq, &ack, blocks.count > 0);
+        // Data that are what was expected say nothing by an ACK that says nothing new, and let nothing be sent.
+        let is_only_data = is_predicted && has_data && ack.seq == self.sender.view.snd_una;
         if accepts {
             // The packet that ends the handshake is no sample of the RTT.
             self.receiver.note_timestamp(seq, p);
@@ -267,9 +270,11 @@ impl TwoWayEnd {
             if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una {
                 self.window_by = number;
             }
-            let segments = self.sender.segments_of(&blocks);
-            let (sender, mut out) = self.sending(out, segments);
-            sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
+            if !is_only_data {
+                let segments = self.sender.segments_of(&blocks);
+                let (sender, mut out) = self.sending(out, segments);
+                sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
+            }
         }
         let expected = self.receiver.rcv_nxt;
         if has_data {
@@ -278,10 +283,10 @@ impl TwoWayEnd {
             let (receiver, mut acknowledging) = self.acknowledging(out);
             receiver.take_data(&data, &mut acknowledging);
             if receiver.has_ended() && !had_ended {
-                self.on_end_of_stream(out);
+                self.sender.note_fin_of_peer();
             }
         }
-        {
+        if !is_only_data {
             let (sender, mut out) = self.sending(out, Blocks::default());
             sender.send_allowed(&mut out);
         }
@@ -316,15 +321,6 @@ impl TwoWayEnd {
         let is_harmless =
             || seq == end && seq == self.receiver.rcv_nxt && self.sender.is_disordered(ack, self.receiver.echoed());
         self.receiver.is_late(ack) && !is_harmless()
-    }
-
-    /// The peer's FIN is the next in order. If this end has sent its own before, nothing will take the ACK along.
-    fn on_end_of_stream(&mut self, out: &mut impl Outbox) {
-        self.sender.note_fin_of_peer();
-        if self.sender.close.is_requested() {
-            let (receiver, mut out) = self.acknowledging(out);
-            receiver.acknowledge(&mut out);
-        }
     }
 
     fn on_syn(&mut self, p: &Packet, out: &mut impl Outbox) {

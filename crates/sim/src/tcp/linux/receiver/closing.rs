@@ -40,6 +40,8 @@ pub(super) struct Closing {
     stage: Stage,
     /// First number beyond the sender's FIN, once one has come.
     end: u32,
+    /// The sending half of this end has sent its own.
+    sent_fin: bool,
     /// Sends the FIN again.
     timer: LazyTimer,
     /// The first time that is a loss probe.
@@ -55,6 +57,7 @@ impl Closing {
         Self {
             stage: Stage::Open,
             end: NONE,
+            sent_fin: false,
             timer: LazyTimer::new(source),
             probes: stack.tail_loss_probe,
             rto_min_us: u64::from(stack.rto_min_ms) * 1000,
@@ -136,9 +139,18 @@ impl Receiver {
     }
 
     /// The sender's FIN is the next in order: both ends take turns from now on, so that the ACK may wait for this end's FIN.
-    pub(super) fn on_fin(&mut self) {
+    /// An end that has sent its own before acknowledges it at once, and tells what it had told before (`tcp_fin`).
+    pub(super) fn on_fin(&mut self, out: &mut impl Outbox) {
         self.delay.schedule();
         self.delay.enter_ping_pong();
+        if self.closing.sent_fin {
+            self.send_ack(self.rcv_nxt, out);
+        }
+    }
+
+    /// This end, which also sends, has closed.
+    pub(in crate::tcp::linux) fn note_own_fin(&mut self) {
+        self.closing.sent_fin = true;
     }
 
     /// Closes, if the application has read to the end.

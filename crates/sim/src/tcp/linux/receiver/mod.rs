@@ -442,8 +442,9 @@ impl Receiver {
             self.completed.get_or_insert(out.now());
         }
         if self.closing.ends_at(self.rcv_nxt) {
-            self.on_fin();
+            self.on_fin(out);
         }
+        self.early.forget_below(self.rcv_nxt);
     }
 
     /// What data in order do beside moving the edge, which is behind them already, and was at `before`.

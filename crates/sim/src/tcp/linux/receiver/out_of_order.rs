@@ -123,7 +123,6 @@ impl OutOfOrder {
     pub fn close_gap(&mut self, next: u32, cost: &Cost, mut give: impl FnMut(&Head)) -> Option<u32> {
         let &(start, end) = self.ranges.front()?;
         let closed = start <= next;
-        let next = if closed { end } else { next };
         if closed {
             self.ranges.pop_front();
             while let Some(head) = self.heads.front().filter(|head| head.start < end) {
@@ -132,8 +131,15 @@ impl OutOfOrder {
                 self.heads.pop_front();
             }
         }
-        self.recent.keep_above(next);
         closed.then_some(end)
+    }
+
+    /// All has come up to `next`: what ends there is not told any more (`tcp_sack_remove`).
+    #[inline]
+    pub fn forget_below(&mut self, next: u32) {
+        if !self.recent.is_empty() {
+            self.recent.keep_above(next);
+        }
     }
 
     /// The segment `[seq, end)` came again: the next ACK reports it.

@@ -108,7 +108,10 @@ impl Sender {
         }
         self.fast_path_open &= !self.close.may_exceed_window();
         self.end_window_in_bytes(self.view.snd_una);
-        self.write(out, false)
+        self.stream.is_pushed = true;
+        let sent = self.write(out, false);
+        self.stream.is_pushed = false;
+        sent
     }
 
     /// The other end's FIN has arrived, for the first time or again: acknowledges it.

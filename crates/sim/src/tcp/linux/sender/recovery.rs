@@ -392,7 +392,9 @@ impl Sender {
         match rexmit {
             Rexmit::None => return,
             Rexmit::New => {
+                self.stream.is_pushed = true;
                 self.write(out, false);
+                self.stream.is_pushed = false;
                 if self.view.snd_nxt > self.rec.end() {
                     return;
                 }

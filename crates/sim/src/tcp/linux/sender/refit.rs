@@ -60,7 +60,11 @@ impl Sender {
     /// Another short segment is outstanding, and what is written next may join this one (Minshall's variant of Nagle's algorithm; `tcp_nagle_test`).
     fn is_held_by_nagle(&self, seq: u32) -> bool {
         let sent_short = self.stream.short_end > self.view.snd_una && self.stream.short_end <= self.view.snd_nxt;
-        !self.nodelay && self.view.packets_out > 0 && sent_short && self.close.flag_of(seq) == 0
+        !self.nodelay
+            && !self.stream.is_pushed
+            && self.view.packets_out > 0
+            && sent_short
+            && self.close.flag_of(seq) == 0
     }
 
     /// Gives segment `seq`, which is to be sent again, the length with which it goes; false if it lies beyond the receiver's window.
@@ -145,6 +149,7 @@ impl Sender {
         r.apply(&mut self.view.snd_nxt);
         r.apply(&mut self.stream.short_end);
         self.rec.renumber(r);
+        self.rtt.renumber(r);
         self.undo.renumber(r);
         self.probe.renumber(r);
         self.rack.renumber(r);

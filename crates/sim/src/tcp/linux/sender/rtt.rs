@@ -1,6 +1,7 @@
 //! RTT estimation and RTO: RFC 6298 in the integer form of Linux 6.12 net/ipv4/tcp_input.c (srtt times 8, mdev times 4,
 //! one variance a round trip), and the windowed minimum of lib/win_minmax.c.
 
+use crate::cc::Renumbering;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
@@ -64,6 +65,11 @@ impl RttEstimator {
             rto_max,
             wrapped: false,
         }
+    }
+
+    /// A segment in flight is new or has gone.
+    pub fn renumber(&mut self, r: Renumbering) {
+        r.apply(&mut self.rtt_seq);
     }
 
     /// Takes a sample, us; `una` and `nxt` mark the round trips.

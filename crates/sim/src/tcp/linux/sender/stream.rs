@@ -38,6 +38,8 @@ pub(super) struct Stream {
     pub pushed_until: u64,
     /// First segment beyond the last short one that was sent (`snd_sml`).
     pub short_end: u32,
+    /// What is sent now does not wait for more to be written (TCP_NAGLE_OFF of `__tcp_push_pending_frames`).
+    pub is_pushed: bool,
     /// The packet in hand has a lower number than the one that changed the window last.
     is_old: bool,
 }
