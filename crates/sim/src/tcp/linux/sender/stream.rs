@@ -192,11 +192,12 @@ impl Sender {
         self.layout.forget(una.saturating_sub(REMEMBERED));
         let beside_last =
             if last >= self.view.snd_nxt.max(1) { mss.saturating_sub(self.layout.payload(last)) } else { 0 };
-        let segments = self.buffer.room_for(mss, self.layout.span(una, last + 1), &self.view);
-        let bytes = self.stream.waiting.min(u64::from(beside_last) + segments * u64::from(mss));
+        let beside_last = self.stream.waiting.min(u64::from(beside_last));
+        let segments = self.buffer.room_for(mss, self.layout.span(una, last + 1) + beside_last, &self.view);
+        let bytes = self.stream.waiting.min(beside_last + segments * u64::from(mss));
         self.stream.waiting -= bytes;
         let mut from = last + 1;
-        if beside_last > 0 && bytes > 0 {
+        if beside_last > 0 {
             self.buffer.unpush_last(self.view.snd_nxt);
             from = last;
         }
