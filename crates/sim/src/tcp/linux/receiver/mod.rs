@@ -18,6 +18,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod window;
 mod window_rtt;
 
 use self::application::Application;
@@ -40,7 +41,7 @@ use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::validate::Answers;
-use crate::time::{Time, MS, US};
+use crate::time::{Time, MS};
 
 /// Shorter segments do not widen the window, bytes (`tcp_event_data_recv`).
 const WIDENING: u32 = 128;
@@ -278,42 +279,6 @@ impl Receiver {
         out.send(End::Receiver, p);
     }
 
-    /// The window of a packet about to be sent, bytes.
-    #[inline(always)]
-    fn advertise(&mut self) -> u32 {
-        self.revoke_quick_if_tight();
-        self.buffer.advertise(self.rcv_nxt, self.unacknowledged(), self.charged())
-    }
-
-    /// Sequence numbers that came in order and are not acknowledged.
-    #[inline(always)]
-    fn unacknowledged(&self) -> u64 {
-        let from = self.buffer.acked_until();
-        if from == self.rcv_nxt {
-            return 0;
-        }
-        let payload = self.bytes_of_data(self.rcv_nxt) - self.bytes_of_data(from);
-        payload + u64::from(self.closing.has_ended())
-    }
-
-    /// Payload before a number, bytes; in a stream without what was taken off the numbers. A FIN of its own has a number as segments have.
-    #[inline]
-    fn bytes_of_data(&self, number: u32) -> u64 {
-        self.layout.before(number.min(self.layout.end()))
-    }
-
-    /// No quick ACKs once less than half of the buffer is free (`__tcp_select_window`).
-    fn revoke_quick_if_tight(&mut self) {
-        if self.buffer.is_tight(self.charged()) {
-            self.delay.revoke_quick();
-        }
-    }
-
-    /// What takes room in the buffer, bytes.
-    fn charged(&self) -> u64 {
-        self.early.charged() + self.unread.charged
-    }
-
     fn request_quick(&mut self, most: u32) {
         let fit = match self.buffer.advertised() / (2 * self.buffer.seen_mss()) {
             0 => 2,
@@ -397,21 +362,6 @@ impl Receiver {
             self.enter_quick(MAX_QUICK);
             self.delay.schedule();
         }
-    }
-
-    /// The window is closed to the next segment, unless that is a FIN alone (`tcp_data_queue`).
-    #[inline]
-    fn is_closed_to(&self, p: &Packet) -> bool {
-        // Most segments come long before the window ends.
-        let at_most = u64::from(p.seq - self.buffer.acked_until()) * u64::from(self.layout.mss());
-        at_most >= self.buffer.advertised() && self.buffer.left(self.unacknowledged()) == 0 && !is_bare_fin(p)
-    }
-
-    /// A segment behind the next one begins inside the window.
-    #[inline]
-    fn has_room_for(&self, seq: u32) -> bool {
-        let from = self.bytes_of_data(self.buffer.acked_until());
-        self.bytes_of_data(seq) - from < self.buffer.advertised()
     }
 
     fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
@@ -568,23 +518,5 @@ impl Receiver {
         if waits || (some && !self.closing.has_ended() && self.opens_wide()) {
             self.send_ack(self.rcv_nxt, out);
         }
-    }
-
-    /// Reading has made room for twice the window that is left. To ask for the window ends quick ACKs in a tight buffer.
-    fn opens_wide(&mut self) -> bool {
-        let came = self.unacknowledged();
-        let is_to_ask = self.buffer.is_half_used(came);
-        if is_to_ask {
-            self.revoke_quick_if_tight();
-        }
-        is_to_ask && self.buffer.opens_wide(came, self.charged())
-    }
-
-    /// The application has read what shares the first head, so many segments are behind that, and a round trip has passed.
-    #[inline(never)]
-    fn tune(&mut self, behind_first: u32, now: Time) {
-        let read = self.bytes_of_data(self.rcv_nxt - behind_first);
-        let waiting = self.bytes_of_data(self.rcv_nxt) + u64::from(self.closing.has_ended()) - read;
-        self.buffer.tune(read, waiting, now / US);
     }
 }

@@ -2,6 +2,7 @@ use super::*;
 use crate::outbox::LoneOutbox;
 use crate::packet::{FULL_FRAME, MSS, SYN_FRAME};
 use crate::tcp::common::layout::tests::bulk_flow;
+use crate::time::US;
 
 /// A receiver at the end of a line without delay, its handshake done.
 struct Sink {
@@ -274,4 +275,84 @@ fn so_many_acks_are_merged_at_most() {
     };
     assert_eq!(merged("linux-6.12"), 44);
     assert_eq!(merged("linux-5.1-sce"), 41, "the three that were sent at once count");
+}
+
+#[test]
+fn the_timer_of_the_delayed_ack_sends_what_is_held_back_even_if_no_ack_waits_for_it() {
+    let mut sink = Sink::new("linux-6.12", Some(200_000));
+    (1..=40).for_each(|seq| drop(sink.segment(seq)));
+    (42..100).find(|&seq| sink.segment(seq).is_empty()).expect("the fourth duplicate ACK is held back");
+    assert!(!sink.receiver.delay.is_waiting());
+    // The event comes early, and moves to where the last delayed ACK would have gone.
+    for _ in 0..2 {
+        sink.out.now = sink.out.timer(0);
+        sink.receiver.on_timer(0, &mut sink.out);
+    }
+    let sent = sink.out.take_sent();
+    assert_eq!(sent.iter().map(|p| u64::from(p.tsval)).collect::<Vec<_>>(), [sink.out.now / MS]);
+}
+
+#[test]
+fn the_timer_of_compressed_acks_has_not_looked_at_the_clock() {
+    let mut sink = Sink::new("linux-6.12", Some(200_000));
+    (1..=40).for_each(|seq| drop(sink.segment(seq)));
+    sink.out.now += 950 * US;
+    (42..100).find(|&seq| sink.segment(seq).is_empty()).expect("the fourth duplicate ACK is held back");
+    let arrived = sink.out.now / MS;
+    sink.out.now = sink.out.timer(1);
+    assert!(sink.out.now / MS > arrived);
+    sink.receiver.on_timer(1, &mut sink.out);
+    assert_eq!(sink.out.take_sent().iter().map(|p| u64::from(p.tsval)).collect::<Vec<_>>(), [arrived]);
+}
+
+#[test]
+fn a_duplicate_moves_its_range_to_the_front_and_what_is_held_back_goes_before_that() {
+    let mut sink = Sink::new("linux-6.12", Some(200_000));
+    (1..=100).chain([102, 112]).for_each(|seq| drop(sink.segment(seq)));
+    let blocks = |sink: &mut Sink, seq| {
+        let sent = sink.segment(seq);
+        sent.iter().map(|p| sink.out.blocks(p).as_slice().to_vec()).collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(&mut sink, 102), [[(102, 103), (102, 103), (112, 113)]]);
+    assert_eq!(blocks(&mut sink, 122), [[(122, 123), (102, 103), (112, 113)]]);
+    assert!(sink.segment(123).is_empty(), "held back");
+    let sent = blocks(&mut sink, 113);
+    assert_eq!(sent, [[(122, 124), (102, 103), (112, 114)]], "the third range grows, and stays where it was");
+}
+
+#[test]
+fn a_syn_ack_is_sent_again_until_something_comes() {
+    let mut sink = Sink::listening("linux-6.12", None);
+    sink.packet(0, SYN_FRAME, flags::SYN);
+    let mut again = || {
+        sink.out.now = sink.out.timer(1);
+        sink.receiver.on_timer(1, &mut sink.out);
+        (sink.out.take_sent().len(), sink.out.now / MS)
+    };
+    // After 1 s and then 2 s more, where the timer wheel rounds to: the first tick of the connection is 1.
+    assert_eq!([again(), again()], [(1, 1024), (1, 3072)]);
+    sink.packet(1, ACK_FRAME, flags::HANDSHAKE);
+    assert_eq!(sink.out.timer(1), crate::time::NEVER);
+}
+
+#[test]
+fn the_end_of_the_handshake_sets_the_timestamp_to_echo() {
+    let sink = Sink::new("linux-6.12", None);
+    assert_eq!(u64::from(sink.receiver.echoed()), sink.out.now / MS);
+}
+
+#[test]
+fn a_closed_receiver_resets_what_still_comes() {
+    let mut spec = bulk_flow();
+    spec.transfer_bytes = Some(1448);
+    let mut sink = Sink::of(&spec);
+    sink.shake_hands();
+    sink.packet(1, FULL_FRAME, flags::FIN | flags::PSH);
+    assert!(sink.late(2, ACK_FRAME, flags::CLOSED, 3).iter().all(|p| p.has(flags::FIN) || !p.has(flags::RST)));
+    assert!(!sink.receiver.has_closed(), "the timestamp is too old");
+    sink.packet(2, ACK_FRAME, flags::CLOSED);
+    assert!(sink.receiver.has_closed());
+    let resets = [sink.packet(1, FULL_FRAME, flags::FIN), sink.packet(2, ACK_FRAME, flags::CLOSED)].concat();
+    let shown = resets.iter().map(|p| (p.has(flags::RST), p.has(flags::CLOSED), u32::from(p.len)));
+    assert_eq!(shown.collect::<Vec<_>>(), [(true, false, 54), (true, true, 54)]);
 }
