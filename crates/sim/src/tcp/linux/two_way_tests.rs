@@ -205,3 +205,80 @@ fn what_is_put_on_the_hosts_account_is_taken_off_it_and_nothing_else() {
     assert!(!pair.ends[CLIENT].sender().small_queue.is_empty(), "a FIN without data");
     assert!(leave(&mut pair));
 }
+
+/// A packet of an end as the other one gets it: its own number and the one that it acknowledges, its payload and its blocks.
+fn on_wire(pair: &mut Pair, p: &Packet) -> (u32, u32, u32, Vec<(u32, u32)>) {
+    let attachment = pair.out.attachments.get(p);
+    let blocks = attachment.blocks;
+    let (seq, ack) = if p.has(flags::ACK) { (attachment.other_seq, p.seq) } else { (p.seq, attachment.other_seq) };
+    (seq, ack, u32::from(p.len) - HEADERS - blocks.option_bytes(), blocks.as_slice().to_vec())
+}
+
+#[test]
+fn blocks_beside_data_take_room_and_cut_segments_that_are_sent_again() {
+    let mut pair = Pair::new();
+    pair.write(CLIENT, 2 * 1448);
+    let [first, _] = pair.under_way.drain(..).map(|(_, p)| p).collect::<Vec<_>>()[..] else { panic!() };
+    // The second of three segments of the server's is missing at the client.
+    pair.ends[SERVER].write(3 * 1448, &mut pair.out);
+    let [one, _, three] = pair.out.take_sent()[..] else { panic!() };
+    for p in [one, three] {
+        pair.ends[CLIENT].on_packet(&p, &mut pair.out);
+    }
+    pair.out.take_sent();
+    let missing = vec![(2897, 4345)];
+    pair.write(CLIENT, 2000);
+    let data: Vec<_> = pair.under_way.drain(..).map(|(_, p)| p).collect();
+    let told: Vec<_> = data.iter().map(|p| on_wire(&mut pair, p)).collect();
+    assert_eq!(told, [(2897, 1449, 1436, missing.clone()), (4333, 1449, 564, missing.clone())]);
+    // The server hears of the gap from data.
+    pair.ends[SERVER].on_packet(&first, &mut pair.out);
+    pair.ends[SERVER].on_packet(&data[0], &mut pair.out);
+    assert_eq!(pair.ends[SERVER].sender().view.sacked_out, 1);
+    pair.out.take_sent();
+    // Nothing is acknowledged: the first segment is sent again, in two.
+    let nxt = pair.ends[CLIENT].sender().view.snd_nxt;
+    let mut again = vec![];
+    while again.is_empty() {
+        again = pair.out.take_sent().iter().map(|p| on_wire(&mut pair, p)).filter(|(seq, ..)| *seq == 1).collect();
+        let (at, source) = (0..SOURCES).map(|source| (pair.out.timer(source), source)).min().unwrap();
+        pair.out.now = at;
+        pair.ends[CLIENT].on_timer(source, &mut pair.out);
+    }
+    assert_eq!(again, [(1, 1449, 1436, missing)]);
+    assert_eq!(pair.ends[CLIENT].sender().view.snd_nxt, nxt + 1, "the rest is a segment of its own");
+}
+
+#[test]
+fn short_segments_are_sent_again_as_one() {
+    let mut pair = Pair::with(true);
+    [100, 200, 300].into_iter().for_each(|bytes| pair.write(CLIENT, bytes));
+    pair.under_way.clear();
+    // A loss probe sends the last one again, a timeout all.
+    let mut again = vec![];
+    while pair.out.now < 1000 * MS {
+        let (at, source) = pair.out.next_timer().unwrap();
+        pair.out.now = at;
+        pair.ends[source / SOURCES].on_timer(source % SOURCES, &mut pair.out);
+        again.extend(pair.out.take_sent().iter().map(|p| on_wire(&mut pair, p)).map(|(seq, _, bytes, _)| (seq, bytes)));
+    }
+    assert_eq!(again[..2], [(301, 300), (1, 600)]);
+    assert_eq!(pair.ends[CLIENT].sender().view.packets_out, 1);
+}
+
+#[test]
+fn what_was_sent_again_with_more_is_taken_for_the_rest() {
+    let mut pair = Pair::with(true);
+    [100, 200].into_iter().for_each(|bytes| pair.write(CLIENT, bytes));
+    let [(_, first), (_, second)] = pair.under_way.drain(..).collect::<Vec<_>>()[..] else { panic!() };
+    let both = Packet { len: (HEADERS + 300) as u16, ..first };
+    let attachment = pair.out.attachments.get(&first);
+    pair.ends[SERVER].on_packet(&first, &mut pair.out);
+    pair.out.take_sent();
+    let mut again = both;
+    pair.out.attach(&mut again, attachment);
+    assert_eq!(pair.ends[SERVER].on_packet(&again, &mut pair.out), 300);
+    let acks: Vec<_> = pair.out.take_sent().iter().map(|p| on_wire(&mut pair, p)).collect();
+    assert_eq!(acks, [(1, 301, 0, vec![(1, 101)])], "what came twice is told");
+    assert_eq!(pair.ends[SERVER].on_packet(&second, &mut pair.out), 300);
+}
