@@ -89,12 +89,12 @@ impl Head {
     }
 
     fn fragments(&self, cost: &Cost) -> u32 {
-        if self.inside == self.payload {
-            0
-        } else if self.fragments == 0 {
-            cost.fragments(self.start, self.payload)
-        } else {
+        if self.fragments > 0 {
             self.fragments
+        } else if self.inside == self.payload {
+            0
+        } else {
+            cost.fragments(self.start, self.payload)
         }
     }
 

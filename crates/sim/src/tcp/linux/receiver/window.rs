@@ -21,8 +21,17 @@ impl Receiver {
         if from == self.rcv_nxt {
             return 0;
         }
-        let payload = self.bytes_of_data(self.rcv_nxt) - self.bytes_of_data(from);
-        payload + u64::from(self.closing.has_ended())
+        self.bytes_between(from, self.rcv_nxt) + u64::from(self.closing.has_ended())
+    }
+
+    /// Payload of what has the numbers `from..to`, bytes.
+    #[inline]
+    pub(super) fn bytes_between(&self, from: u32, to: u32) -> u64 {
+        if to <= self.layout.next_short(from) && to <= self.layout.end() {
+            u64::from(to - from) * u64::from(self.layout.mss())
+        } else {
+            self.bytes_of_data(to) - self.bytes_of_data(from)
+        }
     }
 
     /// Payload before a number, bytes; in a stream without what was taken off the numbers. A FIN of its own has a number as segments have.
@@ -54,8 +63,7 @@ impl Receiver {
     /// A segment behind the next one begins inside the window.
     #[inline]
     pub(super) fn has_room_for(&self, seq: u32) -> bool {
-        let from = self.bytes_of_data(self.buffer.acked_until());
-        self.bytes_of_data(seq) - from < self.buffer.advertised()
+        self.bytes_between(self.buffer.acked_until(), seq) < self.buffer.advertised()
     }
 
     /// Reading has made room for twice the window that is left. To ask for the window ends quick ACKs in a tight buffer.
