@@ -223,7 +223,12 @@ impl FlowHeaders {
     fn note(&mut self, p: &Packet, attachment: &Attachment) {
         let options = self.tuple.options;
         if let Some(layout) = self.layout.as_mut().filter(|_| self.second_scale.is_none() && !p.has(flags::ACK)) {
-            layout.note(p, p.seq, payload_of_either(p, options, attachment));
+            let payload = payload_of_either(p, options, attachment);
+            if payload > 0 && !p.has(flags::FIN) {
+                layout.layout.hear(p.seq, payload);
+            } else {
+                layout.note(p, p.seq, payload);
+            }
         }
     }
 

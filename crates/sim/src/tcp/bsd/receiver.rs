@@ -12,7 +12,7 @@ use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use crate::attachment::{Blocks, MAX_BESIDE_TIMESTAMPS};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
@@ -166,6 +166,7 @@ impl Receiver {
             Ecn::Sce => self.counters.sce += 1,
             _ => {}
         }
+        self.layout.hear(seq, u32::from(p.len) - HEADERS);
         if seq < self.rcv_nxt {
             // Of an old segment nothing is left but its end.
             self.counters.duplicates += 1;

@@ -168,6 +168,43 @@ impl Layout {
         self.note_ends();
     }
 
+    /// A segment of the peer's transfer has arrived: it may have ended early.
+    #[inline]
+    pub fn hear(&mut self, segment: u32, payload: u32) {
+        if payload < self.payload(segment) && payload > 0 {
+            self.end_early(segment, payload);
+        }
+    }
+
+    /// A segment of a transfer ends after `payload` bytes. What it lacks moves to those behind it, of which the others that ended early stay as
+    /// they are; true if that takes one more.
+    #[cold]
+    #[inline(never)]
+    pub fn end_early(&mut self, segment: u32, payload: u32) -> bool {
+        let (total, end, mss) = (self.total(), self.end, u64::from(self.mss));
+        let has_bare = self.last == end - 1 && self.payload(self.last) == 0;
+        let tail = end - 1 - u32::from(has_bare);
+        let later = self.shorts.split_off(self.shorts.partition_point(|s| s.segment < segment));
+        self.lack = later.front().map_or(self.lack, |s| s.lack_before);
+        self.add_short(segment, payload);
+        for s in later.iter().filter(|s| s.segment > segment && s.segment < tail) {
+            self.add_short(s.segment, s.payload);
+        }
+        if end < NONE {
+            let segments = (total + self.lack).div_ceil(mss);
+            self.end = segments as u32 + 1;
+            let payload = (total + self.lack - (segments - 1) * mss) as u32;
+            if payload < self.mss {
+                self.add_short(self.end - 1, payload);
+            }
+            if has_bare {
+                self.append_bare();
+            }
+        }
+        self.note_ends();
+        self.end > end
+    }
+
     /// A segment without payload follows: a FIN of its own.
     pub fn append_bare(&mut self) {
         self.add_short(self.end, 0);

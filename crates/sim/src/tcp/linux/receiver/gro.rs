@@ -74,6 +74,7 @@ impl Receiver {
         }
         let before = self.rcv_nxt;
         if !self.refuses(p) {
+            self.layout.hear(p.seq, payload);
             self.take_timestamps(p, out.now());
             self.queue_data(p, out);
         } else if begins {

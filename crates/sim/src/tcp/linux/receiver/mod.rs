@@ -304,6 +304,7 @@ impl Receiver {
         if self.refuses(p) {
             return self.refuse(p.seq, p.seq + 1, out);
         }
+        self.layout.hear(p.seq, u32::from(p.len) - HEADERS);
         let before = self.rcv_nxt;
         self.take_timestamps(p, out.now());
         self.queue_data(p, out);

@@ -61,6 +61,11 @@ impl Close {
         r.apply_to_flag(&mut self.fin);
     }
 
+    /// There is another number of segments before it.
+    pub fn move_fin(&mut self, fin: u32) {
+        self.fin = fin;
+    }
+
     /// The FIN bit of segment `seq`, if it has it.
     pub fn flag_of(&self, seq: u32) -> u16 {
         if seq == self.fin {
@@ -150,7 +155,7 @@ impl Sender {
         out.take_attachment(p);
         if p.has(flags::CLOSED) && !p.has(flags::FIN) && !validate::is_old(p.tsval, self.form.tsecr) {
             self.form.tsecr = p.tsval;
-        } else if self.close.answers.is_due(out.now()) {
+        } else if p.has(flags::FIN) || self.close.answers.is_due(out.now()) {
             let ack = self.packet(self.view.snd_nxt, ACK_FRAME, flags::CLOSED, Ecn::NotEct);
             self.counters.sent += 1;
             out.send(End::Sender, ack);

@@ -41,6 +41,7 @@ impl Sender {
             && !self.close.may_exceed_window()
             && self.sack
             && !self.has_heard_fin()
+            && !self.peer.is_small()
             && self.phase == Phase::Established
     }
 

@@ -13,6 +13,7 @@ mod newreno;
 mod pacing;
 #[cfg(test)]
 mod pacing_tests;
+mod partial;
 mod peer_window;
 mod persist;
 mod prr;

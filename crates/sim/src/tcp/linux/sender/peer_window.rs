@@ -10,7 +10,8 @@ pub(in crate::tcp::linux) struct PeerWindow {
     segments: u32,
     /// Payload of a full segment, bytes.
     mss: u32,
-    /// The largest ever, segments.
+    /// The largest ever, bytes and whole segments.
+    most_bytes: u32,
     largest: u32,
     /// The last ACK that advertised another size than the one before.
     changed_by: u32,
@@ -19,7 +20,7 @@ pub(in crate::tcp::linux) struct PeerWindow {
 impl PeerWindow {
     /// Nothing is advertised yet to a sender of segments of `mss` bytes.
     pub fn new(mss: u32) -> Self {
-        Self { end: 0, bytes: 0, segments: 0, mss, largest: 0, changed_by: 0 }
+        Self { end: 0, bytes: 0, segments: 0, mss, most_bytes: 0, largest: 0, changed_by: 0 }
     }
 
     /// An ACK for `ack` advertises so many bytes.
@@ -29,6 +30,7 @@ impl PeerWindow {
             self.bytes = bytes;
             self.changed_by = ack;
             self.segments = bytes / self.mss;
+            self.most_bytes = self.most_bytes.max(bytes);
             self.largest = self.largest.max(self.segments);
         }
         self.end = ack + self.segments;
@@ -53,6 +55,17 @@ impl PeerWindow {
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
+    }
+
+    /// The window was never so large that half of it takes a full segment.
+    #[inline]
+    pub fn is_small(&self) -> bool {
+        self.most_bytes < 2 * self.mss
+    }
+
+    /// Largest window ever, bytes.
+    pub fn most_bytes(&self) -> u32 {
+        self.most_bytes
     }
 
     /// Largest window ever, segments.

@@ -2,7 +2,7 @@
 //! net/ipv4/tcp_output.c `tcp_send_probe0`, `tcp_write_wakeup`; tcp_timer.c `tcp_probe_timer`; tcp_input.c `tcp_ack_probe`;
 //! include/net/tcp.h `tcp_check_probe_timer`, `tcp_probe0_when`). The same timer tries again what the host's own queue dropped.
 //!
-//! Leaves out: giving up after 15 probes without an answer, a probe with the part of a segment for which there is window (it is empty, too).
+//! Leaves out: giving up after 15 probes without an answer.
 
 use super::{Pending, Sender};
 use crate::outbox::{End, Outbox};
@@ -46,15 +46,14 @@ impl Sender {
         }
     }
 
-    /// The persist timer: sends one segment, or asks whether the window is still closed.
+    /// The persist timer: sends one segment, or as much of it as there is window for, or asks whether the window is still closed.
     pub(super) fn on_persist_timer(&mut self, out: &mut impl Outbox) {
         self.timer.mark_done();
         if self.view.packets_out > 0 || !self.has_data() {
             return;
         }
-        let is_open =
-            if self.layout.is_stream() { self.cut_to_window(out) } else { self.view.snd_nxt < self.peer.end() };
-        let verdict = if is_open { self.send_one(out) } else { self.send_probe(out) };
+        let fits = if self.layout.is_stream() { self.cut_to_window(out) } else { self.fit_probe() };
+        let verdict = if fits { self.send_one(out) } else { self.send_probe(out) };
         if self.view.packets_out > 0 {
             self.persist.doublings = 0;
             self.rearm_rto(out);

@@ -289,6 +289,32 @@ impl SendBuffer {
         self.next_push = self.pushed.get(after).copied().unwrap_or(u32::MAX);
     }
 
+    /// What had a PSH bit from segment `seq` on, which was not sent, has it one segment later.
+    pub fn move_pushes(&mut self, seq: u32) {
+        let from = self.pushed.partition_point(|&pushed| pushed < seq);
+        self.pushed.range_mut(from..).for_each(|pushed| *pushed += 1);
+        self.next_push = self.pushed.get(from).copied().unwrap_or(u32::MAX);
+        self.pushed_until = self.pushed_until.max(self.pushed.back().map_or(0, |&last| last + 1));
+    }
+
+    /// The last PSH bit moved beyond the last segment, which was short enough to take in what others lacked.
+    pub fn keep_pushes_in_what_is_written(&mut self) {
+        let last = self.written - 1;
+        if self.pushed.pop_back_if(|pushed| *pushed > last).is_some() {
+            self.pushed_until = self.written;
+            if self.pushed.back() != Some(&last) {
+                self.pushed.push_back(last);
+            }
+            self.next_push = self.next_push.min(last);
+        }
+    }
+
+    /// What is written takes one segment more.
+    pub fn take_in_one_more(&mut self) {
+        self.written += u32::from(self.written == self.end);
+        self.end += 1;
+    }
+
     /// Segment `seq`, above all that have it, has the PSH bit.
     pub fn push(&mut self, seq: u32) {
         self.next_push = self.next_push.min(seq);

@@ -88,6 +88,9 @@ impl Sender {
             // Nor is it asked whether the window limits sending (`tcp_push_pending_frames`).
             return 0;
         }
+        if self.peer.is_small() && !self.buffer.is_stream() {
+            self.bound_to_half_window();
+        }
         let idle = self.view.packets_out == 0;
         self.chrono_busy();
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
@@ -133,7 +136,10 @@ impl Sender {
                     quota = quota.min((self.window.cwnd / 2).max(1));
                 }
             }
-            let n = quota.min(limit).min(room);
+            let mut n = quota.min(limit);
+            if n >= room {
+                n = if self.tso.enabled && n > room { self.fill_window(room) } else { room };
+            }
             if self.host_is_full_for_new(n) {
                 break;
             }

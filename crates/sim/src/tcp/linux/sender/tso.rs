@@ -34,6 +34,8 @@ pub(in crate::tcp::linux) struct Tso {
     last_sent: Time,
     /// First segment of the last TSO segment.
     last_start: u32,
+    /// First segment behind the last one that ended early (`snd_sml`).
+    short_end: u32,
 }
 
 /// The largest TSO segment, segments of `mss` bytes.
@@ -44,7 +46,17 @@ pub(super) fn most_segments(mss: u32) -> u32 {
 impl Tso {
     pub fn new(enabled: bool, mss: u32) -> Self {
         let (most, first) = (most_segments(mss), (FIRST_TSO_BYTES / mss).max(1));
-        Self { enabled, most, left: first, deferred: None, last_sent: 0, last_start: 0 }
+        Self { enabled, most, left: first, deferred: None, last_sent: 0, last_start: 0, short_end: 0 }
+    }
+
+    /// First segment behind the last one that ended early.
+    pub fn short_end(&self) -> u32 {
+        self.short_end
+    }
+
+    /// A segment ends early, before `end`.
+    pub fn note_short(&mut self, end: u32) {
+        self.short_end = end;
     }
 
     /// First segment of the TSO segment that was sent last.
