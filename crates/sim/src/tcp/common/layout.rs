@@ -41,6 +41,8 @@ pub struct Layout {
     short_write_first: bool,
     /// A stream of writes: any segment may be short, so that nothing of the table is kept beside it.
     is_stream: bool,
+    /// Where segments of a transfer ended early: its bytes, and the segment with the rest of them.
+    cut: Option<(u64, u32)>,
 }
 
 impl Layout {
@@ -74,6 +76,7 @@ impl Layout {
             end: 1,
             short_write_first: false,
             is_stream: true,
+            cut: None,
         }
     }
 
@@ -171,7 +174,16 @@ impl Layout {
     /// A segment of the peer's transfer has arrived: it may have ended early.
     #[inline]
     pub fn hear(&mut self, segment: u32, payload: u32) {
-        if payload < self.payload(segment) && payload > 0 {
+        if payload < self.mss && payload > 0 {
+            self.hear_short(segment, payload);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hear_short(&mut self, segment: u32, payload: u32) {
+        let is_rest = self.cut.map_or(segment + 1 == self.end, |(_, rest)| segment == rest);
+        if is_rest || self.payload(segment) != payload {
             self.end_early(segment, payload);
         }
     }
@@ -181,21 +193,29 @@ impl Layout {
     #[cold]
     #[inline(never)]
     pub fn end_early(&mut self, segment: u32, payload: u32) -> bool {
-        let (total, end, mss) = (self.total(), self.end, u64::from(self.mss));
+        let (end, mss) = (self.end, u64::from(self.mss));
         let has_bare = self.last == end - 1 && self.payload(self.last) == 0;
-        let tail = end - 1 - u32::from(has_bare);
-        let later = self.shorts.split_off(self.shorts.partition_point(|s| s.segment < segment));
+        let (total, rest) = self.cut.unwrap_or_else(|| (self.total(), end - 1 - u32::from(has_bare)));
+        let from = self.shorts.partition_point(|s| s.segment < segment.min(rest));
+        let later = self.shorts.split_off(from);
         self.lack = later.front().map_or(self.lack, |s| s.lack_before);
-        self.add_short(segment, payload);
-        for s in later.iter().filter(|s| s.segment > segment && s.segment < tail) {
-            self.add_short(s.segment, s.payload);
+        let stays = |s: &&Short| s.segment != segment && s.segment != rest && (1..self.mss).contains(&s.payload);
+        let stay: Vec<(u32, u32)> = later.iter().filter(stays).map(|s| (s.segment, s.payload)).collect();
+        let at = stay.partition_point(|&(other, _)| other < segment);
+        for &(segment, payload) in stay[..at].iter().chain(&[(segment, payload)]).chain(&stay[at..]) {
+            self.add_short(segment, payload);
         }
         if end < NONE {
-            let segments = (total + self.lack).div_ceil(mss);
-            self.end = segments as u32 + 1;
-            let payload = (total + self.lack - (segments - 1) * mss) as u32;
-            if payload < self.mss {
-                self.add_short(self.end - 1, payload);
+            let last_cut = self.shorts.back().map_or(0, |s| s.segment);
+            let segments = (total + self.lack).div_ceil(mss) as u32;
+            self.end = segments.max(last_cut) + 1;
+            self.cut = Some((total, NONE));
+            if segments > last_cut {
+                self.cut = Some((total, segments));
+                let payload = (total + self.lack - u64::from(segments - 1) * mss) as u32;
+                if payload < self.mss {
+                    self.add_short(segments, payload);
+                }
             }
             if has_bare {
                 self.append_bare();
@@ -454,6 +474,44 @@ pub(crate) mod tests {
                 }
                 check(&l, 1, &payloads, 0);
             }
+        }
+
+        /// Segments of a transfer that end early, and what a receiver makes of them in any order.
+        #[test]
+        fn what_ended_early_moves_the_rest(
+            total in 1..400_u64,
+            cuts in prop::collection::vec((0..4_u32, 1..20_u32), 0..8),
+            bare: bool,
+            order in any::<prop::sample::Index>(),
+        ) {
+            const SMALL: u32 = 20;
+            let transfer = || {
+                let mut l = Layout::stream(SMALL);
+                l.append(total, 1);
+                l
+            };
+            let (mut l, mut next) = (transfer(), 1);
+            if bare {
+                l.append_bare();
+            }
+            for (skipped, payload) in cuts {
+                next += skipped;
+                if next < l.end() && payload < l.payload(next) {
+                    l.end_early(next, payload);
+                    next += 1;
+                }
+            }
+            let payloads: Vec<u32> = (1..l.end()).map(|segment| l.payload(segment)).collect();
+            prop_assert_eq!(payloads.iter().map(|&p| u64::from(p)).sum::<u64>(), total);
+            prop_assert_eq!(payloads.ends_with(&[0]), bare);
+            check(&l, 1, &payloads, 0);
+            let data = &payloads[..payloads.len() - usize::from(bare)];
+            let mut peer = transfer();
+            let first = order.index(data.len());
+            for at in (first..data.len()).chain(0..=first) {
+                peer.hear(at as u32 + 1, data[at]);
+            }
+            check(&peer, 1, data, 0);
         }
 
         /// Writes of any size, sent at any time, against a list of payloads; and what the peer makes of the segments in any order.

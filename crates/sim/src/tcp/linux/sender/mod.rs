@@ -13,6 +13,8 @@ mod newreno;
 mod pacing;
 #[cfg(test)]
 mod pacing_tests;
+#[cfg(test)]
+mod packet_tests;
 mod partial;
 mod peer_window;
 mod persist;

@@ -60,6 +60,10 @@ impl Pair {
     pub fn ack(&mut self, ack: u32, blocks: &[(u32, u32)]) {
         self.receive(ack, blocks, 0);
     }
+
+    pub fn ack_with(&mut self, ack: u32, flags: u16) {
+        self.receive(ack, &[], flags);
+    }
 }
 
 #[test]
