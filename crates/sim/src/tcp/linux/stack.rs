@@ -108,6 +108,8 @@ pub struct Stack {
     pub small_queues_spare_one: bool,
     /// Congestion control hears of an ACK before the acknowledged segments are counted (true) or after (6.12.117).
     pub ack_event_first: bool,
+    /// What was written to be a TSO segment takes in from the next one what the window allows (6.10 and later).
+    pub tso_grow: bool,
     /// The last segment of a TSO segment has a PSH (5.4 and later).
     pub tso_push: bool,
     /// A full segment that ends the sender's write is acknowledged as soon as it is read (6.6 and later); a short one always is.
@@ -203,6 +205,7 @@ const LINUX_6_12: Stack = Stack {
     output_limit_bytes: 1 << 20,
     small_queues_spare_one: true,
     ack_event_first: false,
+    tso_grow: true,
     tso_push: true,
     ack_full_push: true,
     fin_beyond_cwnd: false,
@@ -238,6 +241,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     tso_rtt_log: None,
     small_queues_spare_one: false,
     ack_event_first: true,
+    tso_grow: false,
     tso_push: false,
     ack_full_push: false,
     fin_beyond_cwnd: true,

@@ -229,7 +229,7 @@ impl Sender {
             stream: Stream::default(),
             beside: 0,
             nodelay: spec.host.nodelay,
-            tso: Tso::new(spec.host.tso, mss),
+            tso: Tso::new(spec.host.tso, mss, stack.tso_grow),
             small_queue: SmallQueue::default(),
             pacing,
             ecn: EcnState::new(spec.ecn),

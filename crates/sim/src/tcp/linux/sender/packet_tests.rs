@@ -130,12 +130,11 @@ fn segments_have_half_of_a_small_window_until_it_was_larger() {
 fn a_tso_segment_fills_the_window_unless_another_short_one_is_outstanding() {
     let mut spec = bulk_flow();
     spec.host.tso = true;
-    // TSO segments have two segments each here.
-    let (mut pair, sent) = connected(&spec, 3 * MSS + 100);
-    let payloads = |sent: &[(u32, u32, u16)]| sent.iter().map(|p| p.1).collect::<Vec<_>>();
-    assert_eq!(payloads(&shown(&sent)), [MSS, MSS, MSS, 100]);
-    let una = pair.s.view.snd_una;
-    assert_eq!(payloads(&ack(&mut pair, una + 2, 5 * MSS + 50)), [MSS, MSS, MSS], "the rest waits");
+    let (mut pair, sent) = connected(&spec, 100 * MSS);
+    assert_eq!(sent.len(), 10);
+    let mut payloads = |una: u32, window: u32| ack(&mut pair, una, window).iter().map(|p| p.1).collect::<Vec<_>>();
+    assert_eq!(payloads(3, 9 * MSS + 100), [MSS, 100]);
+    assert_eq!(payloads(4, 10 * MSS + 50), [MSS], "the rest waits");
 }
 
 #[test]

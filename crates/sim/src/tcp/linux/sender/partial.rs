@@ -7,9 +7,6 @@
 
 use super::Sender;
 
-/// What a segment may have however small the receiver's window is, bytes (`TCP_MSS_DEFAULT`).
-const MSS_DEFAULT: u32 = 536;
-
 impl Sender {
     /// Bytes from the next new segment to the end of the receiver's window.
     pub(super) fn room_in_bytes(&self) -> u64 {
@@ -18,7 +15,7 @@ impl Sender {
     }
 
     /// Segment `seq`, which was not sent, ends after `payload` bytes. What is left of it begins the next one, and PSH bits move with their bytes.
-    fn cut(&mut self, seq: u32, payload: u32) {
+    pub(super) fn cut(&mut self, seq: u32, payload: u32) {
         self.buffer.move_pushes(seq);
         self.end_early(seq, payload);
         self.buffer.keep_pushes_in_what_is_written();
@@ -34,25 +31,6 @@ impl Sender {
             self.close.move_fin(self.layout.end() - 1);
         }
         self.end_window_in_bytes(self.view.snd_una);
-    }
-
-    /// A TSO segment of `room` full segments, which is all that has room in the receiver's window, takes in as much of the next one as there is room
-    /// for, if no other that ended early is outstanding; returns how many segments it has then.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn fill_window(&mut self, room: u32) -> u32 {
-        let next = self.view.snd_nxt + room;
-        let left = self.room_in_bytes() - self.layout.span(self.view.snd_nxt, next);
-        let fills = left > 0
-            && next < self.buffer.written
-            && left < u64::from(self.layout.payload(next))
-            && self.tso.short_end() <= self.view.snd_una;
-        if !fills {
-            return room;
-        }
-        self.cut(next, left as u32);
-        self.tso.note_short(next + 1);
-        room + 1
     }
 
     /// The next segment is to probe the receiver's window: it ends with that, and has the PSH bit. False if there is no window at all.
@@ -74,8 +52,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn bound_to_half_window(&mut self) {
-        let most = self.peer.most_bytes();
-        let most = if most > MSS_DEFAULT { most / 2 } else { most };
+        let most = self.peer.most_at_once();
         let mut next = self.view.snd_nxt;
         while most > 0 && next < self.buffer.written && next <= self.peer.end() {
             if self.layout.payload(next) > most {

@@ -1,5 +1,8 @@
 //! The window that the receiver advertises (RFC 9293), and which segments it lets go.
 
+/// A window that a receiver with the least MSS would offer, bytes (`TCP_MSS_DEFAULT`).
+const MSS_DEFAULT: u32 = 536;
+
 /// What the receiver has advertised. Told of every ACK in order; asked before anything new is sent.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct PeerWindow {
@@ -63,9 +66,13 @@ impl PeerWindow {
         self.most_bytes < 2 * self.mss
     }
 
-    /// Largest window ever, bytes.
-    pub fn most_bytes(&self) -> u32 {
-        self.most_bytes
+    /// Half of the largest window ever, or all of one that is tiny, bytes: no segment, not even a TSO segment, is larger (`tcp_bound_to_half_wnd`).
+    pub fn most_at_once(&self) -> u32 {
+        if self.most_bytes > MSS_DEFAULT {
+            self.most_bytes / 2
+        } else {
+            self.most_bytes
+        }
     }
 
     /// Largest window ever, segments.

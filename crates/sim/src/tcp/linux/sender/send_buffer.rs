@@ -59,6 +59,8 @@ pub(in crate::tcp::linux) struct SendBuffer {
     short_end: bool,
     /// The application was told that there is room, and has not written yet.
     is_awake: bool,
+    /// First segment of what was written last.
+    pub filled_from: u32,
 }
 
 impl SendBuffer {
@@ -91,6 +93,7 @@ impl SendBuffer {
             payload: 0,
             short_end: false,
             is_awake: false,
+            filled_from: 1,
         }
     }
 
@@ -256,6 +259,7 @@ impl SendBuffer {
         let room = self.size.saturating_sub(self.used(v));
         let segments = room.div_ceil(self.per_segment);
         let from = self.written;
+        self.filled_from = from;
         self.written = from.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
         self.plan_refill();
         while self.pushed.front().is_some_and(|&seq| seq < v.snd_una) {

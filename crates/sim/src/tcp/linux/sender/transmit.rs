@@ -116,7 +116,7 @@ impl Sender {
             } else {
                 self.peer.end().saturating_sub(self.view.snd_nxt)
             };
-            if room == 0 {
+            if room == 0 && !self.tso.enabled {
                 receiver_limited = true;
                 break;
             }
@@ -126,25 +126,17 @@ impl Sender {
                 receiver_limited = !probe && room < quota && self.has_data() && self.view.snd_nxt >= self.peer.end();
                 break;
             }
-            let mut limit = 1;
-            if self.tso.enabled {
-                limit = self.tso_limit();
-                if !probe && self.tso_defers(out.now(), limit, room, &mut limited, &mut receiver_limited) {
-                    break;
-                }
-                if self.stack.tso_half_window {
-                    quota = quota.min((self.window.cwnd / 2).max(1));
-                }
-            }
-            let mut n = quota.min(limit);
-            if n >= room {
-                n = if self.tso.enabled && n > room { self.fill_window(room) } else { room };
-            }
+            let n = if self.tso.enabled {
+                self.next_tso_segment(out.now(), quota, probe, &mut limited, &mut receiver_limited)
+            } else {
+                Some(1)
+            };
+            let Some(n) = n else { break };
             if self.host_is_full_for_new(n) {
                 break;
             }
             let first = self.view.snd_nxt;
-            let n = self.send_tso_segment(out, n);
+            let n = self.send_run(out, n);
             self.note_in_host(first, n);
             if self.layout.is_stream() {
                 self.note_short(first, n, mss);

@@ -219,7 +219,7 @@ fn with_tso_a_sender_waits_for_a_third_of_the_window_however_long() {
     // tcp_tso_should_defer.
     for (tso_defer, later, out) in [("third", 0, 12), ("two-ticks", 3, 9)] {
         let mut r = rig(100, json!({"tso_defer": tso_defer}));
-        r.s.tso = Tso::new(true, MSS);
+        r.s.tso = Tso::new(true, MSS, false);
         r.s.sends_in_steps = true;
         assert_eq!((r.ack(1040, 3, &[]), r.s.window.cwnd), (vec![], 11), "3 of 11 are free");
         r.out.now = 1050 * MS;
