@@ -204,12 +204,12 @@ impl Sender {
         self.layout.append_in(mss, bytes, self.view.snd_nxt);
         self.buffer.extend(self.layout.end(), self.stream.waiting > 0);
         self.find_window_end();
-        self.push_written(from);
+        self.push_writes(from);
     }
 
     /// The segments from `from` on have been written: the last one of a write has the PSH bit, and each with which more than half the largest window
     /// has come together since the last that has (`forced_push`, `tcp_mark_push`).
-    fn push_written(&mut self, from: u32) {
+    fn push_writes(&mut self, from: u32) {
         let half = u64::from(self.stream.max_window / 2);
         for seq in from..self.buffer.written {
             let end = self.begins_at(seq + 1);
