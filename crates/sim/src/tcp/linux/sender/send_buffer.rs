@@ -304,7 +304,8 @@ impl SendBuffer {
     /// The last PSH bit moved beyond the last segment, which was short enough to take in what others lacked.
     pub fn keep_pushes_in_what_is_written(&mut self) {
         let last = self.written - 1;
-        if self.pushed.pop_back_if(|pushed| *pushed > last).is_some() {
+        if self.pushed.back().is_some_and(|&pushed| pushed > last) {
+            self.pushed.pop_back();
             self.pushed_until = self.written;
             if self.pushed.back() != Some(&last) {
                 self.pushed.push_back(last);
