@@ -22,7 +22,7 @@ mod window;
 mod window_rtt;
 
 use self::application::Application;
-use self::buffer::{Length, ReceiveBuffer};
+use self::buffer::ReceiveBuffer;
 use self::charge::{Cost, Head, Unread};
 use self::closing::{is_bare, is_bare_fin, Closing};
 use self::compression::Compression;
@@ -410,40 +410,6 @@ impl Receiver {
         self.on_codepoint(p.ecn(), before, out);
         if payload >= WIDENING && self.buffer.grow(payload, true, self.charged()) {
             self.delay.grant_odd();
-        }
-    }
-
-    /// First number beyond a segment.
-    #[inline]
-    fn end_of(&self, p: &Packet) -> u32 {
-        if self.stream.is_some() {
-            stream::end_of(p)
-        } else {
-            p.seq + 1
-        }
-    }
-
-    /// What comes in order waits to be read.
-    #[inline]
-    fn queue(&mut self, head: &Head) {
-        if let Some(reader) = &mut self.reader {
-            reader.add(head, &self.kernel.cost);
-            self.unread.charged = reader.charged();
-        } else if self.kernel.charges_in_order {
-            self.unread.add_head(head, &self.kernel.cost);
-        }
-    }
-
-    /// Notes how long a segment is, and whether a write of the sender's ends with it.
-    #[inline]
-    fn measure(&mut self, p: &Packet) {
-        match self.buffer.measure(u32::from(p.len) - HEADERS, p.has(flags::PSH | flags::FIN)) {
-            Length::Full => self.pushed |= p.has(flags::PSH) && self.kernel.acks_full_push,
-            Length::Short => {
-                self.pushed_again |= self.pushed;
-                self.pushed = true;
-            }
-            Length::FullAgain => {}
         }
     }
 

@@ -100,6 +100,17 @@ pub fn brought(rate_bps: u64, turn: u64) -> u64 {
 }
 
 impl Receiver {
+    /// What comes in order waits to be read.
+    #[inline]
+    pub(super) fn queue(&mut self, head: &Head) {
+        if let Some(reader) = &mut self.reader {
+            reader.add(head, &self.kernel.cost);
+            self.unread.charged = reader.charged();
+        } else if self.kernel.charges_in_order {
+            self.unread.add_head(head, &self.kernel.cost);
+        }
+    }
+
     /// The turn of an application that reads at a rate.
     pub fn on_turn(&mut self, out: &mut impl Outbox) {
         let arrived = self.bytes_of_data(self.rcv_nxt) + u64::from(self.has_ended());

@@ -32,11 +32,6 @@ pub(in crate::tcp::linux) struct Acknowledgement {
     pub blocks: Blocks,
 }
 
-/// First number beyond a segment: each byte has one, and the FIN.
-pub(super) fn end_of(p: &Packet) -> u32 {
-    p.seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN))
-}
-
 impl Receiver {
     /// Makes this the half of a stream, whose segments tell how long they are.
     #[must_use]
@@ -45,6 +40,16 @@ impl Receiver {
         self.layout = Layout::bytes();
         self.kernel.cost = self.kernel.cost.in_bytes();
         self
+    }
+
+    /// First number beyond a segment: in a stream each byte has one, and the FIN.
+    #[inline]
+    pub(super) fn end_of(&self, p: &Packet) -> u32 {
+        if self.stream.is_some() {
+            p.seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN))
+        } else {
+            p.seq + 1
+        }
     }
 
     /// What is added to a number of this half to get that on the wire, which wraps.

@@ -1,12 +1,26 @@
 //! The window of a receiver, counted in bytes: what came, what is left, and what a packet advertises (Linux 6.12 net/ipv4/tcp_output.c
-//! `tcp_select_window`, tcp_input.c `tcp_data_queue`, tcp.c `__tcp_cleanup_rbuf`).
+//! `tcp_select_window`, tcp_input.c `tcp_measure_rcv_mss`, `tcp_data_queue`, tcp.c `__tcp_cleanup_rbuf`).
 
+use super::buffer::Length;
 use super::closing::is_bare_fin;
 use super::Receiver;
-use crate::packet::Packet;
+use crate::packet::{flags, Packet, HEADERS};
 use crate::time::{Time, US};
 
 impl Receiver {
+    /// Notes how long a segment is, and whether a write of the sender's ends with it.
+    #[inline]
+    pub(super) fn measure(&mut self, p: &Packet) {
+        match self.buffer.measure(u32::from(p.len) - HEADERS, p.has(flags::PSH | flags::FIN)) {
+            Length::Full => self.pushed |= p.has(flags::PSH) && self.kernel.acks_full_push,
+            Length::Short => {
+                self.pushed_again |= self.pushed;
+                self.pushed = true;
+            }
+            Length::FullAgain => {}
+        }
+    }
+
     /// The window of a packet about to be sent, bytes.
     #[inline(always)]
     pub(super) fn advertise(&mut self) -> u32 {

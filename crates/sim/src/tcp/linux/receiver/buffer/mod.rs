@@ -75,7 +75,8 @@ pub(super) enum Length {
     FullAgain,
 }
 
-/// Receive buffer and window of a connection. Told of every segment and of every read; asked for the window of each ACK.
+/// Receive buffer and window of a connection. Told of every segment and of every read; asked for the window of each ACK. Wide because it has what
+/// Linux keeps of both in `tcp_sock`, and what every segment asks is computed ahead.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveBuffer {
     /// Payload of a full segment, bytes (`advmss`); as far as segments have shown it (`rcv_mss`); and that of the last segment if it may be a full one
