@@ -4,15 +4,17 @@
 use super::charge::Head;
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Ecn, Packet, HEADERS};
 use crate::time::Time;
 
 impl Receiver {
-    /// True if [`Self::on_fast_data`] can handle the packet: the next segment, without a flag but the codepoint that is expected. All
+    /// True if [`Self::on_fast_data`] can handle the packet: the next segment, a full one, without a flag but the codepoint that is expected. All
     /// that is left of [`Self::on_data`] is to count it, to widen the window and to acknowledge every second one.
     #[inline]
     pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
-        p.seq == self.rcv_nxt && p.seq < self.fast_path.until && p.flags == self.fast_path.flags
+        p.seq == self.rcv_nxt
+            && p.seq < self.fast_path.until
+            && (p.flags, p.len) == (self.fast_path.flags, self.fast_path.len)
     }
 
     /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
@@ -112,6 +114,7 @@ impl Receiver {
         let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
         if nothing_waits && roomy && unmarked {
             self.fast_path.flags = ecn.flags();
+            self.fast_path.len = (HEADERS + self.layout.mss()) as u16;
             // One short of the segment that fills the window being timed, or ends the transfer: those take the full path.
             let until = self.buffer.window_ends().min(u64::from(self.layout.end())).saturating_sub(1);
             self.fast_path.until = until as u32;

@@ -96,6 +96,8 @@ struct FastPath {
     /// 0: none do.
     until: u32,
     flags: u16,
+    /// Length of the frame of a full segment, bytes.
+    len: u16,
 }
 
 /// A receiver. Wide because most fields are components with private state, whose types say when they are called; those that every segment
