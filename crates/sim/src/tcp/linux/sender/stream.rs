@@ -223,7 +223,8 @@ impl Sender {
     /// What was written last is the end of a write, or is not sent at once.
     fn ends_here(&self) -> bool {
         let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
-        self.buffer.is_complete() || self.buffer.written > self.peer.end().min(self.view.snd_nxt + allowed)
+        let waits = self.view.is_paced || self.buffer.written > self.peer.end().min(self.view.snd_nxt + allowed);
+        waits || self.buffer.is_complete()
     }
 
     /// The segments from `first` on were sent, `n` of them: a short one holds back the next (`tcp_minshall_update`).
