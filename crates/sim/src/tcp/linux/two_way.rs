@@ -361,7 +361,9 @@ impl TwoWayEnd {
     fn acknowledging<'a, O: Outbox>(&'a mut self, out: &'a mut O) -> (&'a mut Receiver, ReceiverOutbox<'a, O>) {
         let (seq, counters) = (self.sender.number(self.sender.view.snd_nxt), &mut self.counters);
         let base = self.receiver.base();
-        let outbox = ReceiverOutbox { first: self.first, seq, base, counters, blocks: Blocks::default(), out };
+        let departs_ms = self.sender.departs_ms();
+        let outbox =
+            ReceiverOutbox { first: self.first, seq, base, departs_ms, counters, blocks: Blocks::default(), out };
         (&mut self.receiver, outbox)
     }
 }
@@ -436,6 +438,8 @@ struct ReceiverOutbox<'a, O> {
     seq: u32,
     /// See [`Receiver::base`].
     base: u32,
+    /// See [`Sender::departs_ms`].
+    departs_ms: u32,
     counters: &'a mut Counters,
     /// Of the ACK about to be sent.
     blocks: Blocks,
@@ -450,6 +454,7 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
     fn send(&mut self, _: End, p: Packet) -> Verdict {
         let mut p = p;
         p.seq = p.seq.wrapping_add(self.base);
+        p.tsval = p.tsval.max(self.departs_ms);
         let mut other_seq = self.seq;
         if self.first {
             (p.seq, other_seq) = (self.seq, p.seq);

@@ -9,6 +9,7 @@ use crate::attachment::Blocks;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tcp::common::layout::Layout;
+use crate::time::MS;
 
 /// The payload of a full segment before it is known, and the least one, bytes (TCP_MSS_DEFAULT; `tcp_bound_to_half_wnd`).
 const MSS_UNKNOWN: u32 = 536;
@@ -159,6 +160,15 @@ impl Sender {
     /// The peer has advertised this window last, bytes.
     pub(in crate::tcp::linux) fn is_window(&self, bytes: u32) -> bool {
         self.peer.bytes() == bytes
+    }
+
+    /// The earliest departure of a packet without payload, ms: that of what was sent last by a paced socket, which is its timestamp
+    /// (`__tcp_transmit_skb`). 0: it is not paced.
+    pub(in crate::tcp::linux) fn departs_ms(&self) -> u32 {
+        if !self.view.is_paced || !self.is_established() {
+            return 0;
+        }
+        (self.view.departure_ns / MS) as u32
     }
 
     /// Smoothed RTT, us, and the retransmission timeout, ticks.
