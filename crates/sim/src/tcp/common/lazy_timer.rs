@@ -28,23 +28,20 @@ pub(in crate::tcp) trait Ticks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn(Time, u32);
 
-/// What a timer is queued for.
-#[derive(Clone, Copy, Debug)]
-enum Deadline {
-    /// A tick; and when it was queued for that.
-    Tick { expires: u64, set_at: Time },
-    /// So many us from a time on; nobody has asked yet which tick that is.
-    After { from: Time, us: u64 },
-}
-
 /// A timer on an event source of its own.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct LazyTimer {
     is_set: bool,
-    /// A timer that is cleared stays queued as it is, as Linux's sockets leave it (`inet_csk_clear_xmit_timer`).
-    deadline: Deadline,
-    /// When the event comes; `NEVER`: it is not set.
+    /// Nobody has asked yet which tick it is set for.
+    is_late: bool,
+    /// The tick that it is queued for, or if nobody has asked yet the us from [`Self::set_at`] on. A timer that is cleared stays queued as it is, as
+    /// Linux's sockets leave it (`inet_csk_clear_xmit_timer`).
+    expires: u64,
+    /// When it was queued for that.
+    set_at: Time,
+    /// When the event comes, and the tick that begins then; `NEVER` and the largest number: it is not set.
     armed: Time,
+    armed_tick: u64,
     /// A deadline that is not before this time cannot fire before the event, however its tick is rounded.
     covered_from: Time,
     /// First tick after the one in which it fired last: no timer of the ticks before it is left to run.
@@ -57,8 +54,18 @@ pub(in crate::tcp) struct LazyTimer {
 impl LazyTimer {
     /// A timer that is not set.
     pub fn new(source: usize) -> Self {
-        let deadline = Deadline::Tick { expires: 0, set_at: 0 };
-        Self { is_set: false, deadline, armed: NEVER, covered_from: NEVER, run: 0, source, place: 0 }
+        Self {
+            is_set: false,
+            is_late: false,
+            expires: 0,
+            set_at: 0,
+            armed: NEVER,
+            armed_tick: u64::MAX,
+            covered_from: NEVER,
+            run: 0,
+            source,
+            place: 0,
+        }
     }
 
     /// It will fire.
@@ -76,32 +83,30 @@ impl LazyTimer {
     /// Sets it for tick `expires`. One that is queued for that tick stays where it is, however near the tick has come (`__mod_timer`).
     #[inline]
     pub fn set(&mut self, clock: &impl Ticks, expires: u64, out: &mut impl Outbox) {
-        if !self.is_set_for(expires) && !self.is_queued_for(expires, clock, out.now()) {
-            self.deadline = Deadline::Tick { expires, set_at: out.now() };
+        let is_same = self.expires == expires && !self.is_late;
+        if !is_same || !(self.is_set || self.is_queued(clock, out.now())) {
+            (self.expires, self.is_late, self.set_at) = (expires, false, out.now());
         }
         self.is_set = true;
         // It does not fire before the tick begins.
-        if clock.start(expires) < self.armed {
-            let fires = self.queued_until(clock);
-            if fires < self.armed {
-                self.arm(clock, fires, out);
-            }
+        if expires < self.armed_tick {
+            self.come_earlier(clock, out);
         }
     }
 
-    #[inline]
-    fn is_set_for(&self, tick: u64) -> bool {
-        self.is_set && matches!(self.deadline, Deadline::Tick { expires, .. } if expires == tick)
+    /// True if what it was queued for has not come yet, although it may have been cleared.
+    #[cold]
+    #[inline(never)]
+    fn is_queued(&self, clock: &impl Ticks, now: Time) -> bool {
+        self.queued_until(clock) > now
     }
 
-    /// True if it is queued for that tick, although it may have been cleared, or was set for a time after which nobody asked for the tick.
-    #[inline]
-    fn is_queued_for(&self, tick: u64, clock: &impl Ticks, now: Time) -> bool {
-        match self.deadline {
-            Deadline::Tick { expires, .. } if expires != tick => false,
-            Deadline::Tick { .. } | Deadline::After { .. } => {
-                self.queued_for(clock).0 == tick && self.queued_until(clock) > now
-            }
+    /// Moves the event to where the deadline is, if that is earlier.
+    #[inline(never)]
+    fn come_earlier(&mut self, clock: &impl Ticks, out: &mut impl Outbox) {
+        let fires = self.queued_until(clock);
+        if fires < self.armed {
+            self.arm(clock, fires, out);
         }
     }
 
@@ -116,17 +121,14 @@ impl LazyTimer {
     #[inline]
     pub fn set_later(&mut self, now: Time, us: u64) {
         debug_assert!(self.covers(now, us));
-        self.is_set = true;
-        self.deadline = Deadline::After { from: now, us };
+        (self.is_set, self.is_late) = (true, true);
+        (self.expires, self.set_at) = (us, now);
     }
 
     /// When it was [set later](Self::set_later), if it was.
     #[inline]
     pub fn set_later_at(&self) -> Option<Time> {
-        match self.deadline {
-            Deadline::After { from, .. } if self.is_set => Some(from),
-            Deadline::After { .. } | Deadline::Tick { .. } => None,
-        }
+        (self.is_set && self.is_late).then_some(self.set_at)
     }
 
     /// The tick that it is set for.
@@ -138,13 +140,9 @@ impl LazyTimer {
     /// The tick that it is queued for, and the one in which it was queued.
     #[inline]
     fn queued_for(&self, clock: &impl Ticks) -> (u64, u64) {
-        match self.deadline {
-            Deadline::Tick { expires, set_at } => (expires, clock.tick(set_at)),
-            Deadline::After { from, us } => {
-                let set_in = clock.tick(from);
-                (set_in + clock.in_ticks(us), set_in)
-            }
-        }
+        let set_in = clock.tick(self.set_at);
+        let expires = if self.is_late { set_in + clock.in_ticks(self.expires) } else { self.expires };
+        (expires, set_in)
     }
 
     /// When what it is queued for comes.
@@ -170,8 +168,7 @@ impl LazyTimer {
             self.arm(clock, fires, out);
             return None;
         }
-        let (Deadline::Tick { set_at, .. } | Deadline::After { from: set_at, .. }) = self.deadline;
-        Some(if clock.is_last_set_first() { Turn(!set_at, !self.place) } else { Turn(set_at, self.place) })
+        Some(if clock.is_last_set_first() { Turn(!self.set_at, !self.place) } else { Turn(self.set_at, self.place) })
     }
 
     /// It fires as the `place`th of those that fire now.
@@ -195,6 +192,7 @@ impl LazyTimer {
     /// Moves the event.
     fn arm(&mut self, clock: &impl Ticks, time: Time, out: &mut impl Outbox) {
         self.armed = time;
+        self.armed_tick = if time == NEVER { u64::MAX } else { clock.tick(time) };
         // The tick that a time falls in begins up to a tick's length before it.
         self.covered_from = time.saturating_add(clock.start(1));
         out.set_timer(self.source, time);

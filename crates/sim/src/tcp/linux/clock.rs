@@ -74,7 +74,11 @@ impl Ticks for Clock {
 
     #[inline]
     fn in_ticks(&self, us: u64) -> u64 {
-        self.ticks(us * US + self.tick - 1)
+        if self.ticks_are_ms() {
+            (us + MS / US - 1) / (MS / US)
+        } else {
+            self.ticks(us * US + self.tick - 1)
+        }
     }
 
     /// A wheel of levels rounds up to the granularity of the level that the timer falls in, and never fires in the tick of its expiry. Its own
