@@ -259,7 +259,7 @@ class Workload(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Tcp(Workload):
-    """Bulk flows, or what the connections of a `Traffic` have in common."""
+    """Bulk flows, or what the connections of a `Traffic` have in common. Wide because it says all there is to say of a connection."""
 
     cc: Parameters
     stack: str

@@ -13,8 +13,7 @@ use super::{
 
 /// Unit of the parameter `beta`.
 const BETA_SCALE: u32 = 1024;
-/// Minimum of `beta`. A lower one makes Linux's `beta_scale` less than 4. At a window of 2 segments, bictcp_update (Linux 6.12
-/// tcp_cubic.c:304) then subtracts a `delta` of 0 from `ack_cnt` in a loop that never ends.
+/// Minimum of `beta`. With a lower one bictcp_update (Linux 6.12 tcp_cubic.c:304) loops for ever at a window of 2 segments: its `delta` is 0.
 const LEAST_BETA: u32 = 205;
 /// Time unit of the cubic: 2^-10 s.
 const TIME_SHIFT: u32 = 10;

@@ -8,11 +8,6 @@ use crate::port::{Faults, Kind};
 use crate::time::Time;
 
 impl Network {
-    /// Looks at what arrives for packets with a wrong bit, if any port makes such.
-    pub(super) fn expect_corruption(&mut self) {
-        self.inspects |= self.ports.iter().any(|port| matches!(&port.kind, Kind::Faulty(link) if link.may_corrupt()));
-    }
-
     /// A packet comes to port `i`, which is such a port.
     #[inline(never)]
     pub(super) fn enter_faulty(&mut self, i: usize, id: Id) -> Verdict {
@@ -107,27 +102,6 @@ impl Network {
             tap.leaves(i, false, &self.shared.packets[id].packet, now, Some(now));
         }
         self.pass_on(i, id);
-    }
-
-    /// The next packet that has reached an end with all its bits right, `id` being the first that has reached one. The checksums of the others
-    /// are wrong there.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn inspect(&mut self, mut id: Id) -> Option<Id> {
-        while self.shared.packets[id].packet.has(flags::CORRUPT) {
-            let p = &self.shared.packets[id].packet;
-            self.fingerprint.note(self.shared.now, None, p, PacketEvent::Lost);
-            self.forget(id);
-            id = self.arrivals.pop(&self.shared.packets)?;
-        }
-        if self.tap.is_some() {
-            self.note_arrival(id);
-        }
-        if self.strips {
-            let p = &mut self.shared.packets[id].packet;
-            *p = self.shared.tuples[p.flow()].options.at_host(*p);
-        }
-        Some(id)
     }
 
     fn faults(&mut self, i: usize) -> &mut Faults {

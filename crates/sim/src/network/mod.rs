@@ -4,6 +4,7 @@ mod applications;
 mod faults;
 mod hosts;
 mod inside;
+mod inspection;
 mod routes;
 mod shares;
 mod spread;
@@ -154,8 +155,8 @@ impl Network {
     #[inline]
     fn set_out(&mut self, p: Packet, first: Option<usize>) -> Verdict {
         let id = self.shared.packets.put(p);
-        if self.tap.is_some() {
-            self.note_departure(id);
+        if self.inspects {
+            self.inspect_departure(id);
         }
         match first {
             Some(port) => self.enqueue(port, id),
@@ -176,38 +177,6 @@ impl Network {
         let p = self.shared.packets.take(id);
         self.fingerprint.note(self.shared.now, None, &p, PacketEvent::Arrived);
         Some(p)
-    }
-
-    /// A flow has come that has `timestamps`.
-    fn expect_options(&mut self, timestamps: bool) {
-        (self.strips, self.inspects) = (self.strips || !timestamps, self.inspects || !timestamps);
-    }
-
-    /// The packet of TCP with the length that it has on the wire.
-    #[cold]
-    #[inline(never)]
-    fn stripped(&self, p: Packet) -> Packet {
-        self.shared.tuples[p.flow()].options.on_wire(p)
-    }
-
-    /// Notes a packet that TCP sends.
-    #[cold]
-    #[inline(never)]
-    fn note_departure(&mut self, id: Id) {
-        if let Some(tap) = &mut self.tap {
-            let p = &mut self.shared.packets[id].packet;
-            let to_own_queue = self.routes.has_egress(p.flow(), p.has(flags::ACK));
-            tap.departs(self.shared.now, p, &self.shared.attachments, to_own_queue);
-        }
-    }
-
-    /// Notes a packet that is next to be handled.
-    #[cold]
-    #[inline(never)]
-    fn note_arrival(&mut self, id: Id) {
-        if let Some(tap) = &mut self.tap {
-            tap.arrives(self.shared.now, &mut self.shared.packets[id].packet);
-        }
     }
 
     /// Offers a packet to port `i`.
@@ -480,7 +449,6 @@ impl Outbox for Network {
     fn send(&mut self, from: End, p: Packet) -> Verdict {
         // The callers know which end they are: this is decided when they are compiled, without a look at the flags that they just wrote.
         let (flow, acks) = (p.flow(), from == End::Receiver);
-        let p = if self.strips { self.stripped(p) } else { p };
         let verdict = self.set_out(p, self.routes.first(flow, acks));
         if verdict == Verdict::Queued || self.routes.has_egress(flow, acks) {
             verdict

@@ -75,7 +75,7 @@ impl Ticks for Clock {
     #[inline]
     fn in_ticks(&self, us: u64) -> u64 {
         if self.ticks_are_ms() {
-            (us + MS / US - 1) / (MS / US)
+            us.div_ceil(MS / US)
         } else {
             self.ticks(us * US + self.tick - 1)
         }

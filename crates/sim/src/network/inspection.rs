@@ -1,0 +1,56 @@
+//! A closer look at packets where hosts meet the network. It is taken only where something may be seen: corrupted packets, frames without
+//! timestamps, or a capture.
+
+use super::Network;
+use crate::fingerprint::PacketEvent;
+use crate::packet::flags;
+use crate::pool::Id;
+use crate::port::Kind;
+
+impl Network {
+    /// Looks at what arrives for packets with a wrong bit, if any port makes such.
+    pub(super) fn expect_corruption(&mut self) {
+        self.inspects |= self.ports.iter().any(|port| matches!(&port.kind, Kind::Faulty(link) if link.may_corrupt()));
+    }
+
+    /// A flow has come that has `timestamps`.
+    pub(super) fn expect_options(&mut self, timestamps: bool) {
+        (self.strips, self.inspects) = (self.strips || !timestamps, self.inspects || !timestamps);
+    }
+
+    /// Gives a packet that TCP sends the length that it has on the wire, and notes it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn inspect_departure(&mut self, id: Id) {
+        if self.strips {
+            let p = &mut self.shared.packets[id].packet;
+            *p = self.shared.tuples[p.flow()].options.on_wire(*p);
+        }
+        if let Some(tap) = &mut self.tap {
+            let p = &mut self.shared.packets[id].packet;
+            let to_own_queue = self.routes.has_egress(p.flow(), p.has(flags::ACK));
+            tap.departs(self.shared.now, p, &self.shared.attachments, to_own_queue);
+        }
+    }
+
+    /// The next packet that has reached an end with all its bits right, `id` being the first that has reached one. The checksums of the others
+    /// are wrong there.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn inspect(&mut self, mut id: Id) -> Option<Id> {
+        while self.shared.packets[id].packet.has(flags::CORRUPT) {
+            let p = &self.shared.packets[id].packet;
+            self.fingerprint.note(self.shared.now, None, p, PacketEvent::Lost);
+            self.forget(id);
+            id = self.arrivals.pop(&self.shared.packets)?;
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.arrives(self.shared.now, &mut self.shared.packets[id].packet);
+        }
+        if self.strips {
+            let p = &mut self.shared.packets[id].packet;
+            *p = self.shared.tuples[p.flow()].options.at_host(*p);
+        }
+        Some(id)
+    }
+}
