@@ -13,17 +13,23 @@ from dumbbell.agreement.ends.rounds import played
 FILE = Path(__file__).parent / "agreement" / "ends" / "recorded.json.gz"
 SEED = 2026
 PLANS = [
-    # cases to record, kind, congestion control, ECN, TSO
-    *((10, "send", cc, False, False) for cc in ("reno", "cubic", "bbr")),
-    *((10, "send", cc, True, False) for cc in ("reno", "cubic", "dctcp", "bbr")),
-    *((10, "send", cc, cc == "dctcp", True) for cc in ("reno", "cubic", "dctcp", "bbr")),
-    (35, "receive", "reno", False, False),
-    (15, "receive", "reno", True, False),
-    (10, "receive", "dctcp", True, False),
-    (10, "both", "reno", False, False),
-    (10, "both", "cubic", True, False),
-    (5, "both", "bbr", False, False),
-    (5, "both", "dctcp", True, False),
+    # cases to record, kind, congestion control, ECN, TSO, SACK, timestamps
+    *((10, "send", cc, False, False, True, True) for cc in ("reno", "cubic", "bbr")),
+    *((5, "send", cc, True, False, True, True) for cc in ("reno", "cubic", "dctcp", "bbr")),
+    *((10, "send", cc, cc == "dctcp", True, True, True) for cc in ("reno", "cubic", "dctcp", "bbr")),
+    (10, "send", "cubic", False, False, False, True),
+    (10, "send", "cubic", False, False, True, False),
+    (15, "receive", "reno", False, False, True, True),
+    (10, "receive", "reno", True, False, True, True),
+    (10, "receive", "dctcp", True, False, True, True),
+    (5, "receive", "reno", False, False, False, True),
+    (5, "receive", "reno", False, False, True, False),
+    (15, "both", "reno", False, False, True, True),
+    (10, "both", "cubic", True, False, True, True),
+    (5, "both", "bbr", False, False, True, True),
+    (5, "both", "dctcp", True, False, True, True),
+    (5, "both", "reno", False, False, False, True),
+    (5, "both", "reno", False, False, True, False),
 ]
 """200 in all."""
 _MOST_DRAWN = 3000
@@ -35,15 +41,15 @@ def recorded():
     return json.loads(gzip.decompress(FILE.read_bytes()))
 
 
-def agreeing(count, kind, cc, ecn, tso):
+def agreeing(count, *plan):
     """Cases in which both ends agree, with the kernel's answers."""
     found = []
-    for each in played(SEED, _MOST_DRAWN, kind, cc, ecn, tso):
+    for each in played(SEED, _MOST_DRAWN, *plan):
         if each.difference is None and len(each.case["actions"]) <= _MOST_ACTIONS:
             found.append({"case": each.case, "kernel": each.kernel})
         if len(found) == count:
             return found
-    sys.exit(f"{kind}, {cc}: only {len(found)} of {count} cases")
+    sys.exit(f"{plan}: only {len(found)} of {count} cases")
 
 
 def main():

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Discriminator, Field, PlainValidator, Priva
 
 from dumbbell.errors import shortened
 from dumbbell.scenario import source
-from dumbbell.scenario.base import Model
+from dumbbell.scenario.base import Flag, Model
 from dumbbell.scenario.csv_files import FOLDER
 from dumbbell.scenario.invalid import explain
 from dumbbell.scenario.problems import Location, Problem, ScenarioError, Unfit
@@ -186,7 +186,7 @@ class Control(Model):
     known_hosts: File
     key: File
     user: User = "root"
-    sudo: bool = False
+    sudo: Flag = False
     """Whether programs are run by sudo there."""
 
 

@@ -136,7 +136,7 @@ ADDRESS = "an IPv4 address with the length of its prefix, such as 10.1.0.1/24"
         ("role: right, ", "", ":8: machines.bob: a mapping has no role; expected keys and values with one"),
         ("role: right", "role: left", ":3: machines: none has the role right; expected one or more"),
         ("data: {device: eth1, address: 10.2.0.1/24}", "", ":8: machines.bob.data: is missing; expected the key data"),
-        ("sudo: true", "sudo: 1", ":1: control.sudo: 1 is not true or false; expected true or false"),
+        ("sudo: true", "sudo: 1", ":1: control.sudo: 1 is not true or false, or on or off; expected true or false, or on or off"),
         ("user: ann", "user: -oX", ":1: control.user: '-oX' is not fit; expected the name of a user, such as root"),
         ("keys/lab", "keys/none", ":1: control.key: keys/none: no such file; expected a file, relative to the hosts file"),
         ("keys/lab", "~nobody-of-this-name/x", "no such file; expected a file, relative to the hosts file"),
