@@ -316,7 +316,7 @@ class Tcp(Workload):
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """As JSON, without the kind. What is usual is left out: SACK, timestamps, the size of segments, DSCP, GRO, a program."""
+        """Return JSON without the kind. Usual values are left out: SACK, timestamps, the size of segments, DSCP, GRO, a program."""
         return {
             **self.place(),
             "opener": self.opener,

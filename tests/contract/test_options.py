@@ -1,4 +1,4 @@
-"""What every engine does without SACK, by which losses are known, and without timestamps."""
+"""Every engine without SACK, by which a sender knows losses, and without timestamps."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_a_flow_without_sack_knows_losses_from_duplicate_acks(run):
     found = run(path=PATH, flows=[{"cc": "reno", "sack": "off"}], duration="10s")
     beside = run(path=PATH, flows=[{"cc": "reno", "sack": True}], duration="10s")
     (without,), (with_sack,) = found.flows.rows(), beside.flows.rows()
-    # What a hole hides is sent once more: many more retransmissions, and the same number on every engine.
+    # The sender also retransmits what arrived behind a hole: many more retransmissions, and the same number on every engine.
     assert without["retransmits"] == 273
     assert with_sack["retransmits"] < 150
 

@@ -1,4 +1,4 @@
-"""What a type checker says of scenarios that are written in Python as the documentation writes them."""
+"""A type checker accepts scenarios that are written in Python as the documentation writes them."""
 
 import os
 import subprocess

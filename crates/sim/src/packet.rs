@@ -6,7 +6,7 @@ pub const FULL_FRAME: u32 = 1514;
 pub const ACK_FRAME: u32 = 66;
 /// Frame length of a SYN or SYN-ACK with its options.
 pub const SYN_FRAME: u32 = 74;
-/// That of a reset, bytes.
+/// Frame length of a reset, bytes.
 pub const RST_FRAME: u32 = ACK_FRAME - TIMESTAMPS;
 /// Ethernet + IP + TCP header with timestamps.
 pub const HEADERS: u32 = 66;
@@ -267,7 +267,7 @@ pub struct FlowTuple {
     pub dscp: u8,
     /// What its packets are.
     pub carries: Carries,
-    /// What its ends have agreed on, if it is of TCP.
+    /// The options that both ends have agreed on, for a flow of TCP.
     pub options: Options,
 }
 

@@ -26,7 +26,7 @@ _DERIVED: Mapping[str, tuple[str, ...]] = {"run": (JAIN_BY_STEP,)}
 ALL_COLUMNS: Mapping[str, tuple[str, ...]] = {per: (*columns, *_DERIVED.get(per, ())) for per, columns in COLUMNS.items()}
 """What a row is of -> all that may be asked for."""
 TABLE_COLUMNS: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": GROUP_COLUMNS}
-"""What a row is of -> its columns in a table: a group also has the columns of its flows."""
+"""Kind of row -> its columns in a table. A group also has the columns of its flows."""
 
 
 def derived(found: Sequence[Observation], sources: Sequence[Source], columns: Collection[str]) -> Sequence[Observation]:

@@ -45,7 +45,7 @@ impl Renumbering {
         }
     }
 
-    /// As [`Self::apply`], for a flag of a segment: it moves to the rest of what is cut apart, and with what is taken in.
+    /// Moves a flag of a segment: if the segment is cut apart, the flag goes to the rest; if it is joined, to the joined one. See [`Self::apply`].
     pub fn apply_to_flag(self, number: &mut u32) {
         if self.up && *number == self.above {
             *number += 1;

@@ -46,7 +46,7 @@ fn insert_below(ranges: &mut VecDeque<(u32, u32)>, start: u32, end: u32) -> bool
     true
 }
 
-/// What of `[start, end)` lies in ranges in order, from the first piece to the last; `None`: nothing.
+/// The part of `[start, end)` that lies in sorted ranges, from the first piece to the last; `None` if no piece does.
 pub(in crate::tcp) fn overlap(ranges: &VecDeque<(u32, u32)>, start: u32, end: u32) -> Option<(u32, u32)> {
     let from = ranges.partition_point(|&(_, e)| e <= start);
     let to = ranges.partition_point(|&(s, _)| s < end);

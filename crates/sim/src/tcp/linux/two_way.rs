@@ -97,7 +97,7 @@ impl TwoWayEnd {
         self
     }
 
-    /// See [`Receiver::of_unfragmented`].
+    /// Calls [`Receiver::of_unfragmented`].
     #[must_use]
     pub fn of_unfragmented(mut self, tailroom: u32) -> Self {
         self.receiver = self.receiver.of_unfragmented(tailroom);
@@ -436,9 +436,9 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
 struct ReceiverOutbox<'a, O> {
     first: bool,
     seq: u32,
-    /// See [`Receiver::base`].
+    /// Value of [`Receiver::base`].
     base: u32,
-    /// See [`Sender::departs_ms`].
+    /// Value of [`Sender::departs_ms`].
     departs_ms: u32,
     counters: &'a mut Counters,
     /// Of the ACK about to be sent.

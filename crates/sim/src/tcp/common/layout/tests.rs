@@ -1,4 +1,4 @@
-//! What is asked of a layout, against lists of payloads.
+//! The answers of a layout compared with lists of payloads.
 
 use super::*;
 use crate::packet::MSS;

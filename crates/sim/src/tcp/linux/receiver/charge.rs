@@ -16,7 +16,7 @@ const TAILROOM: u32 = 64;
 /// Less room than this in a piece of memory is not used, bytes (`sk_page_frag_refill`).
 pub(super) const LEAST_FRAGMENT: u32 = 32;
 
-/// What one segment is charged.
+/// The memory that one segment is charged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cost {
     /// Beside its payload: the head, with sk_buff and shared info, bytes.
@@ -25,7 +25,7 @@ pub(super) struct Cost {
     shared: bool,
     /// Room behind the headers in a head, bytes.
     tailroom: u32,
-    /// What a number stands for, bytes: a full segment, or a byte.
+    /// Bytes that a number stands for: a full segment, or one byte.
     per_number: u32,
     /// So many numbers take whole pieces of memory, but for an end that is not used.
     period: u32,
@@ -44,12 +44,12 @@ impl Cost {
         }
     }
 
-    /// Of segments whose numbers count bytes.
+    /// The cost of segments whose numbers count bytes.
     pub fn in_bytes(self) -> Self {
         Self { per_number: 1, period: FRAGMENT, ..self }
     }
 
-    /// Of packets with so much room in their heads, each in one fragment wherever it lies in the sender's memory.
+    /// The cost of packets with so much room in their heads. Each lies in one fragment.
     pub fn unfragmented(self, tailroom: u32) -> Self {
         Self { period: 1, tailroom, ..self }
     }
@@ -68,14 +68,14 @@ pub(super) struct Head {
     pub end: u32,
     /// Their payload, bytes.
     pub payload: u32,
-    /// Of these, what was moved into the head itself and is not charged apart.
+    /// The part of the payload that was moved into the head itself, and is not charged apart.
     inside: u32,
-    /// Of several segments; 0: those of a single one, which are seldom asked for.
+    /// Fragments of several segments; 0 for a single segment, whose fragments are seldom asked for.
     fragments: u32,
 }
 
 impl Head {
-    /// Of the segment `[start, end)` with so many bytes.
+    /// The head of the segment `[start, end)` with so many bytes.
     #[inline]
     pub fn of(start: u32, end: u32, payload: u32) -> Self {
         Self { start, end, payload, inside: 0, fragments: 0 }
@@ -98,7 +98,7 @@ impl Head {
         }
     }
 
-    /// What follows is joined to it: returns what that is charged now, bytes; `None` if there is no room, or if it does not continue this.
+    /// Joins the head that follows: returns its charge after that, bytes. `None` if there is no room, or if it does not continue this one.
     pub fn join(&mut self, next: &Self, cost: &Cost) -> Option<u64> {
         if !cost.shared || self.end != next.start {
             return None;

@@ -400,7 +400,7 @@ impl Receiver {
         self.early.forget_below(self.rcv_nxt);
     }
 
-    /// What data in order do beside moving the edge, which is behind them already, and was at `before`.
+    /// Takes in data in order. The edge has moved behind them already; it was at `before`.
     #[inline]
     fn take_in_order(&mut self, p: &Packet, before: u32, out: &mut impl Outbox) {
         let payload = u32::from(p.len) - HEADERS;

@@ -65,13 +65,13 @@ impl Receiver {
         self.time_opening(out);
     }
 
-    /// What was sent is sent again after the present timeout.
+    /// Arms the timer that retransmits the SYN or SYN-ACK after the present timeout.
     pub(super) fn time_opening(&mut self, out: &mut impl Outbox) {
         let now = self.clock.tick(out.now());
         self.opening.timer.set(&self.clock, now + self.opening.timeout, out);
     }
 
-    /// What the other end has sent ends the handshake: the event source is that of another timer from now on.
+    /// The other end's packet ends the handshake: from now on another timer uses the event source.
     pub(super) fn end_opening(&mut self, out: &mut impl Outbox) {
         self.opening.timer.clear();
         out.set_timer(self.opening.source, NEVER);

@@ -22,11 +22,11 @@ struct Shared {
     left: u64,
 }
 
-/// What a turn has read, bytes.
+/// The bytes that a turn has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Turn {
     all: u64,
-    /// Of these, of the first head.
+    /// The bytes among them that lay in the first head.
     first: u64,
 }
 
@@ -100,7 +100,7 @@ pub fn brought(rate_bps: u64, turn: u64) -> u64 {
 }
 
 impl Receiver {
-    /// What comes in order waits to be read.
+    /// Lets a segment in order wait to be read.
     #[inline]
     pub(super) fn queue(&mut self, head: &Head) {
         if let Some(reader) = &mut self.reader {
@@ -121,7 +121,7 @@ impl Receiver {
             self.compression.look(out.now());
         }
         if all > 0 && self.buffer.is_to_tune(out.now()) {
-            // What shares the first head was copied then, and nothing else.
+            // Linux copied the payload of the first head then, and nothing else.
             let read = read_before + first;
             self.buffer.tune(read, arrived - read, out.now() / US);
         }

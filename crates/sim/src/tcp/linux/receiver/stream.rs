@@ -18,7 +18,7 @@ const TAKEN_OFF: u32 = 1 << 31;
 /// What only a half of a stream knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
-    /// What was taken off the numbers.
+    /// The bytes that were taken off the numbers so far.
     pub base: u64,
 }
 
@@ -52,7 +52,7 @@ impl Receiver {
         }
     }
 
-    /// What is added to a number of this half to get that on the wire, which wraps.
+    /// Add this to a number of this half to get the number on the wire, which wraps.
     pub(in crate::tcp::linux) fn base(&self) -> u32 {
         self.stream.as_ref().map_or(0, |stream| stream.base as u32)
     }

@@ -61,7 +61,7 @@ impl Receiver {
         }
     }
 
-    /// What takes room in the buffer, bytes.
+    /// Bytes that take room in the buffer.
     pub(super) fn charged(&self) -> u64 {
         self.early.charged() + self.unread.charged
     }

@@ -24,7 +24,7 @@ pub(in crate::tcp::linux) struct Close {
     fin: u32,
     /// The other end has sent its FIN.
     peer_closed: bool,
-    /// What is answered in TIME_WAIT.
+    /// Limits the answers in TIME_WAIT.
     answers: Answers,
 }
 

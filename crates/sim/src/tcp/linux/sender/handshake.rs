@@ -42,7 +42,7 @@ impl Sender {
     pub(super) fn on_syn_timeout(&mut self, out: &mut impl Outbox) {
         self.counters.rto_timeouts += 1;
         self.handshake.retransmits += 1;
-        // As after any timeout (`tcp_enter_loss`), so that the first data tell of it.
+        // Every timeout queues CWR (`tcp_enter_loss`), so that the first data tell of it.
         self.ecn.queue_cwr();
         if self.send_syn(out) == Verdict::Dropped {
             return self.set_timer(out, Pending::Retransmit, self.ticks_to_local_retry());

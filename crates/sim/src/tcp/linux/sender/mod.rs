@@ -154,7 +154,7 @@ pub struct Sender {
     /// True if both ends have agreed on timestamps. Without them those of all packets that arrive are 0.
     pub(in crate::tcp::linux) timestamps: bool,
     stream: Stream,
-    /// What the packet in hand says beside its ACK ([`ack::flag`]).
+    /// Flags of the packet in hand that do not follow from its ACK ([`ack::flag`]).
     pub(in crate::tcp::linux) beside: u32,
     /// The short end of a write is not held back (`TCP_NODELAY`).
     nodelay: bool,

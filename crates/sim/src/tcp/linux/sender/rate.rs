@@ -73,7 +73,7 @@ impl RateSampler {
         prefetch_element(&self.ring, seq as usize & (self.ring.len() - 1));
     }
 
-    /// Of the segments `flight` one is new, which was sent with the one before it, or one goes.
+    /// Renumbers the segments `flight`: one is new and was sent with the one before it, or one has gone.
     pub fn renumber(&mut self, r: Renumbering, flight: Range<u32>) {
         if r.is_addition() {
             if (flight.end + 1 - flight.start) as usize > self.ring.len() {

@@ -8,7 +8,7 @@ use super::Sender;
 use crate::cc::{CongestionControl, Event, Renumbering};
 use crate::outbox::Outbox;
 
-/// What becomes of the next segment of a stream.
+/// The decision about the next segment of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     /// It can go.

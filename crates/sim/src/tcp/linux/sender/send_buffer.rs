@@ -64,7 +64,7 @@ pub(in crate::tcp::linux) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// That of segments of `mss` bytes, whose MSS option says `option`.
+    /// The buffer of a sender of segments of `mss` bytes, whose MSS option says `option`.
     pub fn new(host: &HostSettings, stack: &Stack, [mss, option]: [u32; 2], end: u32, windows: u8) -> Self {
         let head = u64::from(stack.send_head());
         let head = if host.tso { head / u64::from(most_segments(mss)) } else { head };
@@ -293,7 +293,7 @@ impl SendBuffer {
         self.next_push = self.pushed.get(after).copied().unwrap_or(u32::MAX);
     }
 
-    /// What had a PSH bit from segment `seq` on, which was not sent, has it one segment later.
+    /// Moves the PSH bits from segment `seq` on, which was not sent, one segment later.
     pub fn move_pushes(&mut self, seq: u32) {
         let from = self.pushed.partition_point(|&pushed| pushed < seq);
         self.pushed.range_mut(from..).for_each(|pushed| *pushed += 1);
@@ -314,7 +314,7 @@ impl SendBuffer {
         }
     }
 
-    /// What is written takes one segment more.
+    /// The written data take one segment more.
     pub fn take_in_one_more(&mut self) {
         self.written += u32::from(self.written == self.end);
         self.end += 1;

@@ -15,7 +15,7 @@ use crate::time::MS;
 const MSS_UNKNOWN: u32 = 536;
 const LEAST_MSS: u32 = 68 - 32;
 
-/// What a packet has beside its ACK.
+/// The parts of a packet other than its ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tcp::linux) struct Beside {
     /// Data or a FIN.
@@ -25,7 +25,7 @@ pub(in crate::tcp::linux) struct Beside {
     pub older: bool,
 }
 
-/// What only the half of a stream knows.
+/// State that only the half of a stream has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stream {
     /// First number beyond the receiver's window.
@@ -33,13 +33,13 @@ pub(super) struct Stream {
     /// The largest window ever, bytes, and the payload of a full segment, which is bound to half of it (`tcp_sync_mss`, `tcp_bound_to_half_wnd`).
     max_window: u32,
     pub mss: u32,
-    /// What is written and there was no room for, bytes.
+    /// Bytes that the application has written and the buffer had no room for.
     waiting: u64,
     /// First number beyond the last segment with the PSH bit (`pushed_seq`).
     pub pushed_until: u64,
     /// First segment beyond the last short one that was sent (`snd_sml`).
     pub short_end: u32,
-    /// What is sent now does not wait for more to be written (TCP_NAGLE_OFF of `__tcp_push_pending_frames`).
+    /// True if data sent now do not wait for more to be written (TCP_NAGLE_OFF of `__tcp_push_pending_frames`).
     pub is_pushed: bool,
     /// The packet in hand has a lower number than the one that changed the window last.
     is_old: bool,
@@ -196,7 +196,7 @@ impl Sender {
         self.chrono_written();
     }
 
-    /// What the application has written goes into the last segment, if that was not sent, and into others as long as there is room for those.
+    /// Puts written data into the last segment, if that was not sent, and into new ones as long as there is room.
     pub(super) fn take_written(&mut self, out: &impl Outbox) {
         let (mss, una, last) = (self.current_mss(out), self.view.snd_una, self.layout.end() - 1);
         self.layout.forget(una.saturating_sub(REMEMBERED));
@@ -230,7 +230,7 @@ impl Sender {
         }
     }
 
-    /// What was written last is the end of a write, or is not sent at once.
+    /// True if the last written segment ends a write, or is not sent at once.
     fn ends_here(&self) -> bool {
         let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
         let waits = self.view.is_paced || self.buffer.written > self.peer.end().min(self.view.snd_nxt + allowed);

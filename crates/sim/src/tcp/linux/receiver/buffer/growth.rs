@@ -55,7 +55,7 @@ impl ReceiveBuffer {
     /// Memory counted on for a segment when a buffer that assumes its share grows, bytes.
     fn growth_per_segment(&self) -> u64 {
         let least = self.mss + self.charge.beside;
-        // What it takes for the share of it to hold a segment.
+        // The buffer must hold a segment with its share of memory.
         let holds = (self.mss << 8).div_ceil(self.ratio);
         least + holds.saturating_sub(least).next_multiple_of(GROWTH_STEP)
     }

@@ -17,14 +17,14 @@ use crate::time::{Time, NEVER, US};
 
 /// Share of the buffer assumed for payload before the first segment, 256ths.
 const DEFAULT_RATIO: u64 = 128;
-/// What is counted on beside a segment when a buffer that assumes its share grows, bytes: room for headers, sk_buff and shared info.
+/// Bytes added to each segment when a buffer that assumes its share grows: room for headers, sk_buff and shared info.
 const GROWTH_BESIDE: u64 = 304 + 576;
 /// Largest net.core.rmem_max considered for the window scale, bytes.
 const RMEM_MAX: u64 = 212_992;
 
-/// What a full segment is taken for before one has come, bytes (TCP_MSS_DEFAULT).
+/// Assumed length of a full segment before one has come, bytes (TCP_MSS_DEFAULT).
 const FULL_UNSEEN: u64 = 536;
-/// What a segment that may be a full one has at least, with the header: 20 bytes more than the MSS that each host takes, or than the least one if it
+/// Minimum length of a segment that may be a full one, with the header: 20 bytes more than the MSS that each host takes, or than the least one if it
 /// does not end a write (TCP_MIN_MSS).
 const LEAST_FULL: u64 = FULL_UNSEEN + 20;
 const LEAST_FULL_INSIDE: u64 = 88 + 20;
@@ -36,7 +36,7 @@ const TCP_HEADER: u64 = 20;
 struct Charge {
     /// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info.
     truesize: u64,
-    /// Of these the head, sk_buff and shared info.
+    /// The part of it that is head, sk_buff and shared info.
     head: u64,
     /// The share of the buffer for payload stays what it was assumed to be, and is not measured.
     assumed: bool,
@@ -67,11 +67,11 @@ struct Reading {
 /// How long a segment is beside those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
-    /// As the longest ones.
+    /// It is as long as the longest ones.
     Full,
     /// Shorter: a write has ended in it.
     Short,
-    /// As the one before, so that both are taken for full ones.
+    /// It is as long as the one before, so that both are taken for full ones.
     FullAgain,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct ReceiveBuffer {
     mss: u64,
     seen_mss: u64,
     last_length: u64,
-    /// What timestamps take of a segment beside that, bytes.
+    /// Bytes that timestamps take of a segment, not counted in `mss`.
     timestamps: u64,
     tuning: ReceiveTuning,
     charge: Charge,

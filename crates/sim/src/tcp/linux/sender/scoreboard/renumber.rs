@@ -1,4 +1,4 @@
-//! What becomes of the scoreboard when a segment in flight is cut apart or joined to the one before it, as happens in streams.
+//! Renumbers the scoreboard when a segment in flight is cut apart or joined to the one before it, as happens in streams.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use crate::attachment::Blocks;
 use crate::cc::Renumbering;
 
 impl Scoreboard {
-    /// Of the segments `flight` one is new, which was sent with the one before it, or one goes. `notes_segments`: what is noted of each is a
+    /// Renumbers the segments `flight`: one is new and was sent with the one before it, or one has gone. `notes_segments`: what is noted of each is a
     /// segment.
     #[cold]
     #[inline(never)]
