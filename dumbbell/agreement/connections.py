@@ -16,7 +16,7 @@ _BUFFER_KIB = (16, 1024)
 _MSS_BYTES = (500, 8960)
 """Least and most: smaller segments make runs of many packets, larger ones no path carries."""
 _CODEPOINTS = ("LE", "CS1", "AF21", "AF41", "CS5", "VA", "EF", 7)
-_LOOKS_AT_BANDS = frozenset({"fq"})
+LOOKS_AT_BANDS = frozenset({"fq"})
 """Queue disciplines whose bands by codepoint only one of the engines has."""
 _OPTIONS: Mapping[str, Sequence[Any]] = {
     "initial_cwnd": (2, 4, 20),
@@ -65,6 +65,6 @@ def of_any(draw: Draw, shared: Shared, qdisc: str, cc: str) -> dict[str, Any]:
 
 def codepoint(draw: Draw, qdisc: str) -> dict[str, Any]:
     """Of TCP and of datagrams."""
-    if qdisc in _LOOKS_AT_BANDS or not draw.chance("own dscp", _CODEPOINT):
+    if qdisc in LOOKS_AT_BANDS or not draw.chance("own dscp", _CODEPOINT):
         return {}
     return {"dscp": draw.choice("dscp", _CODEPOINTS)}

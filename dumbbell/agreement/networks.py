@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dumbbell.agreement.connections import LOOKS_AT_BANDS
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn
 from dumbbell.agreement.shared import Shared
@@ -72,6 +73,9 @@ def several_paths(draw: Draw, settings: dict[str, Any], shared: Shared, kbit: in
     second = {"rate": f"{rate}kbit", "qdisc": drawn(draw.at("second"), kind, rate * rtt_us / (8e3 * FRAME_BYTES), FRAME_BYTES)}
     if "mtu" in path:
         second["qdisc"] = {"kind": "pfifo", "limit": "100p"}
+    elif kind in LOOKS_AT_BANDS:
+        for each in (*settings["flows"], *background):
+            each.pop("dscp", None)
     settings["stages"] = {"delay": {"delay": f"{rtt_us // 2}us", **link}, "bottleneck": path["bottleneck"], "second": second}
     back: dict[str, Any] = {}
     if path["reverse"] == "none":

@@ -247,6 +247,13 @@ def test_whatever_both_engines_support_is_drawn(wide):
     assert {flow.path for scenario in found if scenario.paths for flow in scenario.flows} == {"whole", "part"}
 
 
+def test_codepoints_are_not_drawn_where_a_second_queue_looks_at_them(shared):
+    found = [each for each in find_set("random", shared, seeds=[577215664, 693147180, 142857142], count=67).scenarios if each.stages]
+    seconds = [(each, each.stages["second"].qdisc.kind) for each in found]
+    assert "fq" in {kind for _, kind in seconds}
+    assert not any(getattr(entry, "dscp", 0) for each, kind in seconds if kind == "fq" for entry in (*each.flows, *each.background))
+
+
 def test_codepoints_are_not_drawn_where_only_one_engine_looks_at_them(wide):
     found = [scenario for scenario in find_set("random", wide, count=300).scenarios if bottleneck_of(scenario).qdisc.kind == "fq"]
     assert found
