@@ -9,6 +9,16 @@ pub const MAX_BLOCKS: usize = 4;
 /// Most blocks beside a timestamp option.
 pub const MAX_BESIDE_TIMESTAMPS: usize = 3;
 
+/// Most blocks of an ACK on a connection with or without these options; 0 without SACK.
+#[must_use]
+pub fn most_blocks(sack: bool, timestamps: bool) -> usize {
+    match (sack, timestamps) {
+        (false, _) => 0,
+        (true, true) => MAX_BESIDE_TIMESTAMPS,
+        (true, false) => MAX_BLOCKS,
+    }
+}
+
 /// The blocks of one ACK, in the order sent: `[start, end)` in the numbers of the direction that it acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use dumbbell_sim::attachment::{MAX_BESIDE_TIMESTAMPS, MAX_BLOCKS};
+use dumbbell_sim::attachment::most_blocks;
 use dumbbell_sim::packet::MSS;
 use dumbbell_sim::time::Time;
 
@@ -48,11 +48,7 @@ impl Receiving {
             early: vec![],
             duplicate: None,
             reports_duplicates: drawn.reports_duplicates,
-            most_blocks: match (options.sack, options.timestamps) {
-                (false, _) => 0,
-                (true, true) => MAX_BESIDE_TIMESTAMPS,
-                (true, false) => MAX_BLOCKS,
-            },
+            most_blocks: most_blocks(options.sack, options.timestamps),
             waiting: 0,
             due: None,
             every: drawn.ack_every,

@@ -33,7 +33,7 @@ use self::opening::Opening;
 use self::out_of_order::OutOfOrder;
 use self::reader::Reader;
 use self::stream::Stream;
-use crate::attachment::{MAX_BESIDE_TIMESTAMPS, MAX_BLOCKS};
+use crate::attachment::most_blocks;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
@@ -180,11 +180,7 @@ impl Receiver {
             counters: Counters::default(),
             clock,
             rtt: RttEstimates { syn_ack_us: 0, syn_acks: 0, srtt_us: 0, rto: clock.from_ms(1000) },
-            early: OutOfOrder::new(match (spec.sack, spec.timestamps) {
-                (false, _) => 0,
-                (true, true) => MAX_BESIDE_TIMESTAMPS,
-                (true, false) => MAX_BLOCKS,
-            }),
+            early: OutOfOrder::new(most_blocks(spec.sack, spec.timestamps)),
             compression: Compression::new(source + 1, stack, spec.sack),
             // Nothing is missing any more when this timer is needed, so that no ACKs are merged.
             closing: Closing::new(source + 1, stack),
