@@ -346,11 +346,13 @@ impl Layout {
         if segment == 0 {
             return 0;
         }
-        let lack = if segment <= self.first && self.first != NONE {
-            self.shorts[0].lack_before
-        } else {
-            let at = self.shorts.partition_point(|s| s.segment < segment);
-            self.shorts.get(at).map_or(self.lack, |s| s.lack_before)
+        let lack = match self.shorts.front() {
+            None => self.lack,
+            Some(first) if segment <= first.segment => first.lack_before,
+            Some(_) => {
+                let at = self.shorts.partition_point(|s| s.segment < segment);
+                self.shorts.get(at).map_or(self.lack, |s| s.lack_before)
+            }
         };
         u64::from(segment.saturating_sub(1)) * u64::from(self.mss) - lack
     }

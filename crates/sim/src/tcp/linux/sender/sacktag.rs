@@ -177,50 +177,51 @@ impl Sender {
     /// A segment that is SACKed now is joined to the one before it if that is SACKed, too, and as long, unless a retransmission of either is under way
     /// (`tcp_shift_skb_data`). If that fills a hole, the next one is joined, too, if it was SACKed earlier. (Not so if nothing is before the hole.)
     #[inline(never)]
-    fn join(&mut self, seq: u32, first: u32) {
-        if seq > first && self.is_joined(seq) {
-            self.join_to_last(seq);
-            if seq + 1 < self.view.snd_nxt && self.is_joined(seq + 1) {
-                self.join_to_last(seq + 1);
-            }
+    fn join(&mut self, seq: u32) {
+        if self.join_to_last(seq) && seq + 1 < self.view.snd_nxt {
+            self.join_to_last(seq + 1);
         }
     }
 
-    fn is_joined(&self, seq: u32) -> bool {
-        self.is_only_sacked(seq)
-            && self.is_only_sacked(seq - 1)
-            && self.board.get(seq).marks & mark::MERGED == 0
-            && self.layout.payload(seq) == self.layout.payload(seq - 1)
+    /// Joins a segment, and what is joined to it, to the one before; true if it was possible.
+    fn join_to_last(&mut self, seq: u32) -> bool {
+        const ASKED: u8 = mark::SACKED | mark::RETRANS | mark::LOST;
+        let (marks, before) = (self.board.get(seq).marks, self.board.get(seq - 1).marks);
+        let is_joined = before & ASKED == mark::SACKED
+            && marks & (ASKED | mark::MERGED) == mark::SACKED
+            && self.layout.payload(seq) == self.layout.payload(seq - 1);
+        if is_joined {
+            self.buffer.note_merged();
+            self.board.get_mut(seq).marks |= mark::MERGED;
+            if (marks ^ before) & mark::EVER_RETRANS != 0 {
+                self.share_retransmission(seq, marks & mark::EVER_RETRANS != 0);
+            }
+        }
+        is_joined
     }
 
-    /// Joins a segment, and what is joined to it, to the one before. If either was ever sent again, both were (`tcp_shifted_skb`).
-    fn join_to_last(&mut self, seq: u32) {
-        let marks = |board: &Scoreboard, seq| board.get(seq).marks;
-        self.buffer.note_merged();
-        let joins_retransmitted = marks(&self.board, seq) & mark::EVER_RETRANS != 0;
-        if joins_retransmitted != (marks(&self.board, seq - 1) & mark::EVER_RETRANS != 0) {
-            let mut at = if joins_retransmitted { seq - 1 } else { seq };
-            loop {
-                let merged = marks(&self.board, at) & mark::MERGED != 0;
-                self.board.get_mut(at).marks |= mark::EVER_RETRANS;
-                if joins_retransmitted {
-                    if !merged {
-                        break;
-                    }
-                    at -= 1;
-                } else {
-                    at += 1;
-                    if at == self.view.snd_nxt || marks(&self.board, at) & mark::MERGED == 0 {
-                        break;
-                    }
+    /// Segment `seq`, or else the one before, was retransmitted once, and the two are joined now: so was all that either is joined to
+    /// (`tcp_shifted_skb`).
+    #[cold]
+    #[inline(never)]
+    fn share_retransmission(&mut self, seq: u32, is_later: bool) {
+        let is_merged = |board: &Scoreboard, seq| board.get(seq).marks & mark::MERGED != 0;
+        let mut at = if is_later { seq - 1 } else { seq };
+        loop {
+            let merged = is_merged(&self.board, at);
+            self.board.get_mut(at).marks |= mark::EVER_RETRANS;
+            if is_later {
+                if !merged {
+                    break;
+                }
+                at -= 1;
+            } else {
+                at += 1;
+                if at == self.view.snd_nxt || !is_merged(&self.board, at) {
+                    break;
                 }
             }
         }
-        self.board.get_mut(seq).marks |= mark::MERGED;
-    }
-
-    fn is_only_sacked(&self, seq: u32) -> bool {
-        self.board.get(seq).marks & (mark::SACKED | mark::RETRANS | mark::LOST) == mark::SACKED
     }
 
     /// A block tells again of a segment that came twice: accounts for its retransmission, and tags it if it is not SACKed.
@@ -287,8 +288,8 @@ impl Sender {
         if marks & mark::LISTED != 0 {
             self.board.leave_list(seq);
         }
-        if self.buffer.merges() {
-            self.join(seq, a.prior_una);
+        if seq > a.prior_una && self.buffer.merges() {
+            self.join(seq);
         }
         s.sent_us()
     }
