@@ -25,9 +25,35 @@ impl Sender {
         self.stream.mss - out.option_bytes()
     }
 
-    /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes.
+    /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes; it is the `first` to be sent at this time.
     #[inline(never)]
-    pub(super) fn fit_next(&mut self, mss: u32, is_probe: bool) -> Fit {
+    pub(super) fn fit_next(&mut self, mss: u32, is_probe: bool, first: bool) -> Fit {
+        let seq = self.view.snd_nxt;
+        if first {
+            self.stream.before_device = 0;
+        }
+        loop {
+            self.grow_next(mss);
+            if !self.window_takes_next(mss) {
+                return Fit::BeyondWindow;
+            }
+            let payload = self.layout.payload(seq);
+            if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && !is_probe {
+                return Fit::Waits;
+            }
+            if payload > mss {
+                self.layout.cut(seq, mss);
+                self.renumber_unsent(Renumbering::added(seq));
+            }
+            // As soon as those sent before have left, it is tried again: it grows again.
+            if !self.waits_for_device() {
+                return Fit::Fits;
+            }
+        }
+    }
+
+    /// If the next segment has less than `mss` bytes, it takes in what it can of the one behind it (`tcp_grow_skb`).
+    fn grow_next(&mut self, mss: u32) {
         let seq = self.view.snd_nxt;
         if self.layout.payload(seq) < mss && seq + 1 < self.buffer.written && self.layout.payload(seq + 1) > 0 {
             if self.layout.fill_up(seq, mss) == 1 {
@@ -35,18 +61,6 @@ impl Sender {
             }
             self.find_window_end();
         }
-        if !self.window_takes_next(mss) {
-            return Fit::BeyondWindow;
-        }
-        let payload = self.layout.payload(seq);
-        if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && !is_probe {
-            return Fit::Waits;
-        }
-        if payload > mss {
-            self.layout.cut(seq, mss);
-            self.renumber_unsent(Renumbering::added(seq));
-        }
-        Fit::Fits
     }
 
     /// The next segment, or its first `mss` bytes, lie in the receiver's window (`tcp_snd_wnd_test`).

@@ -157,6 +157,23 @@ impl Sender {
         full
     }
 
+    /// Without a queue of its own the host's device takes what a stream sends at one time when the ACK or the timer that allows it is dealt with. True if
+    /// the next segment has to wait for that (`tcp_small_queue_check`, `tcp_tsq_write`).
+    pub(super) fn waits_for_device(&mut self) -> bool {
+        let waits = self.stack.small_queues == SmallQueues::Rate
+            && !self.small_queue.is_on()
+            && self.limit_is_below(self.stream.before_device, self.view.snd_nxt, 1, 0);
+        if waits {
+            self.stream.before_device = 0;
+        }
+        waits
+    }
+
+    /// A stream has sent segment `seq`, which the device has not taken yet.
+    pub(super) fn note_before_device(&mut self, seq: u32) {
+        self.stream.before_device += self.truesize(seq, 1);
+    }
+
     /// True if segment `seq` still lies in the host's queue, so that sending it again makes no sense.
     #[inline]
     pub(super) fn is_still_in_host(&mut self, seq: u32) -> bool {
@@ -171,11 +188,15 @@ impl Sender {
     /// outstanding nothing is held back: a host that is slow to free what it has sent must not stop it.
     #[inline(never)]
     fn is_above_rate_limit(&self, seq: u32, n: u32, factor: u32) -> bool {
+        self.limit_is_below(self.small_queue.allocated, seq, n, factor)
+    }
+
+    fn limit_is_below(&self, allocated: u64, seq: u32, n: u32, factor: u32) -> bool {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
         let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
         let limit = (2 * self.truesize(seq, n)).max(rate).min(most) << factor;
         let hardly_any = if self.stack.small_queues_spare_one { 1 } else { 0 };
-        EMPTY + self.small_queue.allocated > limit && self.tso_segments_out_exceed(hardly_any)
+        EMPTY + allocated > limit && self.tso_segments_out_exceed(hardly_any)
     }
 
     /// True if more than `most` TSO segments, 0 or 1, are outstanding.

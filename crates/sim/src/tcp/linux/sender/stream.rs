@@ -41,6 +41,8 @@ pub(super) struct Stream {
     pub short_end: u32,
     /// True if data sent now do not wait for more to be written (TCP_NAGLE_OFF of `__tcp_push_pending_frames`).
     pub is_pushed: bool,
+    /// Memory of what was sent at this time and the device has not taken yet, bytes.
+    pub before_device: u64,
     /// The packet in hand has a lower number than the one that changed the window last.
     is_old: bool,
 }
@@ -239,8 +241,11 @@ impl Sender {
 
     /// The segments from `first` on were sent, `n` of them: a short one holds back the next (`tcp_minshall_update`).
     pub(super) fn note_short(&mut self, first: u32, n: u32, mss: u32) {
-        if n > 0 && self.layout.payload(first) < mss {
-            self.stream.short_end = first + 1;
+        if n > 0 {
+            self.note_before_device(first);
+            if self.layout.payload(first) < mss {
+                self.stream.short_end = first + 1;
+            }
         }
     }
 }

@@ -108,7 +108,7 @@ impl Sender {
                 quota = 1;
             }
             let room = if self.layout.is_stream() {
-                match self.fit_next(mss, probe) {
+                match self.fit_next(mss, probe, sent == 0) {
                     Fit::Fits => 1,
                     Fit::BeyondWindow => 0,
                     Fit::Waits => break,
