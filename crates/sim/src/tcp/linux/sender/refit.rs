@@ -17,6 +17,8 @@ pub(super) enum Fit {
     BeyondWindow,
     /// It is short, and waits for what is outstanding or for more to be written.
     Waits,
+    /// It waits until the device has taken those sent before.
+    WaitsForDevice,
 }
 
 impl Sender {
@@ -32,23 +34,22 @@ impl Sender {
         if first {
             self.stream.before_device = 0;
         }
-        loop {
-            self.grow_next(mss);
-            if !self.window_takes_next(mss) {
-                return Fit::BeyondWindow;
-            }
-            let payload = self.layout.payload(seq);
-            if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && !is_probe {
-                return Fit::Waits;
-            }
-            if payload > mss {
-                self.layout.cut(seq, mss);
-                self.renumber_unsent(Renumbering::added(seq));
-            }
-            // As soon as those sent before have left, it is tried again: it grows again.
-            if !self.waits_for_device() {
-                return Fit::Fits;
-            }
+        self.grow_next(mss);
+        if !self.window_takes_next(mss) {
+            return Fit::BeyondWindow;
+        }
+        let payload = self.layout.payload(seq);
+        if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && !is_probe {
+            return Fit::Waits;
+        }
+        if payload > mss {
+            self.layout.cut(seq, mss);
+            self.renumber_unsent(Renumbering::added(seq));
+        }
+        if self.waits_for_device() {
+            Fit::WaitsForDevice
+        } else {
+            Fit::Fits
         }
     }
 
@@ -114,6 +115,7 @@ impl Sender {
         if self.layout.payload(seq) > room {
             self.layout.cut(seq, room);
             self.renumber_unsent(Renumbering::added(seq));
+            self.buffer.push_next(seq + 1);
         }
         self.buffer.push_next(seq);
         true
