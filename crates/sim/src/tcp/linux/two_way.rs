@@ -270,7 +270,8 @@ impl TwoWayEnd {
             if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una {
                 self.window_by = number;
             }
-            if !is_only_data {
+            // What `tcp_ack` makes of the packet that ends the handshake is lost: congestion control begins behind it (`tcp_init_transfer`).
+            if !is_only_data && !accepts {
                 let segments = self.sender.segments_of(&blocks);
                 let (sender, mut out) = self.sending(out, segments);
                 sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);

@@ -102,6 +102,7 @@ impl Sender {
     /// The connection that the peer opened is established by the packet `p`; `rtt_us`: since the last of so many
     /// SYN-ACKs.
     pub(in crate::tcp::linux) fn accept(&mut self, p: &Packet, syn_acks: u32, rtt_us: u32, out: &mut impl Outbox) {
+        self.counters.acks_arrived += 1;
         self.refresh(out.now());
         self.handshake.retransmits = syn_acks - 1;
         // tcp_synack_rtt_meas: where several were sent, the timestamps tell which one is answered.
