@@ -5,6 +5,7 @@
 //! - `loss`: how a sender finds out what is lost: by time (`rack`), or in kernels before 4.18 by counting (`fack`)
 //! - `receiver`: reassembly, the receive buffer, delayed, quick and compressed ACKs, ECN echo, closing
 //! - `two_way`: an end that both sends and receives, made of these two halves (`stream` in both)
+//! - `request`: a connection that the other end opens, until that answers the SYN-ACK
 //! - `stack`, `options`: a named kernel as data
 //! - `validate`: what an end drops before anything else looks at it
 //! - `clock`: jiffies, and how the timer wheel rounds
@@ -19,6 +20,7 @@ mod fast_path_tests;
 mod loss;
 pub mod options;
 pub mod receiver;
+mod request;
 pub mod sender;
 pub mod stack;
 #[cfg(test)]

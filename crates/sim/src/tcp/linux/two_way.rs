@@ -4,8 +4,7 @@
 //!
 //! Order on arrival (Linux 6.12 net/ipv4/tcp_input.c `tcp_rcv_established`): the ACK is processed (`tcp_ack`), data are queued
 //! (`tcp_data_queue`), what the window then allows is sent (`tcp_data_snd_check`), and only if nothing took the ACK along one is sent or
-//! delayed (`__tcp_ack_snd_check`). Then the application reads, and may write. The SYN-ACK is sent again after 1 s, then after twice as long
-//! each time (net/ipv4/inet_connection_sock.c `reqsk_timer_handler`).
+//! delayed (`__tcp_ack_snd_check`). Then the application reads, and may write.
 //!
 //! Leaves out: simultaneous open, giving up, TSO.
 
@@ -14,22 +13,16 @@ use crate::cc::{AnyCc, Needs};
 use crate::outbox::{End, HostQueue, Outbox};
 use crate::packet::{flags, Packet, Verdict, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
-use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
-use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{self, Beside, Sender};
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, NEVER};
 
-/// Event sources of an end: those of the sending half, those of the receiving half, the SYN-ACK's.
-pub const SOURCES: usize = sender::SOURCES + receiver::SOURCES + 1;
+/// Event sources of an end: those of the sending half, those of the receiving half.
+pub const SOURCES: usize = sender::SOURCES + receiver::SOURCES;
 const SENDER: usize = 0;
 const DEPARTURE: usize = 1;
 const RECEIVER: usize = sender::SOURCES;
-const SYN_ACK: usize = SOURCES - 1;
-
-/// Longest interval after which the SYN-ACK is sent again, ms (TCP_RTO_MAX).
-const SYN_ACK_TIMEOUT_MAX_MS: u64 = 120_000;
 
 /// Packets that an end has sent and taken in, all kinds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,11 +42,6 @@ pub struct TwoWayEnd {
     opens: bool,
     sender: Sender,
     receiver: Receiver,
-    /// Sends the answer to the SYN again, after how many ticks, and how often that was doubled.
-    syn_ack: LazyTimer,
-    clock: Clock,
-    syn_ack_timeout: u64,
-    syn_ack_doublings: u32,
     /// The number of the packet that changed the peer's window last (`snd_wl1`).
     window_by: u32,
     counters: Counters,
@@ -73,7 +61,6 @@ impl TwoWayEnd {
         first: bool,
         opens: bool,
     ) -> Self {
-        let clock = Clock::of(stack);
         let receiver = Receiver::new(flow, source + RECEIVER, spec, stack, needs.ecn).streaming();
         Self {
             source,
@@ -81,10 +68,6 @@ impl TwoWayEnd {
             opens,
             sender: Sender::new(flow, source + SENDER, spec, stack.clone(), cc, needs).streaming(),
             receiver: if opens { receiver.opening() } else { receiver },
-            syn_ack: LazyTimer::new(source + SYN_ACK),
-            clock,
-            syn_ack_timeout: clock.from_ms(u64::from(stack.rto_initial_ms)),
-            syn_ack_doublings: 0,
             window_by: 0,
             counters: Counters::default(),
         }
@@ -200,18 +183,6 @@ impl TwoWayEnd {
                 let (sender, mut out) = self.sending(out, Blocks::default());
                 sender.on_departure_timer(&mut out);
             }
-            SYN_ACK => {
-                if self.receiver.is_established() {
-                    return out.set_timer(self.source + SYN_ACK, NEVER);
-                }
-                if !self.syn_ack.expired(&self.clock, out) {
-                    return;
-                }
-                self.syn_ack_doublings += 1;
-                self.expect_accept(out);
-                let (receiver, mut out) = self.acknowledging(out);
-                receiver.send_syn_ack(&mut out);
-            }
             _ => {
                 let (receiver, mut out) = self.acknowledging(out);
                 receiver.on_timer(which - RECEIVER, &mut out);
@@ -237,9 +208,13 @@ impl TwoWayEnd {
             if self.opens {
                 return 0;
             }
-            let (syn_acks, rtt_us) = self.receiver.accepted(out.now());
+            let (receiver, mut acknowledging) = self.acknowledging(out);
+            if !receiver.hear_request(p, &mut acknowledging) {
+                return 0;
+            }
+            let (request, rtt_us) = receiver.accepted(&mut acknowledging);
             let (sender, mut out) = self.sending(out, Blocks::default());
-            sender.accept(&ack, syn_acks, rtt_us, &mut out);
+            sender.accept(&ack, request, rtt_us, &mut out);
         }
         if !self.sender.is_established() {
             return 0;
@@ -326,12 +301,16 @@ impl TwoWayEnd {
 
     fn on_syn(&mut self, p: &Packet, out: &mut impl Outbox) {
         if !self.opens {
-            if !self.syn_ack.is_set() {
+            if !self.receiver.has_request() {
                 self.sender.hear_of_ecn(p, flags::ECN_SETUP);
             }
-            self.expect_accept(out);
             let (receiver, mut out) = self.acknowledging(out);
-            return receiver.hear_syn(p, &mut out);
+            if receiver.is_established() {
+                receiver.answer_bare(&mut out);
+            } else {
+                receiver.hear_request(p, &mut out);
+            }
+            return;
         }
         if self.receiver.is_established() {
             // The packet that ended the handshake got lost.
@@ -342,14 +321,6 @@ impl TwoWayEnd {
         let (sender, mut out) = self.sending(out, Blocks::default());
         sender.refresh(out.now());
         sender.on_syn_ack(p, &mut out);
-    }
-
-    /// The SYN-ACK goes, and again if nothing comes.
-    fn expect_accept(&mut self, out: &mut impl Outbox) {
-        let most = self.clock.from_ms(SYN_ACK_TIMEOUT_MAX_MS);
-        let now = self.clock.tick(out.now());
-        let timeout = (self.syn_ack_timeout << self.syn_ack_doublings.min(10)).min(most);
-        self.syn_ack.set(&self.clock, now + timeout, out);
     }
 
     /// The sending half, and what it acts through; `blocks` came with the packet in hand.
@@ -456,9 +427,10 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
         let mut p = p;
         p.seq = p.seq.wrapping_add(self.base);
         p.tsval = p.tsval.max(self.departs_ms);
-        let mut other_seq = self.seq;
+        // Only the SYN-ACK has the number 0.
+        let mut other_seq = self.seq.max(u32::from(!p.has(flags::SYN)));
         if self.first {
-            (p.seq, other_seq) = (self.seq, p.seq);
+            (p.seq, other_seq) = (other_seq, p.seq);
             p.flags &= !flags::ACK;
         }
         self.out.attach(&mut p, Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });

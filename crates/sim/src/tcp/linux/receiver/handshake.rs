@@ -5,6 +5,7 @@ use super::Receiver;
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Ecn, Packet, SYN_FRAME};
 use crate::tcp::common::lazy_timer::Ticks;
+use crate::tcp::linux::request::Reaction;
 use crate::time::{Time, MS};
 
 impl Receiver {
@@ -19,10 +20,7 @@ impl Receiver {
                 // It came too late to open anything (`tcp_send_challenge_ack`).
                 return self.answer_bare(out);
             }
-            self.hear_syn(p, out);
-            if !self.has_closed() {
-                self.time_opening(out);
-            }
+            self.hear_request(p, out);
             return;
         }
         if self.has_closed() {
@@ -30,9 +28,12 @@ impl Receiver {
         }
         let was_established = self.established;
         if !was_established {
+            if !self.hear_request(p, out) {
+                return;
+            }
             self.end_opening(out);
             self.establish(out.now());
-            if self.rtt.syn_acks > 1 {
+            if self.opening.request.is_resent() {
                 self.note_rtt_by_timestamp(p, out.now());
             }
         }
@@ -50,13 +51,31 @@ impl Receiver {
         self.note_rtt(1000 * (now / MS).saturating_sub(u64::from(p.tsecr)).max(1));
     }
 
-    /// Answers a SYN. One that comes again is answered by the SYN-ACK that was sent, which echoes the first (`tcp_check_req`).
-    pub(in crate::tcp::linux) fn hear_syn(&mut self, p: &Packet, out: &mut impl Outbox) {
-        if self.rtt.syn_acks == 0 {
-            self.form.tsecr = p.tsval;
-            self.hear_of_ecn(p, flags::ECN_SETUP);
+    /// A packet comes before the connection that the peer opens is established; true if it is taken in. The SYN-ACK echoes the first SYN, also
+    /// where it is sent again.
+    pub(in crate::tcp::linux) fn hear_request(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+        match self.opening.request.react(p.has(flags::SYN), p.tsval, self.form.tsecr, out.now()) {
+            Reaction::Take => return true,
+            Reaction::SynAck => {
+                if !self.opening.request.has_begun() {
+                    self.form.tsecr = p.tsval;
+                    self.hear_of_ecn(p, flags::ECN_SETUP);
+                }
+                self.send_syn_ack(out);
+            }
+            Reaction::Ack => {
+                let ack = self.ack_packet(1, self.buffer.offered(), out.now());
+                self.counters.acks_sent += 1;
+                out.send(End::Receiver, Packet { flags: flags::ACK | Ecn::NotEct.flags(), ..ack });
+            }
+            Reaction::Nothing => {}
         }
-        self.send_syn_ack(out);
+        false
+    }
+
+    /// The other end has called this one.
+    pub(in crate::tcp::linux) fn has_request(&self) -> bool {
+        self.opening.request.has_begun()
     }
 
     /// The other end's SYN or SYN-ACK has come. Unless it has all of the flags `asked`, ECN is not used.
@@ -67,20 +86,23 @@ impl Receiver {
         }
     }
 
-    /// Sends the SYN-ACK, perhaps again.
-    pub(in crate::tcp::linux) fn send_syn_ack(&mut self, out: &mut impl Outbox) {
-        self.rtt.syn_acks += 1;
+    /// Sends the SYN-ACK, perhaps again, and once more if nothing comes.
+    pub(super) fn send_syn_ack(&mut self, out: &mut impl Outbox) {
+        self.opening.request.note_sent();
         self.rtt.syn_ack_us = out.now() / 1000;
         let ack = self.ack_packet(1, self.buffer.offered(), out.now());
         let consent = if self.echo.is_on() { flags::ECE } else { 0 };
         let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN | consent, ..ack };
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn_ack);
+        if !self.has_closed() {
+            self.time_opening(self.opening.request.timeout(), out);
+        }
     }
 
     pub(super) fn establish(&mut self, now: Time) {
         self.established = true;
-        if self.rtt.syn_acks <= 1 {
+        if !self.opening.request.is_resent() {
             self.note_rtt(now / 1000 - self.rtt.syn_ack_us);
         }
         self.delay.establish(now);

@@ -71,8 +71,6 @@ pub struct Counters {
 struct RttEstimates {
     /// When the SYN-ACK was sent last, or the SYN by an end that opens and receives, us.
     syn_ack_us: u64,
-    /// SYN-ACKs sent: with a second one it is not known which of them the end of the handshake answers.
-    syn_acks: u32,
     /// Smoothed RTT, us; 0: not known.
     srtt_us: u64,
     /// Retransmission timeout, ticks.
@@ -179,7 +177,7 @@ impl Receiver {
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
             counters: Counters::default(),
             clock,
-            rtt: RttEstimates { syn_ack_us: 0, syn_acks: 0, srtt_us: 0, rto: clock.from_ms(1000) },
+            rtt: RttEstimates { syn_ack_us: 0, srtt_us: 0, rto: clock.from_ms(1000) },
             early: OutOfOrder::new(most_blocks(spec.sack, spec.timestamps)),
             compression: Compression::new(source + 1, stack, spec.sack),
             // Nothing is missing any more when this timer is needed, so that no ACKs are merged.

@@ -1,6 +1,6 @@
 //! The packets of the handshake that are sent again. The receiving end calls connect(), as in a download: its SYN, sent again until the SYN-ACK
-//! comes, and the packet that ends the handshake. Or it is called: its SYN-ACK, sent again until something comes (RFC 9293 section 3.5; Linux 6.12 net/ipv4/tcp_output.c `tcp_connect`; tcp_timer.c `tcp_retransmit_timer`; tcp_input.c
-//! `tcp_rcv_synsent_state_process`; inet_connection_sock.c `reqsk_timer_handler`).
+//! comes, and the packet that ends the handshake. Or it is called: its SYN-ACK, sent again until something comes (RFC 9293 section 3.5; Linux 6.12
+//! net/ipv4/tcp_output.c `tcp_connect`; tcp_timer.c `tcp_retransmit_timer`; tcp_input.c `tcp_rcv_synsent_state_process`).
 //!
 //! Leaves out: giving up.
 
@@ -9,20 +9,20 @@ use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, SYN_FRAME};
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
+use crate::tcp::linux::request::{Request, TIMEOUT_MAX_MS};
 use crate::tcp::linux::stack::Stack;
 use crate::time::NEVER;
-
-/// Longest timeout of a SYN, ms (TCP_RTO_MAX).
-const TIMEOUT_MAX_MS: u64 = 120_000;
 
 /// The SYNs, or SYN-ACKs, sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     /// This end has called connect().
     pub has_begun: bool,
+    /// Or else the other end has.
+    pub request: Request,
     timer: LazyTimer,
     source: usize,
-    /// ticks.
+    /// Timeout of a SYN, ticks.
     timeout: u64,
     retransmits: u32,
     /// Retransmissions after which the timeout doubles.
@@ -36,6 +36,7 @@ impl Opening {
     pub fn new(source: usize, stack: &Stack, clock: &Clock) -> Self {
         Self {
             has_begun: false,
+            request: Request::new(stack, clock),
             timer: LazyTimer::new(source),
             source,
             timeout: clock.from_ms(u64::from(stack.rto_initial_ms)),
@@ -62,17 +63,17 @@ impl Receiver {
         self.rtt.syn_ack_us = out.now() / 1000;
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn);
-        self.time_opening(out);
+        self.time_opening(self.opening.timeout, out);
     }
 
-    /// Arms the timer that retransmits the SYN or SYN-ACK after the present timeout.
-    pub(super) fn time_opening(&mut self, out: &mut impl Outbox) {
+    /// Arms the timer that retransmits the SYN or SYN-ACK after so many ticks.
+    pub(super) fn time_opening(&mut self, timeout: u64, out: &mut impl Outbox) {
         let now = self.clock.tick(out.now());
-        self.opening.timer.set(&self.clock, now + self.opening.timeout, out);
+        self.opening.timer.set(&self.clock, now + timeout, out);
     }
 
     /// The other end's packet ends the handshake: from now on another timer uses the event source.
-    pub(super) fn end_opening(&mut self, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn end_opening(&mut self, out: &mut impl Outbox) {
         self.opening.timer.clear();
         out.set_timer(self.opening.source, NEVER);
     }
@@ -85,16 +86,15 @@ impl Receiver {
         if !opening.timer.expired(&self.clock, out) {
             return;
         }
+        if !opening.has_begun {
+            opening.request.note_timeout();
+            return self.send_syn_ack(out);
+        }
         opening.retransmits += 1;
-        if opening.retransmits > opening.linear || !opening.has_begun {
+        if opening.retransmits > opening.linear {
             opening.timeout = (2 * opening.timeout).min(self.clock.from_ms(TIMEOUT_MAX_MS));
         }
-        if opening.has_begun {
-            self.send_syn(out);
-        } else {
-            self.send_syn_ack(out);
-            self.time_opening(out);
-        }
+        self.send_syn(out);
     }
 
     /// The SYN-ACK `p` arrives, perhaps again because what ended the handshake got lost.

@@ -9,6 +9,7 @@ use crate::attachment::Blocks;
 use crate::outbox::Outbox;
 use crate::packet::{flags, Packet, HEADERS};
 use crate::tcp::common::layout::Layout;
+use crate::tcp::linux::request::Request;
 use crate::time::Time;
 
 /// Numbers of bytes beyond which some are taken off, and how many.
@@ -102,11 +103,12 @@ impl Receiver {
         self.buffer.establish(now / 1000);
     }
 
-    /// Establishes the connection; how many SYN-ACKs were sent, and us since the last one.
-    pub(in crate::tcp::linux) fn accepted(&mut self, now: Time) -> (u32, u32) {
-        let rtt_us = (now / 1000 - self.rtt.syn_ack_us).max(1);
-        self.establish(now);
-        (self.rtt.syn_acks, rtt_us as u32)
+    /// Establishes the connection that the other end opened; its request, and us since the last SYN-ACK.
+    pub(in crate::tcp::linux) fn accepted(&mut self, out: &mut impl Outbox) -> (Request, u32) {
+        let rtt_us = (out.now() / 1000 - self.rtt.syn_ack_us).max(1);
+        self.end_opening(out);
+        self.establish(out.now());
+        (self.opening.request, rtt_us as u32)
     }
 
     /// Puts data into the receive queue; what to do about an ACK is asked later.

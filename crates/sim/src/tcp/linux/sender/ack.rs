@@ -154,21 +154,21 @@ impl Sender {
             && !self.is_disordered(p, self.form.tsecr)
     }
 
-    /// An ACK older than `echoed` is a duplicate that changes nothing, and is not much older (`tcp_disordered_ack`).
+    /// An ACK older than `echoed` is a duplicate without a FIN that changes nothing, and is not much older (`tcp_disordered_ack`).
     #[cold]
     #[inline(never)]
     pub(in crate::tcp::linux) fn is_disordered(&self, p: &Packet, echoed: u32) -> bool {
         let changes_window = p.window > self.peer.bytes() || p.window == 0;
         let replay_ms = validate::replay_ms(self.clock.to_us(self.rto_ticks()));
-        p.seq == self.view.snd_una && !changes_window && u64::from(echoed - p.tsval) <= replay_ms
+        p.seq == self.view.snd_una && !p.has(flags::FIN) && !changes_window && u64::from(echoed - p.tsval) <= replay_ms
     }
 
-    /// Answers an ACK that was not heard.
+    /// Answers an ACK that was not heard, not too often, or a FIN (`tcp_oow_rate_limited`).
     #[cold]
     #[inline(never)]
     pub(super) fn answer_late(&mut self, p: &Packet, out: &mut impl Outbox) {
         out.take_attachment(p);
-        if self.answers.is_due(out.now()) {
+        if p.has(flags::FIN) || self.answers.is_due(out.now()) {
             self.counters.sent += 1;
             let answer = self.bare_packet(out.now(), self.view.snd_nxt, flags::HANDSHAKE);
             out.send(End::Sender, answer);
@@ -256,7 +256,7 @@ impl Sender {
             return false;
         }
         if self.phase != Phase::Established {
-            if self.phase == Phase::SynReceived {
+            if self.phase == Phase::SynReceived && self.hear_request(p, out) {
                 self.on_accept(p, out);
             }
             return false;

@@ -1,22 +1,37 @@
 //! The handshake at the end that sends the data: as the client (RFC 9293 section 3.5; Linux 6.12 net/ipv4/tcp_input.c,
 //! `tcp_rcv_synsent_state_process`, and tcp_timer.c for lost SYNs), or as the server of a download, whose application writes once the packet
-//! that ends the handshake has come (net/ipv4/inet_connection_sock.c `reqsk_timer_handler` for lost SYN-ACKs).
+//! that ends the handshake has come.
 
 use super::{Pending, Phase, Sender};
 use crate::cc::CongestionControl;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, Verdict, ACK_FRAME, SYN_FRAME};
+use crate::packet::{flags, Ecn, Packet, Verdict, ACK_FRAME, SYN_FRAME};
+use crate::tcp::linux::clock::Clock;
+use crate::tcp::linux::request::{Reaction, Request};
+use crate::tcp::linux::stack::Stack;
 
-/// The SYNs sent.
-#[derive(Clone, Copy, Debug, Default)]
+/// The SYNs sent, or the SYN-ACKs.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
-    /// When the first was sent, us.
+    /// When the first SYN, or the last SYN-ACK, was sent, us.
     sent_us: u64,
-    pub retransmits: u32,
-    /// The SYN-ACK was sent more than once: what ends the handshake may answer any of them.
-    is_resent: bool,
+    /// SYNs that were sent again.
+    retransmits: u32,
+    pub request: Request,
     /// The flow was cut off: nobody listens any more.
     pub is_over: bool,
+}
+
+impl Handshake {
+    /// Before the first packet.
+    pub fn new(stack: &Stack, clock: &Clock) -> Self {
+        Self { sent_us: 0, retransmits: 0, request: Request::new(stack, clock), is_over: false }
+    }
+
+    /// How often a SYN or a SYN-ACK was sent again.
+    pub fn retransmits(&self) -> u32 {
+        self.retransmits + self.request.retransmits()
+    }
 }
 
 impl Sender {
@@ -62,34 +77,53 @@ impl Sender {
         if self.phase == Phase::Closed && self.handshake.is_over {
             return;
         }
-        if matches!(self.phase, Phase::Closed | Phase::SynReceived) {
-            if self.phase == Phase::Closed {
-                self.form.tsecr = p.tsval;
-                self.hear_of_ecn(p, flags::ECN_SETUP);
-            } else {
-                // tcp_check_req: a SYN that comes again is answered by the SYN-ACK that was sent, which echoes the first.
-                self.handshake.is_resent = true;
+        match self.phase {
+            Phase::Closed | Phase::SynReceived => {
+                self.hear_request(p, out);
             }
-            self.phase = Phase::SynReceived;
-            self.answer_syn(out);
+            // It came too late to open anything (`tcp_send_challenge_ack`).
+            Phase::Established => self.answer_late(p, out),
+            Phase::SynSent => {}
         }
+    }
+
+    /// A packet comes before the connection that the peer opens is established; true if it is taken in. The SYN-ACK echoes the first SYN, also
+    /// where it is sent again.
+    pub(super) fn hear_request(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+        match self.handshake.request.react(p.has(flags::SYN), p.tsval, self.form.tsecr, out.now()) {
+            Reaction::Take => return true,
+            Reaction::SynAck => {
+                if !self.handshake.request.has_begun() {
+                    self.phase = Phase::SynReceived;
+                    self.form.tsecr = p.tsval;
+                    self.hear_of_ecn(p, flags::ECN_SETUP);
+                }
+                self.answer_syn(out);
+            }
+            Reaction::Ack => {
+                let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, Ecn::NotEct);
+                self.counters.sent += 1;
+                out.send(End::Sender, ack);
+            }
+            Reaction::Nothing => {}
+        }
+        false
     }
 
     /// Sends the SYN-ACK, and again if nothing comes.
     fn answer_syn(&mut self, out: &mut impl Outbox) {
         self.handshake.sent_us = self.view.mstamp_us;
+        self.handshake.request.note_sent();
         let answer = flags::SYN | flags::HANDSHAKE | self.ecn_consent();
         let p = self.packet(0, SYN_FRAME, answer, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, p);
-        let timeout = self.clock.from_ms(u64::from(self.stack.rto_initial_ms) << self.handshake.retransmits.min(7));
-        self.set_timer(out, Pending::Retransmit, timeout);
+        self.set_timer(out, Pending::Retransmit, self.handshake.request.timeout());
     }
 
     /// Nothing came after the SYN-ACK.
     pub(super) fn on_syn_ack_timeout(&mut self, out: &mut impl Outbox) {
-        self.handshake.retransmits += 1;
-        self.handshake.is_resent = true;
+        self.handshake.request.note_timeout();
         self.answer_syn(out);
     }
 
@@ -97,7 +131,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn on_accept(&mut self, p: &Packet, out: &mut impl Outbox) {
         let since_sent = || (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
-        let rtt_us = if self.handshake.is_resent { self.us_since_echo(p) } else { Some(since_sent()) };
+        let rtt_us = if self.handshake.request.is_resent() { self.us_since_echo(p) } else { Some(since_sent()) };
         self.establish(p, rtt_us);
         self.note_write();
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
@@ -158,7 +192,7 @@ impl Sender {
             Some(rtt_us) => self.take_rtt(rtt_us, rtt_us, false),
             None => self.rtt.fall_back(),
         }
-        if self.handshake.retransmits > 1 {
+        if self.handshake.retransmits > 1 || self.handshake.request.shrinks_window() {
             self.window.cwnd = 1;
         }
         self.cc.init(&self.view, &mut self.window);

@@ -6,6 +6,8 @@ mod close;
 mod ecn;
 mod fast_path;
 mod handshake;
+#[cfg(test)]
+mod handshake_tests;
 mod idle;
 mod info;
 mod loss_probe;
@@ -50,7 +52,6 @@ pub use self::info::Info;
 use self::loss_probe::LossProbe;
 use self::pacing::Pacing;
 use self::peer_window::PeerWindow;
-use self::persist::Persist;
 use self::prr::Prr;
 use self::rate::RateSampler;
 use self::recovery::Recovery;
@@ -166,7 +167,6 @@ pub struct Sender {
     pub(in crate::tcp::linux) undo: Undo,
     pub(in crate::tcp::linux) prr: Prr,
     pub(in crate::tcp::linux) probe: LossProbe,
-    persist: Persist,
     answers: Answers,
     pub(in crate::tcp::linux) reordering: Reordering,
     pub(in crate::tcp::linux) fack: Fack,
@@ -237,14 +237,13 @@ impl Sender {
             undo: Undo::default(),
             prr: Prr::default(),
             probe: LossProbe::default(),
-            persist: Persist::default(),
             answers: Answers::new(&stack),
             reordering: Reordering::new(stack.reordering, stack.max_reordering),
             fack: Fack::new(stack.loss_detection == LossDetection::Fack),
+            handshake: Handshake::new(&stack, &clock),
             close: Close::new(spec.transfer_bytes.is_some(), stack.fin_beyond_cwnd, Answers::new(&stack)),
             stack,
             clock,
-            handshake: Handshake::default(),
             counters: Counters::default(),
         }
     }

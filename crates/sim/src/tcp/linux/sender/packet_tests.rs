@@ -8,10 +8,10 @@ use crate::packet::{flags, Ecn, Packet, ACK_FRAME, HEADERS, MSS};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::stack::Stack;
-use crate::time::MS;
+use crate::time::{MS, US};
 
 /// The sender of a described flow.
-fn sender(spec: &TcpSpec) -> Pair {
+pub(super) fn sender(spec: &TcpSpec) -> Pair {
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let s = Sender::new(0, 0, spec, stack, AnyCc::Reno(Reno), Needs::default());
     Pair::of(s, LoneOutbox::new(SOURCES))
@@ -209,4 +209,56 @@ fn what_is_joined_to_a_retransmitted_segment_counts_as_retransmitted() {
     pair.ack(1, &[(6, 7), (3, 4)]);
     pair.ack(1, &[(3, 6), (6, 7)]);
     assert_eq!([2, 3, 4, 5, 6, 7].map(|seq| ever(&pair, seq)), [false, true, true, true, true, false]);
+}
+
+#[test]
+fn a_fin_that_is_too_old_is_answered_each_time_and_not_heard() {
+    let (mut pair, _) = connected(&transfer(9), 100 * MSS);
+    let newest = Packet { tsval: 50, ..pair.out.ack_packet(3, &[], 20, 0) };
+    pair.s.on_ack(&newest, &mut pair.out);
+    pair.out.take_sent();
+    for _ in 0..3 {
+        let fin = Packet { tsval: 1, ..pair.out.ack_packet(3, &[], 20, flags::FIN) };
+        pair.s.on_ack(&fin, &mut pair.out);
+    }
+    assert_eq!(pair.out.take_sent().len(), 3);
+    assert!(!pair.s.has_heard_fin());
+}
+
+#[test]
+fn acks_that_are_not_heard_are_answered_again_when_the_clock_has_counted_half_a_second() {
+    let (mut pair, _) = connected(&bulk_flow(), 100 * MSS);
+    let newest = Packet { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
+    pair.s.on_ack(&newest, &mut pair.out);
+    let mut answers = |now_us: u64| {
+        pair.out.take_sent();
+        pair.out.now = now_us * US;
+        let late = Packet { tsval: 20, ..pair.out.ack_packet(3, &[], 20, 0) };
+        pair.s.on_ack(&late, &mut pair.out);
+        pair.out.take_sent().iter().filter(|p| p.len == ACK_FRAME as u16).count()
+    };
+    assert_eq!([answers(50_900), answers(549_900), answers(550_100)], [1, 0, 1]);
+}
+
+#[test]
+fn timeouts_that_no_sample_has_followed_double_the_time_between_probes() {
+    let intervals = |timestamps: bool| {
+        let spec = TcpSpec { timestamps, ..bulk_flow() };
+        let (mut pair, _) = connected(&spec, 2 * MSS);
+        wait(&mut pair);
+        wait(&mut pair);
+        let echo = if timestamps { (pair.out.now / MS) as u32 } else { 0 };
+        pair.out.now += 20 * MS;
+        let all = pair.out.ack_packet(pair.s.view.snd_nxt, &[], echo, 0);
+        pair.s.on_ack(&Packet { window: 0, tsval: echo, ..all }, &mut pair.out);
+        let mut probed = || {
+            let before = pair.out.now / MS;
+            wait(&mut pair);
+            pair.out.now / MS - before
+        };
+        let first = probed();
+        (probed() as f64 / first as f64).round()
+    };
+    assert_eq!(intervals(true), 2.0);
+    assert!(intervals(false) >= 4.0, "at least one timeout, and the probe");
 }

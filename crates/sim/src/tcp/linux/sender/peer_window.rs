@@ -54,6 +54,11 @@ impl PeerWindow {
         self.bytes
     }
 
+    /// Largest window ever, bytes.
+    pub fn most_bytes(&self) -> u32 {
+        self.most_bytes
+    }
+
     /// First segment beyond the window.
     #[inline]
     pub fn end(&self) -> u32 {

@@ -9,16 +9,8 @@ use crate::outbox::{End, Outbox};
 use crate::packet::Verdict;
 use crate::tcp::common::lazy_timer::Ticks;
 
-/// Most doublings of the interval: twice the longest timeout over the least one, as a power of two.
-const MOST_DOUBLINGS: u32 = 10;
 /// When it is tried again to send what a timer was for and the host's own queue dropped, us (`TCP_RESOURCE_PROBE_INTERVAL`).
 const RESOURCE_PROBE_INTERVAL_US: u64 = 500_000;
-
-/// How long the next probe waits. Told of each probe, and of the ACK that opens the window.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::tcp::linux) struct Persist {
-    doublings: u32,
-}
 
 impl Sender {
     /// Nothing is outstanding, and what there is to send could not be sent: sees after a while whether it can.
@@ -26,8 +18,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn persist(&mut self, out: &mut impl Outbox) {
         if self.timer.pending() == Pending::Nothing {
-            self.persist.doublings = 0;
-            self.set_timer(out, Pending::Persist, self.ticks_to_probe() + self.pacing_delay(out.now()));
+            self.set_timer(out, Pending::Persist, self.ticks_to_first_probe() + self.pacing_delay(out.now()));
         }
     }
 
@@ -39,7 +30,7 @@ impl Sender {
             return;
         }
         if self.view.snd_nxt < self.peer.end() {
-            self.persist.doublings = 0;
+            self.rtt.end_probes();
             self.clear_timer();
         } else {
             self.set_timer(out, Pending::Persist, self.ticks_to_probe());
@@ -55,12 +46,12 @@ impl Sender {
         let fits = if self.layout.is_stream() { self.cut_to_window(out) } else { self.fit_probe() };
         let verdict = if fits { self.send_one(out) } else { self.send_probe(out) };
         if self.view.packets_out > 0 {
-            self.persist.doublings = 0;
+            self.rtt.end_probes();
             self.rearm_rto(out);
         } else if verdict == Verdict::Dropped {
             self.set_timer(out, Pending::Persist, self.ticks_to_local_retry());
         } else {
-            self.persist.doublings = (self.persist.doublings + 1).min(MOST_DOUBLINGS);
+            self.rtt.back_off_probes();
             self.set_timer(out, Pending::Persist, self.ticks_to_probe());
         }
     }
@@ -88,10 +79,13 @@ impl Sender {
         verdict
     }
 
-    /// After how many ticks the window is probed next.
+    /// After how many ticks the window is probed for the first time (`tcp_probe0_base`), and next.
+    fn ticks_to_first_probe(&self) -> u64 {
+        self.rto_ticks().max(self.clock.from_ms(u64::from(self.stack.rto_min_ms)))
+    }
+
     fn ticks_to_probe(&self) -> u64 {
-        let least = self.clock.from_ms(u64::from(self.stack.rto_min_ms));
-        (self.rto_ticks().max(least) << self.persist.doublings).min(self.rtt.rto_max())
+        self.rtt.ticks_to_probe(self.ticks_to_first_probe())
     }
 
     /// After how many ticks it is tried again to send what a timer was for and the host's own queue dropped.

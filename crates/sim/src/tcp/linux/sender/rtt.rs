@@ -14,7 +14,18 @@ const FALLBACK_RTO_MS: u64 = 3000;
 /// Largest retransmission timeout, ms.
 const RTO_MAX_MS: u64 = 120_000;
 /// So many doublings of a tick exceed the largest timeout.
-const MAX_BACKOFF: u32 = 17;
+const MAX_BACKOFF: u16 = 17;
+/// Most doublings of the interval between probes: twice the longest timeout over the least one, as a power of two.
+const MOST_DOUBLINGS: u16 = 10;
+
+/// How often something was sent again by a timer since the last sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Backoff {
+    /// Doublings of the retransmission timeout.
+    timeout: u16,
+    /// Doublings of the interval between probes of a closed window: each timeout counts, too (`icsk_backoff`).
+    probes: u16,
+}
 
 /// Smoothed RTT, variance and retransmission timeout. Told of every sample and of timeouts; asked whenever the timer is set.
 #[derive(Clone, Debug)]
@@ -30,9 +41,9 @@ pub struct RttEstimator {
     rto_min: u32,
     /// Last raw sample.
     last: u32,
-    /// Retransmission timeout before backoff, us, and how often it has doubled.
+    /// Retransmission timeout before backoff, us.
     rto_us: u64,
-    backoff: u32,
+    backoff: Backoff,
     /// Largest retransmission timeout, ticks.
     rto_max: u64,
     /// The smoothed RTT has been too large for the kernel's number.
@@ -61,7 +72,7 @@ impl RttEstimator {
             rto_min,
             last: 0,
             rto_us: 0,
-            backoff: 0,
+            backoff: Backoff::default(),
             rto_max,
             wrapped: false,
         }
@@ -109,7 +120,7 @@ impl RttEstimator {
                 self.mdev_max4 = self.rto_min;
             }
         }
-        self.backoff = 0;
+        self.backoff = Backoff::default();
         let rto_us = ((srtt >> 3) as u64 + u64::from(self.rttvar4)) * u64::from(self.unit_us);
         if rto_us > RTO_MAX_MS * 1000 {
             return self.take_large(srtt);
@@ -165,10 +176,10 @@ impl RttEstimator {
     #[must_use]
     pub(in crate::tcp::linux) fn rto_ticks(&self, clock: &Clock) -> u64 {
         let rto = clock.in_ticks(self.rto_us);
-        if self.backoff == 0 {
+        if self.backoff.timeout == 0 {
             rto
         } else {
-            (rto << self.backoff).min(self.rto_max)
+            (rto << self.backoff.timeout).min(self.rto_max)
         }
     }
 
@@ -180,12 +191,28 @@ impl RttEstimator {
 
     /// The handshake gave no sample (tcp_metrics.c `tcp_init_metrics`, TCP_TIMEOUT_FALLBACK).
     pub fn fall_back(&mut self) {
-        (self.rto_us, self.backoff) = (FALLBACK_RTO_MS * 1000, 0);
+        (self.rto_us, self.backoff) = (FALLBACK_RTO_MS * 1000, Backoff::default());
     }
 
     /// A timeout doubles the next one.
     pub fn back_off(&mut self) {
-        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+        self.backoff.timeout = (self.backoff.timeout + 1).min(MAX_BACKOFF);
+        self.back_off_probes();
+    }
+
+    /// A probe of a closed window doubles the time until the next one.
+    pub fn back_off_probes(&mut self) {
+        self.backoff.probes = (self.backoff.probes + 1).min(MOST_DOUBLINGS);
+    }
+
+    /// The window that was probed is open.
+    pub fn end_probes(&mut self) {
+        self.backoff.probes = 0;
+    }
+
+    /// The time until the first probe of a closed window, doubled as often as something was sent again, ticks (`tcp_probe0_when`).
+    pub(in crate::tcp::linux) fn ticks_to_probe(&self, first: u64) -> u64 {
+        (first << self.backoff.probes).min(self.rto_max)
     }
 }
 

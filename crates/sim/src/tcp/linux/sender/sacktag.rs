@@ -139,14 +139,16 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn is_explained_duplicate(&mut self, (start, end): (u32, u32), a: &mut AckState) -> bool {
-        let segments = end - start;
-        if segments > self.peer.largest() {
+        let bytes = self.span_on_wire(start, end);
+        if bytes > u64::from(self.peer.most_bytes()) {
             return false;
         }
+        let segments = bytes.div_ceil(u64::from(self.mss_now())) as u32;
         if segments == 1 && self.probe.ends_at(end) {
             a.flags |= flag::DSACK_TLP;
         }
-        if !self.reordering.explains_duplicates(segments, self.counters.retransmits) {
+        let retransmits = self.counters.retransmits + u64::from(self.handshake.retransmits());
+        if !self.reordering.explains_duplicates(segments, retransmits) {
             return false;
         }
         if self.reordering.was_seen() && a.flags & flag::DSACK_TLP == 0 {

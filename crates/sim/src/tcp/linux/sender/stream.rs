@@ -9,6 +9,7 @@ use crate::attachment::Blocks;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tcp::common::layout::Layout;
+use crate::tcp::linux::request::Request;
 use crate::time::MS;
 
 /// The payload of a full segment before it is known, and the least one, bytes (TCP_MSS_DEFAULT; `tcp_bound_to_half_wnd`).
@@ -99,15 +100,15 @@ impl Sender {
         self
     }
 
-    /// The connection that the peer opened is established by the packet `p`; `rtt_us`: since the last of so many
-    /// SYN-ACKs.
-    pub(in crate::tcp::linux) fn accept(&mut self, p: &Packet, syn_acks: u32, rtt_us: u32, out: &mut impl Outbox) {
+    /// The connection that the peer opened is established by the packet `p`; `rtt_us`: since the last SYN-ACK of its
+    /// `request`.
+    pub(in crate::tcp::linux) fn accept(&mut self, p: &Packet, request: Request, rtt_us: u32, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
-        self.handshake.retransmits = syn_acks - 1;
+        self.handshake.request = request;
         // tcp_synack_rtt_meas: where several were sent, the timestamps tell which one is answered.
         let by_echo = || self.ms_since_echo(p.tsecr).filter(|_| p.tsecr > 0).map(|ms| 1000 * ms);
-        let rtt_us = if syn_acks == 1 { Some(rtt_us) } else { by_echo() };
+        let rtt_us = if request.is_resent() { by_echo() } else { Some(rtt_us) };
         self.establish(p, rtt_us);
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
     }

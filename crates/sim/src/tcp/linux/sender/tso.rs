@@ -239,7 +239,7 @@ impl Sender {
     }
 
     /// Payload of a full segment, which a small window bounds.
-    fn mss_now(&self) -> u32 {
+    pub(super) fn mss_now(&self) -> u32 {
         self.layout.mss().min(self.peer.most_at_once().max(1))
     }
 }

@@ -205,12 +205,14 @@ impl Sender {
         if low >= high {
             return;
         }
-        // Linux counts bytes.
-        let fin = u64::from((low..high).contains(&self.close.fin()));
-        let bytes = self.layout.span(low, high) + fin;
-        if self.reordering.note(bytes.div_ceil(u64::from(self.layout.mss())) as u32) {
+        if self.reordering.note(self.span_on_wire(low, high).div_ceil(u64::from(self.layout.mss())) as u32) {
             self.fack.disable();
         }
+    }
+
+    /// Sequence numbers that the segments `low..high` take on the wire.
+    pub(in crate::tcp::linux) fn span_on_wire(&self, low: u32, high: u32) -> u64 {
+        self.layout.span(low, high) + u64::from((low..high).contains(&self.close.fin()))
     }
 
     /// End of the highest SACKed range, or the cumulative point.
