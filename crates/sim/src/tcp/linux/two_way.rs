@@ -233,8 +233,8 @@ impl TwoWayEnd {
         let is_predicted = !accepts && self.is_predicted(p, seq, &ack, blocks.count > 0);
         // Data that are what was expected say nothing by an ACK that says nothing new, and let nothing be sent.
         let is_only_data = is_predicted && has_data && ack.seq == self.sender.view.snd_una;
-        if accepts {
-            // The packet that ends the handshake is no sample of the RTT.
+        if accepts || !self.is_open() {
+            // Only `tcp_rcv_established` takes samples of the RTT by the echo.
             self.receiver.note_timestamp(seq, p);
         } else {
             self.receiver.take_timestamps_of_stream(seq, p, has_data, out.now());
@@ -279,9 +279,16 @@ impl TwoWayEnd {
         receiver.read(u32::from(p.len) > HEADERS, &mut out)
     }
 
-    /// The packet is what was expected, but for an ACK: the next in order, with the window of the one before (header prediction).
+    /// Neither end has closed (TCP_ESTABLISHED).
+    fn is_open(&self) -> bool {
+        !self.receiver.has_ended() && !self.sender.close.is_requested()
+    }
+
+    /// The packet is what was expected, but for an ACK: the next in order, with the window of the one before (header prediction, for which
+    /// neither end has closed).
     fn is_predicted(&self, p: &Packet, seq: u32, ack: &Packet, has_blocks: bool) -> bool {
-        seq == self.receiver.rcv_nxt
+        self.is_open()
+            && seq == self.receiver.rcv_nxt
             && !has_blocks
             && !p.has(flags::ECE | flags::CWR | flags::FIN)
             && self.sender.is_window(ack.window)
@@ -331,7 +338,7 @@ impl TwoWayEnd {
 
     /// The receiving half, and what it acts through.
     fn acknowledging<'a, O: Outbox>(&'a mut self, out: &'a mut O) -> (&'a mut Receiver, ReceiverOutbox<'a, O>) {
-        let (seq, counters) = (self.sender.number(self.sender.view.snd_nxt), &mut self.counters);
+        let (seq, counters) = (self.sender.acceptable(self.receiver.window_scale()), &mut self.counters);
         let base = self.receiver.base();
         let departs_ms = self.sender.departs_ms();
         let outbox =

@@ -68,6 +68,17 @@ impl Sender {
         self.layout.before(seq) + u64::from(seq > 0) + u64::from(seq > self.close.fin())
     }
 
+    /// The number of a packet without data: that of the next segment, or the end of the window if the peer has taken it back by more than what
+    /// the `scale` of this end's own windows hides (`tcp_acceptable_seq`).
+    pub(in crate::tcp::linux) fn acceptable(&self, scale: u8) -> u32 {
+        let (next, end) = (self.begins_at(self.view.snd_nxt), self.stream.window_end);
+        if next.saturating_sub(end) < 1 << scale {
+            next as u32
+        } else {
+            end as u32
+        }
+    }
+
     /// The segment that a number lies in, and true if it is not its first.
     pub(in crate::tcp::linux) fn segment_of(&self, wire: u32) -> (u32, bool) {
         let una = self.begins_at(self.view.snd_una);
