@@ -120,6 +120,7 @@ impl TwoWayEnd {
     pub fn on_room_in_host(&mut self, out: &mut impl Outbox) {
         let (sender, mut out) = self.sending(out, Blocks::default());
         sender.on_room_in_host(&mut out);
+        sender.on_application(&mut out);
     }
 
     /// The application can write.
@@ -178,10 +179,12 @@ impl TwoWayEnd {
             SENDER => {
                 let (sender, mut out) = self.sending(out, Blocks::default());
                 sender.on_timer(&mut out);
+                sender.on_application(&mut out);
             }
             DEPARTURE => {
                 let (sender, mut out) = self.sending(out, Blocks::default());
                 sender.on_departure_timer(&mut out);
+                sender.on_application(&mut out);
             }
             _ => {
                 let (receiver, mut out) = self.acknowledging(out);
@@ -268,15 +271,16 @@ impl TwoWayEnd {
         }
         let (srtt_us, rto) = self.sender.estimates();
         self.receiver.take_estimates(srtt_us, rto);
-        let (receiver, mut out) = self.acknowledging(out);
+        let (receiver, mut acknowledging) = self.acknowledging(out);
         if has_data || !is_predicted {
-            receiver.check_ack_of_stream(&mut out);
+            receiver.check_ack_of_stream(&mut acknowledging);
         }
-        if receiver.rcv_nxt == expected {
-            // Nothing wakes the application.
-            return receiver.bytes_read();
+        if receiver.rcv_nxt != expected {
+            receiver.read(u32::from(p.len) > HEADERS, &mut acknowledging);
         }
-        receiver.read(u32::from(p.len) > HEADERS, &mut out)
+        let (sender, mut out) = self.sending(out, Blocks::default());
+        sender.on_application(&mut out);
+        self.receiver.bytes_read()
     }
 
     /// Neither end has closed (TCP_ESTABLISHED).
@@ -404,6 +408,11 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
 
     fn option_bytes(&self) -> u32 {
         self.receiver.option_bytes()
+    }
+
+    /// No: the application reads and writes when the packet has been dealt with, its ACK included.
+    fn is_last_now(&self) -> bool {
+        false
     }
 
     fn take_attachment(&mut self, _: &Packet) -> Attachment {

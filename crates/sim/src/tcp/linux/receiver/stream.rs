@@ -129,10 +129,9 @@ impl Receiver {
     }
 
     /// The application reads what there is: all bytes of the stream so far.
-    pub(in crate::tcp::linux) fn read(&mut self, some: bool, out: &mut impl Outbox) -> u64 {
+    pub(in crate::tcp::linux) fn read(&mut self, some: bool, out: &mut impl Outbox) {
         self.on_read(some, out);
         self.rebase();
-        self.bytes_read()
     }
 
     /// The RTT and the retransmission timeout of the connection are those that the sending half measures.
