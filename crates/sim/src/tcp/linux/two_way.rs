@@ -4,7 +4,8 @@
 //!
 //! Order on arrival (Linux 6.12 net/ipv4/tcp_input.c `tcp_rcv_established`): the ACK is processed (`tcp_ack`), data are queued
 //! (`tcp_data_queue`), what the window then allows is sent (`tcp_data_snd_check`), and only if nothing took the ACK along one is sent or
-//! delayed (`__tcp_ack_snd_check`). Then the application reads, and may write.
+//! delayed (`__tcp_ack_snd_check`). Then the application reads, and may write. Where header prediction takes the packet, data are queued before
+//! the ACK is processed.
 //!
 //! Leaves out: simultaneous open, giving up, TSO.
 
@@ -242,35 +243,30 @@ impl TwoWayEnd {
         } else {
             self.receiver.take_timestamps_of_stream(seq, p, has_data, out.now());
         }
-        {
-            let ahead = number.wrapping_sub(self.window_by) as i32;
-            let (newer, older) = (ahead > 0, ahead < 0);
-            if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una {
-                self.window_by = number;
-            }
-            // What `tcp_ack` makes of the packet that ends the handshake is lost: congestion control begins behind it (`tcp_init_transfer`).
-            if !is_only_data && !accepts {
-                let segments = self.sender.segments_of(&blocks);
-                let (sender, mut out) = self.sending(out, segments);
-                sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
-            }
+        let (expected, data) = (self.receiver.rcv_nxt, Packet { seq, ..*p });
+        // Predicted data are queued before their ACK is looked at, others after it.
+        if is_predicted && has_data {
+            self.take_data(&data, out);
         }
-        let expected = self.receiver.rcv_nxt;
-        if has_data {
-            let data = Packet { seq, attachment: NO_ATTACHMENT, flags: p.flags & !(flags::ACK | flags::ECE), ..*p };
-            let had_ended = self.receiver.has_ended();
-            let (receiver, mut acknowledging) = self.acknowledging(out);
-            receiver.take_data(&data, &mut acknowledging);
-            if receiver.has_ended() && !had_ended {
-                self.sender.note_fin_of_peer();
-            }
+        let ahead = number.wrapping_sub(self.window_by) as i32;
+        let (newer, older) = (ahead > 0, ahead < 0);
+        if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una {
+            self.window_by = number;
+        }
+        // `tcp_ack` of the packet that ends the handshake has no effect: congestion control begins behind it (`tcp_init_transfer`).
+        if !is_only_data && !accepts {
+            let segments = self.sender.segments_of(&blocks);
+            let (sender, mut out) = self.sending(out, segments);
+            sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
+        }
+        if !is_predicted && has_data {
+            self.take_data(&data, out);
         }
         if !is_only_data {
             let (sender, mut out) = self.sending(out, Blocks::default());
             sender.send_allowed(&mut out);
         }
-        let (srtt_us, rto) = self.sender.estimates();
-        self.receiver.take_estimates(srtt_us, rto);
+        self.receiver.take_estimates(self.sender.estimates());
         let (receiver, mut acknowledging) = self.acknowledging(out);
         if has_data || !is_predicted {
             receiver.check_ack_of_stream(&mut acknowledging);
@@ -283,6 +279,18 @@ impl TwoWayEnd {
         self.receiver.bytes_read()
     }
 
+    /// Puts the data of a packet, or its FIN, into the receive queue.
+    fn take_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+        let data = Packet { attachment: NO_ATTACHMENT, flags: p.flags & !(flags::ACK | flags::ECE), ..*p };
+        self.receiver.take_estimates(self.sender.estimates());
+        let had_ended = self.receiver.has_ended();
+        let (receiver, mut out) = self.acknowledging(out);
+        receiver.take_data(&data, &mut out);
+        if receiver.has_ended() && !had_ended {
+            self.sender.note_fin_of_peer();
+        }
+    }
+
     /// Neither end has closed (TCP_ESTABLISHED).
     fn is_open(&self) -> bool {
         !self.receiver.has_ended() && !self.sender.close.is_requested()
@@ -293,7 +301,9 @@ impl TwoWayEnd {
     fn is_predicted(&self, p: &Packet, seq: u32, ack: &Packet, has_blocks: bool) -> bool {
         self.is_open()
             && seq == self.receiver.rcv_nxt
+            && ack.seq >= self.sender.view.snd_una
             && !has_blocks
+            && p.tsval >= self.receiver.echoed()
             && !p.has(flags::ECE | flags::CWR | flags::FIN)
             && self.sender.is_window(ack.window)
             && self.receiver.misses_nothing()

@@ -135,7 +135,7 @@ impl Receiver {
     }
 
     /// The RTT and the retransmission timeout of the connection are those that the sending half measures.
-    pub(in crate::tcp::linux) fn take_estimates(&mut self, srtt_us: u64, rto: u64) {
+    pub(in crate::tcp::linux) fn take_estimates(&mut self, (srtt_us, rto): (u64, u64)) {
         (self.rtt.srtt_us, self.rtt.rto) = (srtt_us, rto);
     }
 
