@@ -136,6 +136,9 @@ pub struct Stack {
     pub widen_out_of_order: bool,
     /// A segment is acknowledged while it still takes room in the buffer (4.14 and later); before, a waiting application had read it.
     pub ack_before_read: bool,
+    /// What a connection has of memory and does not use is given back but for less than a page (6.0 and later), so that header prediction
+    /// takes data only if that is enough for them.
+    pub returns_memory: bool,
     /// A segment that waits behind the one before it shares its head (3.5 and later, if the payload lies in pages).
     pub receive_coalescing: bool,
     /// Memory charged for a received segment of 1448 bytes, bytes.
@@ -219,6 +222,7 @@ const LINUX_6_12: Stack = Stack {
     scale_by_buffer: true,
     widen_out_of_order: true,
     ack_before_read: true,
+    returns_memory: true,
     receive_coalescing: true,
     receive_truesize: 2280,
     send_truesize: MSS + 832,
@@ -247,6 +251,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     fin_beyond_cwnd: true,
     adv_win_scale: Some(1),
     initial_window_unscaled: true,
+    returns_memory: false,
     dctcp_window_cut: true,
     dctcp_sce_latch: true,
     sce_scale_bytes: 536,
@@ -292,6 +297,7 @@ const LINUX_3_9: Stack = Stack {
     initial_window_unscaled: true,
     widen_out_of_order: false,
     ack_before_read: false,
+    returns_memory: false,
     receive_coalescing: false,
     receive_truesize: 2176,
     send_truesize: 4352,

@@ -307,6 +307,7 @@ impl TwoWayEnd {
             && !p.has(flags::ECE | flags::CWR | flags::FIN)
             && self.sender.is_window(ack.window)
             && self.receiver.misses_nothing()
+            && (u32::from(p.len) == HEADERS || self.receiver.has_memory_for(p, self.sender.charged()))
     }
 
     /// A packet is taken for one of long ago, or lies before all that was acknowledged or beyond the window

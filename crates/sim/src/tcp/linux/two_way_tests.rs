@@ -282,3 +282,22 @@ fn what_was_sent_again_with_more_is_taken_for_the_rest() {
     assert_eq!(acks, [(1, 301, 0, vec![(1, 101)])], "what came twice is told");
     assert_eq!(pair.ends[SERVER].on_packet(&second, &mut pair.out), 300);
 }
+
+#[test]
+fn data_are_what_was_expected_only_where_a_page_in_use_has_room_for_them() {
+    // Returns how many ACKs the server takes in beside 10 segments, while it waits for the ACK of so many bytes.
+    let heard = |charged: u64| {
+        let mut pair = Pair::new();
+        if charged > 0 {
+            pair.write(SERVER, charged);
+        }
+        let before = pair.ends[SERVER].sender().counters.acks_arrived;
+        pair.write(CLIENT, 10 * 1448);
+        pair.run_until(115 * MS, &mut |_, _| 0);
+        assert_eq!(pair.read[SERVER], 10 * 1448);
+        pair.ends[SERVER].sender().counters.acks_arrived - before
+    };
+    assert_eq!(heard(0), 10, "memory is asked for each time");
+    assert_eq!(heard(100), 0, "2280 bytes fit beside 932");
+    assert_eq!(heard(1448), 10, "and do not fit beside as many");
+}

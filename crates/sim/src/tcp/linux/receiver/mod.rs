@@ -85,6 +85,7 @@ struct Kernel {
     widens_out_of_order: bool,
     /// A segment in order is acknowledged before it is read, while it is charged.
     charges_in_order: bool,
+    returns_memory: bool,
     cost: Cost,
 }
 
@@ -189,6 +190,7 @@ impl Receiver {
                 // Without SACK the window stays, so that the sender can tell duplicate ACKs (`tcp_data_queue_ofo`).
                 widens_out_of_order: stack.widen_out_of_order && spec.sack,
                 charges_in_order: stack.ack_before_read,
+                returns_memory: stack.returns_memory,
                 cost: Cost::of(stack, layout.mss()),
             },
             layout,

@@ -16,6 +16,9 @@ use crate::time::Time;
 const FAR: u32 = 3 << 30;
 const TAKEN_OFF: u32 = 1 << 31;
 
+/// Bytes of a page. Memory is asked for, and given back, by pages (`__sk_mem_schedule`, `sk_mem_reclaim`).
+const PAGE: u64 = 4096;
+
 /// What only a half of a stream knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
@@ -119,6 +122,13 @@ impl Receiver {
     /// Nothing came before what is missing.
     pub(in crate::tcp::linux) fn misses_nothing(&self) -> bool {
         self.early.is_empty()
+    }
+
+    /// True if the connection has memory for this packet that it need not ask for (`sk_forward_alloc`); its other half is `charged` so many bytes.
+    pub(in crate::tcp::linux) fn has_memory_for(&self, p: &Packet, charged: u64) -> bool {
+        let charged = charged + self.charged();
+        let left = charged.next_multiple_of(PAGE) - charged;
+        !self.kernel.returns_memory || self.kernel.cost.head + u64::from(u32::from(p.len) - HEADERS) <= left
     }
 
     /// Acknowledges now or later what nothing has acknowledged yet.

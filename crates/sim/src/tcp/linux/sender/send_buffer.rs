@@ -241,8 +241,12 @@ impl SendBuffer {
     /// Bytes charged now.
     fn used(&self, v: &View) -> u64 {
         let segments = u64::from(self.written - v.snd_una);
-        let payload = if self.stream { self.payload } else { segments * (self.per_segment - self.head) };
-        payload + segments * self.head - u64::from(self.merged) * self.head
+        self.charged(if self.stream { self.payload } else { segments * (self.per_segment - self.head) }, v)
+    }
+
+    /// Bytes charged for so much payload that is here.
+    pub fn charged(&self, payload: u64, v: &View) -> u64 {
+        payload + u64::from(self.written - v.snd_una - self.merged) * self.head
     }
 
     /// True if segment `seq` has the PSH bit.

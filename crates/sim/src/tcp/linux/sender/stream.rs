@@ -186,6 +186,11 @@ impl Sender {
         (self.view.departure_ns / MS) as u32
     }
 
+    /// Memory that what is written and not acknowledged is charged, bytes.
+    pub(in crate::tcp::linux) fn charged(&self) -> u64 {
+        self.buffer.charged(self.layout.span(self.view.snd_una, self.buffer.written), &self.view)
+    }
+
     /// Smoothed RTT, us, and the retransmission timeout, ticks.
     pub(in crate::tcp::linux) fn estimates(&self) -> (u64, u64) {
         (u64::from(self.view.srtt_us8 >> 3), self.rto_ticks())
