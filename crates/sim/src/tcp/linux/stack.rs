@@ -122,6 +122,8 @@ pub struct Stack {
     pub quick_acks_out_of_order: bool,
     /// A delayed ACK never waits longer than 200 ms; else an interval above 40 ms is bound by half a second and the RTT alone.
     pub delayed_ack_capped: bool,
+    /// It waits less than the least retransmission timeout (6.7 and later).
+    pub delayed_ack_below_rto: bool,
     /// See [`ReceiveTuning`]; an explicit buffer never grows.
     pub receive_tuning: ReceiveTuning,
     /// Share of the receive buffer that is window: 1 - 2^-n (sysctl tcp_adv_win_scale); null: what the first segment shows (6.6 and later).
@@ -215,6 +217,7 @@ const LINUX_6_12: Stack = Stack {
     tail_loss_probe: true,
     quick_acks_out_of_order: false,
     delayed_ack_capped: true,
+    delayed_ack_below_rto: true,
     receive_tuning: ReceiveTuning::Ahead,
     adv_win_scale: None,
     initial_rwnd: None,
@@ -249,6 +252,7 @@ const LINUX_5_1_SCE: Stack = Stack {
     tso_push: false,
     ack_full_push: false,
     fin_beyond_cwnd: true,
+    delayed_ack_below_rto: false,
     adv_win_scale: Some(1),
     initial_window_unscaled: true,
     returns_memory: false,
@@ -291,6 +295,7 @@ const LINUX_3_9: Stack = Stack {
     tail_loss_probe: false,
     quick_acks_out_of_order: true,
     delayed_ack_capped: false,
+    delayed_ack_below_rto: false,
     receive_tuning: ReceiveTuning::Off,
     adv_win_scale: Some(1),
     initial_rwnd: Some(10),

@@ -1,5 +1,5 @@
 //! The delayed ACK: how long it waits, its timer, and the quick ACKs that do not wait (Linux 6.12 net/ipv4/tcp_input.c
-//! `tcp_event_data_recv`, tcp_output.c `tcp_send_delayed_ack`, tcp_timer.c `tcp_delack_timer_handler`).
+//! `tcp_event_data_recv`, tcp_output.c `tcp_send_delayed_ack`, `tcp_delack_max`, tcp_timer.c `tcp_delack_timer_handler`).
 
 use super::{Receiver, MAX_QUICK};
 use crate::outbox::Outbox;
@@ -25,8 +25,6 @@ pub(super) struct AckDelay {
     waiting: bool,
     /// Something waits to be acknowledged (ICSK_ACK_SCHED).
     scheduled: bool,
-    /// No interval is longer than the largest.
-    capped: bool,
     /// Both ends take turns: an ACK waits for data, or a FIN, to ride on.
     ping_pong: bool,
     /// ACKs left that do not wait.
@@ -35,7 +33,11 @@ pub(super) struct AckDelay {
     least: u64,
     /// Half the least interval.
     step: u64,
+    /// No interval is longer than `most`, and no ACK waits for longer than `longest`.
     most: u64,
+    longest: u64,
+    /// The interval that [`Self::wait_lazily`] waits for: the least one; `u64::MAX` if no ACK may wait for so long.
+    lazy: u64,
     /// Half the least interval, ns; and that after the last arrival of data in order.
     short_gap: Time,
     short_gap_ends: Time,
@@ -56,17 +58,21 @@ impl AckDelay {
     /// Nothing has come yet.
     pub fn new(source: usize, clock: &Clock, stack: &Stack) -> Self {
         let least = clock.from_ms(LEAST_MS);
+        let most = if stack.delayed_ack_capped { clock.from_ms(MOST_MS) } else { u64::MAX };
+        let below_rto = clock.from_ms(u64::from(stack.rto_min_ms)).max(2) - 1;
+        let longest = if stack.delayed_ack_below_rto { most.min(below_rto) } else { most };
         Self {
             timer: LazyTimer::new(source),
             waiting: false,
             scheduled: false,
-            capped: stack.delayed_ack_capped,
             ping_pong: false,
             quick: 0,
             interval: 0,
             least,
             step: least / 2,
-            most: clock.from_ms(MOST_MS),
+            most,
+            longest,
+            lazy: if least <= longest { least } else { u64::MAX },
             short_gap: clock.start(least / 2),
             short_gap_ends: 0,
             established: 0,
@@ -206,22 +212,20 @@ impl AckDelay {
     }
 
     fn bounded(&self, interval: u64, rto: u64) -> u64 {
-        interval.min(rto).min(if self.capped { self.most } else { u64::MAX })
+        interval.min(rto).min(self.most)
     }
 
     /// Delays the ACK; false if one that waits is so nearly due that it should go at once.
     pub fn wait(&mut self, bounds: Bounds, clock: &Clock, out: &mut impl Outbox) -> bool {
         let mut interval = self.interval;
         if interval > self.least {
-            let mut most = if bounds.short && !self.capped { self.most } else { clock.from_ms(MOST_UNCAPPED_MS) };
+            let mut most = clock.from_ms(if bounds.short { MOST_MS } else { MOST_UNCAPPED_MS });
             if bounds.srtt_us > 0 {
                 most = most.min(clock.in_ticks(bounds.srtt_us).max(self.least));
             }
             interval = interval.min(most);
         }
-        if self.capped {
-            interval = interval.min(self.most);
-        }
+        interval = interval.min(self.longest);
         let now = clock.tick(out.now());
         let mut expires = now + interval;
         if let Some(pending) = self.timer.expires(clock).filter(|_| self.waiting) {
@@ -239,7 +243,7 @@ impl AckDelay {
     /// if it did.
     #[inline]
     pub fn wait_lazily(&mut self, now: Time) -> bool {
-        let lazily = self.interval == self.least && !self.waiting && self.timer.covers(now, LEAST_MS * 1000);
+        let lazily = self.interval == self.lazy && !self.waiting && self.timer.covers(now, LEAST_MS * 1000);
         if lazily {
             self.timer.set_later(now, LEAST_MS * 1000);
             self.waiting = true;

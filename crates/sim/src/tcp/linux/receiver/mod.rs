@@ -73,8 +73,9 @@ struct RttEstimates {
     syn_ack_us: u64,
     /// Smoothed RTT, us; 0: not known.
     srtt_us: u64,
-    /// Retransmission timeout, ticks.
+    /// Retransmission timeout, ticks, and the least of its variance, us.
     rto: u64,
+    rto_min_us: u64,
 }
 
 /// In what the receivers of kernels differ; see [`Stack`].
@@ -178,7 +179,12 @@ impl Receiver {
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
             counters: Counters::default(),
             clock,
-            rtt: RttEstimates { syn_ack_us: 0, srtt_us: 0, rto: clock.from_ms(1000) },
+            rtt: RttEstimates {
+                syn_ack_us: 0,
+                srtt_us: 0,
+                rto: clock.from_ms(1000),
+                rto_min_us: u64::from(stack.rto_min_ms) * 1000,
+            },
             early: OutOfOrder::new(most_blocks(spec.sack, spec.timestamps)),
             compression: Compression::new(source + 1, stack, spec.sack),
             // Nothing is missing any more when this timer is needed, so that no ACKs are merged.

@@ -177,6 +177,46 @@ fn a_gap_brings_quick_acks_until_4_17() {
     assert_eq!(old[16..], [0, 1, 0, 1, 0, 1]);
 }
 
+/// A sink with this least retransmission timeout, ms, to which 60 segments have come.
+fn with_least_timeout(stack: &str, ms: u32) -> Sink {
+    let mut spec = bulk_flow();
+    spec.stack.name = stack.into();
+    spec.stack.options.insert("rto_min_ms".into(), ms.into());
+    let mut sink = Sink::of(&spec);
+    sink.shake_hands();
+    (1..=60).for_each(|seq| drop(sink.segment(seq)));
+    sink
+}
+
+#[test]
+fn a_gap_longer_than_the_receivers_own_timeout_brings_quick_acks() {
+    // The handshake took 1 ms: the timeout is 41 ms (`tcp_event_data_recv`).
+    let after = |gap_ms: u64| -> usize {
+        let mut sink = with_least_timeout("linux-6.12", 40);
+        sink.out.now += gap_ms * MS;
+        (61..69).map(|seq| sink.segment(seq).len()).sum()
+    };
+    assert_eq!((after(40), after(41)), (4, 8));
+}
+
+#[test]
+fn an_ack_waits_less_than_the_least_timeout_since_6_7() {
+    let delay_ms = |stack, ms| {
+        let mut sink = with_least_timeout(stack, ms);
+        let odd = (61..).find(|&seq| sink.segment(seq).is_empty()).expect("every other segment is acknowledged later");
+        assert_eq!(sink.receiver.rcv_nxt, odd + 1);
+        let (from, acked) = (sink.out.now, sink.receiver.counters.acks_sent);
+        while sink.receiver.counters.acks_sent == acked {
+            sink.out.now = sink.out.timer(0);
+            sink.receiver.on_timer(0, &mut sink.out);
+        }
+        (sink.out.now - from) / MS
+    };
+    // Timers fire in the tick after.
+    assert_eq!([200, 40, 20].map(|ms| delay_ms("linux-6.12", ms)), [41, 40, 20]);
+    assert_eq!(delay_ms("linux-5.1-sce", 20), 41);
+}
+
 #[test]
 fn what_arrives_at_one_instant_is_read_together_and_acknowledged_by_one_packet() {
     // 98496 bytes were offered, less than that is left with any segment charged, and the application reads when all have come.
