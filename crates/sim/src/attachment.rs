@@ -1,5 +1,5 @@
-//! What few packets carry beside their header: SACK blocks (RFC 2018, RFC 2883), and the sequence number of the second direction of a
-//! connection whose ends both send. It lies in a slab beside the packets, so that packets stay small.
+//! Attachments: data that few packets carry beside their header. They are SACK blocks (RFC 2018, RFC 2883) and, if both ends of a
+//! connection send, the sequence number of its second direction. Attachments lie in a slab beside the packets, so that packets stay small.
 
 use crate::packet::{Packet, NO_ATTACHMENT};
 use crate::prefetch::prefetch_element;
@@ -24,7 +24,7 @@ pub fn most_blocks(sack: bool, timestamps: bool) -> usize {
 pub struct Blocks {
     /// The blocks; the first `count` count.
     pub ranges: [(u32, u32); MAX_BLOCKS],
-    /// How many.
+    /// Number of blocks.
     pub count: u8,
 }
 
@@ -77,13 +77,14 @@ impl Blocks {
     }
 }
 
-/// What is attached to one packet.
+/// The attachment of one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attachment {
     /// SACK blocks; none in most packets of a connection that sends both ways.
     pub blocks: Blocks,
-    /// Where both ends send: in a packet of the first direction the number that it acknowledges of the second one, in a packet of the second
-    /// direction the first number that it carries. What concerns the first direction stands in the packet.
+    /// Used if both ends send. In a packet of the first direction: the number of the second direction that the packet acknowledges. In a
+    /// packet of the second direction: the first number that the packet carries. The packet itself holds the numbers of the first
+    /// direction.
     pub other_seq: u32,
 }
 
@@ -130,7 +131,7 @@ impl Attachments {
         }
     }
 
-    /// What is attached to a packet; nothing is an attachment without blocks.
+    /// Return the attachment of a packet, or an attachment without blocks if the packet has none.
     #[inline]
     #[must_use]
     pub fn get(&self, p: &Packet) -> Attachment {

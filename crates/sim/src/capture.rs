@@ -1,6 +1,7 @@
-//! Captures: packets as the two hosts of each flow see them, or somebody on the path, with the numbers of real headers: sequence numbers in bytes from 0, windows
-//! scaled, and an IP identification that each end of a connection counts up packet by packet (Linux 6.12 include/net/ip.h
-//! `ip_select_ident_segs`, from a random number; here from 1). What the simulator does not have is constant.
+//! Captures: packets as the two hosts of each flow see them, or an observer on the path. Headers have real numbers: sequence numbers in
+//! bytes from 0, scaled windows, and an IP identification that each end of a connection counts up packet by packet. (Linux 6.12
+//! include/net/ip.h `ip_select_ident_segs` starts at a random number; captures start at 1.) Fields that the simulator does not model are
+//! constant.
 //!
 //! Leaves out: the SYN-ACK's identification of 0, the window of a data sender that receives none.
 
@@ -13,21 +14,21 @@ use crate::time::Time;
 
 /// Ethernet, IP and UDP, bytes; the header of an ICMP echo is as long as that of UDP.
 const UDP_HEADERS: u16 = 42;
-/// Of the data sender, who receives no data: window and its scale.
+/// Window and window scale of the data sender, which receives no data.
 const IDLE_WINDOW: u16 = 65_535;
 const IDLE_SCALE: u8 = 7;
 
-/// What the headers of a flow's packets have in common.
+/// The header fields that all packets of a flow share.
 #[derive(Clone, Debug)]
 pub struct FlowHeaders {
     /// Its data come from the right.
     pub(crate) from_right: bool,
     tuple: FlowTuple,
-    /// Where the bytes lie in the segments. Where both ends send, the packets tell.
+    /// Positions of the bytes in the segments. If both ends send, the packets carry the positions.
     layout: Option<Numbers>,
     /// Shift of the receiver's window.
     scale: u8,
-    /// Where both ends send, the shift of the window of the end that sends in the first direction.
+    /// The window shift of the end that sends in the first direction, if both ends send.
     second_scale: Option<u8>,
     /// Its packets are ICMP echo requests and replies.
     echoes: bool,
@@ -107,7 +108,7 @@ pub enum Header {
     Echo {
         /// The reply.
         reply: bool,
-        /// Which stream it is of, from 1.
+        /// The stream that the packet belongs to, counted from 1.
         id: u16,
         /// Its number in the stream.
         seq: u16,
@@ -129,17 +130,17 @@ pub struct Wire {
     pub dscp: u8,
     /// The ECN field.
     pub ecn: Ecn,
-    /// What follows the IP header.
+    /// The header after the IP header.
     pub header: Header,
     /// Payload, bytes.
     pub payload: u16,
 }
 
 impl Capture {
-    /// What was noted up to `end`, for these flows by index.
+    /// Return the packets of these flows, in order of the flows' indices, that the tap noted up to `end`.
     #[must_use]
     pub fn new(mut tap: Tap, mut flows: Vec<FlowHeaders>, end: Time) -> Self {
-        // What a port lets out is noted before it has come to the tap.
+        // A port's tap notes a packet before the packet reaches the tap's place, so that some notes lie after `end`.
         tap.records.retain(|record| record.time <= end);
         tap.records.sort_by_key(|record| record.time);
         for (note, attachment) in tap.packets() {
@@ -197,7 +198,7 @@ impl Capture {
 }
 
 impl FlowHeaders {
-    /// Those of a TCP flow.
+    /// Return the header fields of a TCP flow.
     #[must_use]
     pub fn tcp(spec: &TcpSpec, tuple: FlowTuple, scale: u8) -> Self {
         Self {
@@ -210,7 +211,8 @@ impl FlowHeaders {
         }
     }
 
-    /// Those of a connection whose ends both send segments of `mss` bytes; `scales` are the shifts of the windows of its `from` and its `to` end.
+    /// Return the header fields of a connection whose ends both send segments of `mss` bytes. `scales` holds the window shifts of its
+    /// `from` end and its `to` end.
     #[must_use]
     pub fn two_way(direction: Direction, mss: u32, tuple: FlowTuple, scales: [u8; 2]) -> Self {
         let layout = Some(Numbers::of(Layout::stream(mss)));
@@ -232,7 +234,7 @@ impl FlowHeaders {
         }
     }
 
-    /// Those of a stream of datagrams, or of ICMP echo requests.
+    /// Return the header fields of a stream of datagrams or of ICMP echo requests.
     #[must_use]
     pub fn datagrams(direction: Direction, tuple: FlowTuple, echoes: bool) -> Self {
         Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second_scale: None, echoes }
@@ -262,7 +264,7 @@ impl FlowHeaders {
         let (answer, opens) = (p.has(flags::ACK), p.has(flags::SYN));
         let sequence = layout.number(p.seq);
         let closed = u32::from(p.has(flags::CLOSED));
-        // Where the receiver opens, its SYN is the first one and the sender's the answer.
+        // If the receiver opens the connection, its SYN comes first and the sender's SYN answers it.
         let answers_syn = opens && answer != p.has(flags::HANDSHAKE);
         let (seq, ack) = match (answer, opens) {
             (_, true) => (0, u32::from(answers_syn)),

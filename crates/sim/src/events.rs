@@ -1,13 +1,13 @@
-//! The event set: a tournament tree with one leaf a source (a pipe, a shaper's timer, a flow's timer).
+//! The event set: a tournament tree with one leaf for each source (a pipe, a shaper's timer, a flow's timer).
 //!
-//! A key packs a time and the index of its source into one number, the time above: one comparison orders both, and of equal times the
-//! lower source comes first, on every machine. Setting the time of a source is one walk from its leaf to the root; nothing is ever inserted
-//! or removed. A node has eight children, which fill a cache line: finding the least of eight takes fewer steps than three levels of
-//! pairs. The sources that change with every packet (ports) have a tree of their own beside that of all others, so that their walks
-//! do not get longer with the number of flows: up to four ports, that tree is one node.
+//! A key packs a time and the index of its source into one number. The time takes the upper bits, so that one comparison orders both. Of
+//! two equal times the lower source comes first, on every machine. To set the time of a source, walk once from its leaf to the root;
+//! nothing is ever inserted or removed. A node has eight children, which fill a cache line: finding the minimum of eight takes fewer steps
+//! than three levels of pairs. The sources that change with every packet (ports) have a tree of their own, so that their walks do not get
+//! longer with the number of flows. Up to four ports, that tree is one node.
 //!
-//! Connections that come and go have sources in slots that are used again, in a third tree that grows. Of equal times the older connection
-//! comes first, whatever slots they have, and after all sources that there are from the start.
+//! Connections that come and go have sources in slots that are reused, in a third tree that grows. Of two equal times the older connection
+//! comes first, whatever slots they have, and after all sources that exist from the start.
 
 use std::ops::Range;
 
@@ -132,7 +132,7 @@ impl Tree {
         self.least = self.root.least();
     }
 
-    /// What is known of node `at` in the node above it: its least key.
+    /// Return the key that the parent of node `at` holds for `at`: the minimum of its keys.
     #[inline(always)]
     fn known(&mut self, at: usize) -> &mut u64 {
         if at < WAYS {
@@ -202,7 +202,7 @@ pub struct EventSet {
     slots_from: usize,
     per_slot: usize,
     slots: Tree,
-    /// Of each slot, what its sources have in the place of their number in keys.
+    /// For each slot: the number that its sources use in keys in place of their own.
     ranks: Vec<u32>,
 }
 

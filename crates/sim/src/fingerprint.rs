@@ -8,7 +8,7 @@ use crate::packet::flags;
 use crate::packet::{DropCause, Packet, Verdict};
 use crate::time::Time;
 
-/// What happened to a packet.
+/// An event in the life of a packet.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub enum PacketEvent {
@@ -57,7 +57,7 @@ impl Fingerprint {
             PacketEvent::Dropped(_) => 4,
             PacketEvent::Arrived => 5,
         };
-        // Whether a SYN offers ECN shows in the codepoints of what follows it.
+        // The hash leaves the ECN flags of a SYN out, because the codepoints of later packets show if it offers ECN.
         let unhashed = if p.has(flags::SYN) { flags::ECN_SETUP } else { 0 };
         for value in [
             now,

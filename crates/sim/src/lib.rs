@@ -32,7 +32,7 @@ pub mod traffic;
 pub use simulation::fingerprint;
 pub use simulation::{check, check_with, simulate, simulate_until, simulate_with, Controls};
 
-/// What not every engine can do, beside what queue disciplines have.
+/// Abilities that not every engine has, apart from those of queue disciplines.
 const FEATURES: &[&str] = &[
     "RTTs of single connections",
     "SCE",
@@ -54,7 +54,7 @@ const FEATURES: &[&str] = &[
     "shares of ports",
 ];
 
-/// What this engine can do, for refusals, listings and random scenarios.
+/// Return the abilities of this engine, for error messages, listings and random scenarios.
 ///
 /// - `cc`: `{name: {summary, needs_ecn, wants_sce, draws, parameters: {name: ...}}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it
 ///   answers to SCE marks; `draws`: it draws random numbers; `parameters`: see [`cc::Parameter::listing`]

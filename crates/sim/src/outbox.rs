@@ -1,4 +1,4 @@
-//! What the end of a flow acts through.
+//! The outbox: all that the end of a flow can act on.
 
 use std::collections::VecDeque;
 
@@ -21,24 +21,25 @@ pub enum HostQueue {
     /// There is none.
     #[default]
     None,
-    /// What it takes is on the account of its connection until it leaves.
+    /// The queue charges packets to the account of their connection until they leave.
     Charges,
     /// It takes packets off that account when they come, but TCP sees which of them are there.
     Orphans,
 }
 
-/// What the end of a flow acts through: it reads the time, sends packets and sets its timers, and knows nothing of what lies behind. In a
-/// run that is the network; an end alone has a [`LoneOutbox`]. It is a type parameter, not an object: every call is
-/// resolved at compile time.
+/// All that the end of a flow can act on: it reads the time, sends packets and sets its timers, and knows nothing of the world behind the
+/// outbox. In a run that world is the network; an end alone has a [`LoneOutbox`]. The outbox is a type parameter rather than an object, so
+/// that every call is resolved at compile time.
 pub trait Outbox {
     /// The current time.
     fn now(&self) -> Time;
 
-    /// Puts a packet of the end `from` on its way. The verdict is that of the first port, before anything else happens, if that port
-    /// belongs to the sending host: a drop there is a transmission that failed. What another host's port does is not told: `Queued`.
+    /// Send a packet of the end `from`. Return the verdict of the first port, before anything else happens, if that port belongs to the
+    /// sending host: a drop there is a transmission that failed. For a port of another host, return `Queued`, because a host does not learn
+    /// what other hosts do.
     fn send(&mut self, from: End, p: Packet) -> Verdict;
 
-    /// As [`Self::send`]; a queue on the host that looks at the time holds the packet until `departure`.
+    /// Send like [`Self::send`], but a queue on the host that looks at the time holds the packet until `departure`.
     fn send_at(&mut self, from: End, p: Packet, _departure: Time) -> Verdict {
         self.send(from, p)
     }

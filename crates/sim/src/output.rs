@@ -1,33 +1,33 @@
-//! What a run returns.
+//! The output of a run.
 
 use crate::capture::Capture;
 use crate::time::Time;
 
-/// What a run returns. What its tables hold says [`crate::probe::schema`].
+/// The output of a run. [`crate::probe::schema`] describes the tables.
 #[derive(Clone, Debug, Default)]
 pub struct Output {
     /// Sampled series, one table an entity.
     pub tables: Vec<Table>,
-    /// What each flow came to, in order of the network's description: bulk flows, then what else was there from the start, then the
-    /// connections that workloads made, if they were to have rows.
+    /// A row of totals for each flow, in order of the network's description: bulk flows, then the other flows that exist from the start,
+    /// then the connections that workloads made, if the description asks for rows of those.
     pub flows: Rows,
-    /// What each workload came to whose connections come and go, or exchange requests and responses.
+    /// A row of totals for each workload whose connections come and go, or exchange requests and responses.
     pub groups: Rows,
-    /// What each port came to, in order of the network's description.
+    /// A row of totals for each port, in order of the network's description.
     pub ports: Rows,
-    /// What each tin came to of a cake with several, or with keywords that few use: `PORT/TIN`.
+    /// A row of totals for each tin of a cake with several tins, or with keywords that few use. Named `PORT/TIN`.
     pub tins: Rows,
-    /// What the conservation check found wrong; empty is good.
+    /// Violations that the conservation check found. Empty means none.
     pub conservation: Vec<String>,
-    /// What of these numbers does not mean what its name says; empty is good.
+    /// Warnings about numbers that do not mean what their names say. Empty means none.
     pub warnings: Vec<String>,
     /// Events handled.
     pub events: u64,
     /// Data packets delivered to receivers (new or not).
     pub delivered_packets: u64,
-    /// Of every connection with requests and responses its name and these.
+    /// For each connection with requests and responses: its name and its transactions.
     pub transactions: Vec<(String, Vec<Transaction>)>,
-    /// Of every stream of datagrams that measures its name and these, in the order of their sending.
+    /// For each stream of measuring datagrams: its name and its datagrams, in the order of their sending.
     pub datagrams: Vec<(String, Vec<Datagram>)>,
     /// Every packet at both hosts, if asked for.
     pub capture: Option<Box<Capture>>,
@@ -55,7 +55,7 @@ pub struct Datagram {
     pub back: Fate,
 }
 
-/// What became of a packet by the end of the run.
+/// The state of a packet at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// When it arrived, ns.
@@ -69,7 +69,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// As one number: the time, or -1 for a packet that was lost, -2 for one under way, -3 for none.
+    /// Return the fate as one number: the arrival time, or -1 for a lost packet, -2 for one under way, -3 for none.
     #[must_use]
     pub fn number(self) -> i64 {
         match self {
@@ -106,7 +106,7 @@ impl Table {
 /// 2^53.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// What the rows are of.
+    /// The name of each row's flow, workload, port or tin.
     pub names: Vec<String>,
     /// Names of the columns.
     pub columns: Vec<&'static str>,

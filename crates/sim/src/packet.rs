@@ -10,11 +10,12 @@ pub const SYN_FRAME: u32 = 74;
 pub const RST_FRAME: u32 = ACK_FRAME - TIMESTAMPS;
 /// Ethernet + IP + TCP header with timestamps.
 pub const HEADERS: u32 = 66;
-/// What timestamps take of a segment, bytes (RFC 7323, with padding).
+/// Bytes that timestamps take from a segment (RFC 7323, with padding).
 pub const TIMESTAMPS: u32 = 12;
 /// Ethernet's header, bytes: what a frame has beyond the MTU.
 pub const ETHERNET: u32 = 14;
-/// Payload of a full segment of a path with an MTU of 1500, bytes. What a connection's segments have is part of its [layout](crate::tcp::common::layout::Layout::mss).
+/// Payload of a full segment on a path with an MTU of 1500, bytes. The payload of a connection's segments is part of its
+/// [layout](crate::tcp::common::layout::Layout::mss).
 pub const MSS: u32 = FULL_FRAME - HEADERS;
 
 /// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce), where it lies among the header bits of a packet.
@@ -183,7 +184,7 @@ impl Packet {
     }
 }
 
-/// What the packets of a flow are.
+/// The kinds of packets that a flow sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carries {
     /// Segments of a TCP connection one end of which sends data.
@@ -228,8 +229,8 @@ impl Options {
         HEADERS - TIMESTAMPS + self.timestamp_bytes()
     }
 
-    /// The packet as it is on the wire. TCP counts timestamps in every frame but a reset. Of the SYN's option without them, 4 bytes stay to align that
-    /// of SACK.
+    /// Return the packet as it is on the wire. TCP counts timestamps in every frame but a reset. A SYN without timestamps keeps 4 bytes of
+    /// the option, to align the SACK option.
     #[must_use]
     pub fn on_wire(self, p: Packet) -> Packet {
         if p.has(flags::RST) {
@@ -265,7 +266,7 @@ pub struct FlowTuple {
     pub dport: u16,
     /// Differentiated services codepoint (RFC 2474), 0 to 63.
     pub dscp: u8,
-    /// What its packets are.
+    /// The kind of packets that the flow sends.
     pub carries: Carries,
     /// The options that both ends have agreed on, for a flow of TCP.
     pub options: Options,
@@ -284,7 +285,7 @@ pub enum DropCause {
     Blue = 2,
 }
 
-/// What happened to an arriving packet. A local drop reaches the sender's TCP.
+/// The result of offering a packet to a port. A local drop reaches the sender's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The packet is queued (another packet may have been dropped instead).

@@ -1,5 +1,5 @@
-//! What a viewer sees of chunks that come over the network: when playing begins, when it stalls and for how long, and how much is in the
-//! buffer. It depends on nothing but when chunks came, so that every engine's runs are judged by this one routine.
+//! Playback of chunks that come over the network, as a viewer sees it: when playing begins, when it stalls and for how long, and how much
+//! is in the buffer. It depends only on the arrival times of chunks, so that this one routine judges the runs of every engine.
 
 use crate::time::Time;
 
@@ -8,18 +8,18 @@ use crate::time::Time;
 pub struct Player {
     /// Playing time of a chunk, ns.
     pub chunk_ns: Time,
-    /// What must be in the buffer before it plays, at first and after a stall, ns of playing time.
+    /// Playing time that must be in the buffer before the player starts, at first and after a stall, ns.
     pub start_at_ns: Time,
     /// Chunks in all; `None`: there is no end.
     pub chunks: Option<u64>,
 }
 
-/// What playing has come to.
+/// Totals of a playback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Viewed {
     /// From when the viewer wanted to see something until playing began, ns; `None` if it did not.
     pub startup_ns: Option<Time>,
-    /// How often the buffer was empty before the end.
+    /// Number of times that the buffer ran empty before the end.
     pub stalls: u64,
     /// For how long in all, ns.
     pub stalled_ns: Time,
@@ -96,13 +96,13 @@ impl Playback {
         self.viewed.startup_ns.get_or_insert(now - self.start);
     }
 
-    /// How long it takes until there is room for another chunk in a buffer of `most`, ns. There is room at once in what does not play yet.
+    /// Return the time until there is room for another chunk in a buffer of `most`, ns. A player that does not play yet has room at once.
     #[must_use]
     pub fn until_room(&self, most: Time) -> Time {
         (self.level() + self.player.chunk_ns).saturating_sub(most)
     }
 
-    /// What it has come to at `now`.
+    /// Return the totals at `now`.
     #[must_use]
     pub fn viewed(&self, now: Time) -> Viewed {
         let mut at_end = *self;
@@ -112,8 +112,8 @@ impl Playback {
     }
 }
 
-/// What a player came to by `end` whose chunks came at the times `chunks`, and how much was in its buffer at each of the times `at`, s. Both
-/// lists are in order.
+/// Return the totals at `end` of a player whose chunks came at the times `chunks`, and the level of its buffer at each of the times `at`,
+/// s. Both lists are in order.
 #[must_use]
 pub fn view(player: Player, start: Time, chunks: &[Time], end: Time, at: &[Time]) -> (Viewed, Vec<f64>) {
     let (mut playback, mut chunks) = (Playback::new(player, start), chunks.iter().copied().peekable());

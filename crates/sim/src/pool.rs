@@ -46,7 +46,7 @@ pub struct Pool {
     /// The free slots of the current word that are still to be given out, and the first slot of that word.
     word: u64,
     base: usize,
-    /// Where the current round ends, and how many free slots it has found.
+    /// The end of the current round, and the number of free slots that the round has found.
     end: usize,
     found: usize,
 }
@@ -245,7 +245,7 @@ impl Queue {
         Some(first)
     }
 
-    /// As [`Self::pop`], for a list that may be long: loads the third packet of those left ahead.
+    /// Pop like [`Self::pop`], for a list that may be long: also load the third of the remaining packets ahead.
     #[inline]
     pub fn pop_ahead(&mut self, pool: &Pool) -> Option<Id> {
         let id = self.pop(pool)?;

@@ -1,6 +1,6 @@
-//! Loading ahead. Many flows, or very long queues, take more memory than the caches next to the processor hold, and what an event needs was
-//! last touched thousands of packets ago: the processor would wait for memory several times an event. What the next events will need is
-//! therefore asked for while the present one is handled. No result depends on it.
+//! Loading ahead. Many flows, or very long queues, take more memory than the caches next to the processor hold, and the data that an event
+//! needs was last touched thousands of packets ago: the processor would wait for memory several times an event. The simulator therefore
+//! asks for the data of the next events while it handles the present one. No result depends on it.
 
 use std::slice::from_ref;
 

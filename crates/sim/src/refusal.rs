@@ -27,9 +27,9 @@ pub enum Part {
 /// A part of a description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// What it is.
+    /// The kind of part.
     pub kind: Part,
-    /// Which of its kind; `None` for the run.
+    /// Index of the part among those of its kind; `None` for the run.
     pub index: Option<usize>,
 }
 
@@ -40,9 +40,9 @@ pub struct Refusal {
     pub place: Place,
     /// The field of that part, e.g. `qdisc.limit_packets`; empty for the part as a whole.
     pub field: String,
-    /// What is wrong, e.g. `0 packets`.
+    /// The flaw, for example `0 packets`.
     pub what: String,
-    /// What would be right, e.g. `at least 1`.
+    /// A value that would be right, for example `at least 1`.
     pub expected: String,
 }
 
@@ -124,10 +124,10 @@ impl Flaws {
         }
     }
 
-    /// What was made of the field `name`; its flaws become those of fields `name.FIELD`.
+    /// Return the value that was made from the field `name`, or its flaws as those of fields `name.FIELD`.
     ///
     /// # Errors
-    /// Its flaws.
+    /// The flaws of `made`, with the longer field names.
     pub fn within<T>(name: &str, made: Result<T, Self>) -> Result<T, Self> {
         made.map_err(|mut flaws| {
             for Flaw { field, .. } in &mut flaws.0 {
@@ -149,7 +149,7 @@ impl Flaws {
         }
     }
 
-    /// What was made, if there are no flaws besides.
+    /// Return the value in `made` if there are no flaws in it or in `self`.
     ///
     /// # Errors
     /// These flaws and those of `made`.

@@ -16,11 +16,11 @@ pub struct Record {
     pub time: Time,
     /// The tap: [`LEFT`], [`RIGHT`], or a point of the path, from [`PATH`] on.
     pub place: u8,
-    /// As it is here; routers may change it.
+    /// The codepoint at this place; routers may change it.
     pub(crate) ecn: Ecn,
     /// Its codepoint was set to 0 on its way.
     pub(crate) washed: bool,
-    /// Which packet.
+    /// Index of the packet's note.
     pub(crate) note: u32,
 }
 
@@ -40,7 +40,7 @@ pub const RIGHT: u8 = 1;
 /// The first tap on the path.
 pub const PATH: u8 = 2;
 
-/// What is noted of the packets that leave a port.
+/// The note that packets get when they leave a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behind {
     Nothing,
@@ -128,7 +128,7 @@ impl Tap {
         }
     }
 
-    /// How many packets were noted.
+    /// Return the number of packets noted.
     #[must_use]
     pub fn noted(&self) -> usize {
         self.notes.len()

@@ -16,7 +16,7 @@ use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{DistributionSpec, DrawnSpec, PartSpec};
 
-/// How far shares may be from a sum of 1.
+/// Maximum distance of a sum of shares from 1.
 const ROUNDING: f64 = 1e-9;
 
 /// Something that numbers are drawn from.
@@ -52,10 +52,10 @@ enum Kind {
 }
 
 impl Distribution {
-    /// As `spec` has it.
+    /// Build the distribution that `spec` describes.
     ///
     /// # Errors
-    /// What is no distribution.
+    /// A `spec` that describes no distribution.
     pub fn build(spec: &DistributionSpec) -> Result<Self, Flaws> {
         kind(spec).map(Self)
     }

@@ -23,7 +23,7 @@ fn flaws(spec: Value) -> String {
     format!("{:?}", Distribution::build(&spec).expect_err("no distribution"))
 }
 
-/// That the mean of many draws is within `errors` standard errors of `mean`, the distribution's standard deviation being `deviation`.
+/// Check that the mean of many draws is within 4 standard errors of `mean`.
 fn assert_mean(draws: &[u64], mean: f64, deviation: f64) {
     let found = draws.iter().map(|&draw| draw as f64).sum::<f64>() / draws.len() as f64;
     let error = deviation / (draws.len() as f64).sqrt();
@@ -67,7 +67,7 @@ fn lognormal_numbers_have_their_median_and_their_mean() {
     let found = draws(json!({"kind": "lognormal", "median": median as u64, "sigma": sigma}), COUNT);
     let mean = median * (sigma * sigma / 2.0).exp();
     assert_mean(&found, mean, mean * ((sigma * sigma).exp() - 1.0).sqrt());
-    // Of a normal distribution 15.87, 50 and 97.72 % are below -1, 0 and 2 standard deviations.
+    // In a normal distribution 15.87, 50 and 97.72 % of the values are below -1, 0 and 2 standard deviations.
     let quantile = |z: f64| median * (sigma * z).exp();
     assert_shares(&found, &[(quantile(-1.0), 0.1587), (quantile(0.0), 0.5), (quantile(2.0), 0.9772)]);
 }
@@ -110,7 +110,7 @@ fn empirical_numbers_are_linear_between_points_and_a_first_share_is_of_one_numbe
 
 #[test]
 fn numbers_are_the_same_on_every_machine() {
-    // Of a lognormal and a Pareto distribution, whose functions a machine's own library might round otherwise.
+    // A lognormal and a Pareto distribution, because the functions that they use may round otherwise in a machine's own library.
     let lognormal = draws(json!({"kind": "lognormal", "median": 1_000_000_000, "sigma": 1.5}), 4);
     let pareto = draws(json!({"kind": "pareto", "shape": 1.3, "least": 1_000_000, "most": 1_000_000_000_000_u64}), 4);
     assert_eq!(lognormal, [4_362_636_141, 34_884_049_805, 3_041_242_091, 458_094_418]);

@@ -5,7 +5,7 @@ use super::Network;
 use crate::outbox::End;
 use crate::time::NEVER;
 
-/// Which applications wait to act.
+/// The applications that wait to act.
 #[derive(Debug, Default)]
 pub(super) struct Applications {
     waiting: Vec<(usize, End)>,

@@ -15,7 +15,7 @@ impl Network {
         self.pass_faults(i, id, twice)
     }
 
-    /// What befalls a packet, or its copy, beside being copied.
+    /// Apply all faults but duplication to a packet or its copy.
     fn pass_faults(&mut self, i: usize, id: Id, twice: bool) -> Verdict {
         let (now, bytes) = (self.shared.now, self.shared.packets[id].bytes());
         let lost = self.faults(i).loses(bytes);

@@ -1,4 +1,4 @@
-//! What has left the hosts' own queues: their TCP is told, by an event of the time at which it left. So whatever else happens at that time
+//! Packets that have left the hosts' own queues. An event at the time of leaving tells the hosts' TCP. All else that happens at that time
 //! comes first, as in Linux, where a tasklet writes once the softirq that freed the packets is over.
 
 use super::Network;

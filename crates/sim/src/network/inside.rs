@@ -1,4 +1,4 @@
-//! What is under way in the network: every packet, and how many each flow has.
+//! The packets under way in the network, and their number for each flow.
 
 use super::Network;
 use crate::packet::{flags, Packet};

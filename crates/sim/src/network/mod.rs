@@ -62,7 +62,7 @@ pub struct Network {
     pub shares: Option<Box<Shares>>,
     /// Hashes what happens to packets.
     pub fingerprint: Fingerprint,
-    /// What has left the hosts' own queues; none if no host has one.
+    /// Packets that have left the hosts' own queues; `None` if no host has a queue.
     releases: Option<Box<hosts::Releases>>,
     applications: applications::Applications,
     /// When the packet comes out that is next in the pipe of which one has just come out; `NEVER` if none has.
@@ -107,17 +107,17 @@ impl Network {
         (self.tap, self.inspects) = (Some(Box::new(tap)), true);
     }
 
-    /// What notes packets, if anything does.
+    /// Return the tap, which notes packets, if there is one.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         self.tap.as_deref_mut()
     }
 
-    /// What was noted.
+    /// Take the tap with its notes out of the network.
     pub fn take_tap(&mut self) -> Option<Box<Tap>> {
         self.tap.take()
     }
 
-    /// How many packets were noted for captures.
+    /// Return the number of packets noted for captures.
     pub fn noted(&self) -> usize {
         self.tap.as_ref().map_or(0, |tap| tap.noted())
     }
@@ -404,13 +404,13 @@ impl Network {
         qdisc.packets() == 0 && self.routes.next(port, p, way.further().hops()).is_none()
     }
 
-    /// What waits for a packet after port `i`; `None` is its end.
+    /// Return the port that a packet enters after port `i`, or `None` at the end of its path.
     fn after(&self, i: usize, p: &Packet, way: Way) -> Option<&Kind> {
         self.routes.next(i, p, way.hops()).map(|port| &self.ports[port].kind)
     }
 
-    /// Counts the packets that the discipline of port `i` dropped, and forgets them. Of `refused`, which it did not even take, the sender
-    /// learns by the verdict.
+    /// Count the packets that the discipline of port `i` dropped, and forget them. The sender of `refused`, a packet that the discipline
+    /// did not accept, learns of the drop by the verdict.
     #[cold]
     fn count_drops(&mut self, i: usize, refused: Option<Id>) {
         for at in 0..self.shared.dropped.len() {

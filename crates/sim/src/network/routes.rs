@@ -9,40 +9,40 @@ const END: u16 = u16::MAX;
 /// The ways of a flow's packets.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowWay {
-    /// Where that of its data begins.
+    /// Start of the way of its data.
     pub data: u32,
-    /// Where that of its ACKs begins.
+    /// Start of the way of its ACKs.
     pub acks: u32,
     /// The RTT that the flow has of its own, ns; 0: none.
     pub rtt: Time,
-    /// Of its data and of its ACKs, whether their first port is on the host that they come from and its TCP wants to know what becomes of
-    /// them there.
+    /// For data and for ACKs: true if their first port is on the host that sends them, and the host's TCP wants to know the fate of the
+    /// packets there.
     pub egress: [bool; 2],
 }
 
-/// What comes after a port.
+/// The ports that packets enter after a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// No way goes through it yet.
     Nothing,
     /// The same port, or `END`, on all ways.
     One(u16),
-    /// That depends on the way.
+    /// Several ports, depending on the way.
     Several,
 }
 
 /// The ways of all flows. Flows of one path share its ways, so that what is read for every packet is small.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    /// Of each flow, where the ways of its data and of its ACKs begin.
+    /// For each flow: the start of the way of its data and of its ACKs.
     begin: Vec<[u32; 2]>,
-    /// Of each flow, [`FlowWay::egress`].
+    /// For each flow: [`FlowWay::egress`].
     egress: Vec<[bool; 2]>,
-    /// Of each flow, [`FlowWay::rtt`].
+    /// For each flow: [`FlowWay::rtt`].
     rtts: Vec<Time>,
     /// The ports of all ways, one after another, each with `END` behind it.
     ports: Vec<u16>,
-    /// What comes after each port: mostly one thing, so that the ways need not be looked at.
+    /// The next ports of each port. Most ports have one, so that the ways need not be looked at.
     after: Vec<After>,
 }
 
@@ -88,13 +88,15 @@ impl Routes {
         self.begin.len()
     }
 
-    /// Whether the first port of a flow's data or ACKs is on the host that they come from, and its TCP wants to know what becomes of them.
+    /// True if the first port of a flow's data or ACKs is on the host that sends them, and the host's TCP wants to know the fate of the
+    /// packets there.
     #[must_use]
     pub fn has_egress(&self, flow: usize, acks: bool) -> bool {
         self.egress[flow][usize::from(acks)]
     }
 
-    /// Whether the first port of its way, where a packet is now, is its host's own, and its TCP wants to know what becomes of it.
+    /// True if a packet is at the first port of its way, that port is on the host that sends the packet, and the host's TCP wants to know
+    /// the packet's fate.
     #[must_use]
     pub fn is_own_queue(&self, p: &Packet) -> bool {
         p.way.hops() == 0 && self.has_egress(p.flow(), p.has(flags::ACK))

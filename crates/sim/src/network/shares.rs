@@ -1,4 +1,4 @@
-//! What each flow, and each workload that makes connections, sent through certain ports.
+//! Bytes that each flow, and each workload that makes connections, sent through certain ports.
 
 use super::Network;
 use crate::packet::Packet;
@@ -6,12 +6,12 @@ use crate::packet::Packet;
 /// Bytes that left certain ports, by flow, and by workload of the connections that come and go.
 #[derive(Debug)]
 pub struct Shares {
-    /// Of each port the place of its first count in `bytes`, if it is counted.
+    /// For each counted port: the place of its first count in `bytes`.
     first: Vec<Option<usize>>,
     flows: usize,
-    /// Of each index after those of the flows the workload that made the connection there, if one did.
+    /// For each index after those of the flows: the workload that made the connection there, if one did.
     made_by: Vec<Option<usize>>,
-    /// Of each counted port the flows, then the workloads.
+    /// For each counted port: the bytes of the flows, then of the workloads.
     bytes: Vec<u64>,
 }
 

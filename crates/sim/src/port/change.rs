@@ -1,4 +1,4 @@
-//! What happens to ports at set times: outages and changes of rate.
+//! Changes of ports at set times: outages and new rates.
 
 use std::vec::IntoIter;
 

@@ -27,9 +27,9 @@ use crate::time::{Duration, Time, MAX_TIME, NEVER};
 /// A port.
 #[derive(Debug)]
 pub struct Port {
-    /// What results call it.
+    /// Name in the results.
     pub id: String,
-    /// What packets wait for.
+    /// The kind of port, which says what packets wait for.
     pub kind: Kind,
     /// Packets that have left the shaper, in order of arrival at the far end, which is the time of each.
     pub pipe: Queue,
@@ -101,7 +101,7 @@ impl Interrupts {
     }
 }
 
-/// What a port counts.
+/// The counters of a port.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     /// Packets offered.
@@ -112,7 +112,7 @@ pub struct Counters {
     pub sent_bytes: u64,
     /// Packets dropped, by cause.
     pub dropped: [u64; DROP_CAUSES],
-    /// Of the packets that left the shaper, those that an outage took.
+    /// Packets that left the shaper and were lost in an outage.
     pub lost: u64,
     /// Time of the first drop.
     pub first_drop: Option<Time>,
@@ -218,7 +218,7 @@ impl Port {
         self.on_host && matches!(self.kind, Kind::Queue { qdisc: AnyQdisc::Fq(_), .. })
     }
 
-    /// What may leave is not only what its timer waits for: every arrival asks.
+    /// True if packets may leave before the port's timer: then every arrival asks the port.
     #[must_use]
     pub fn may_ask_early(&self) -> bool {
         self.may_ask_early || self.paces()
@@ -270,7 +270,7 @@ impl Port {
         }
     }
 
-    /// What befell packets on a link with faults.
+    /// Return the counters of faults, or `None` for a port that is no link with faults.
     #[must_use]
     pub fn faults(&self) -> Option<FaultCounts> {
         match &self.kind {

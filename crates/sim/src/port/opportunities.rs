@@ -1,7 +1,7 @@
-//! A line that gives out packets at the opportunities of a trace, as mahimahi's mm-link does (ravinet/mahimahi, src/frontend/link_queue.cc of
-//! commit ae477d4). Each is good for [`OPPORTUNITY`] bytes. What a packet leaves of them serves the next one that waits; a packet that needs
-//! more has left with the opportunity that brings its last byte; and what comes while nobody waits is lost. At its end the trace begins
-//! anew.
+//! A link that releases packets at the opportunities of a trace, as mahimahi's mm-link does (ravinet/mahimahi, src/frontend/link_queue.cc
+//! of commit ae477d4). Each opportunity is good for [`OPPORTUNITY`] bytes. The bytes that a packet leaves serve the next waiting packet. A
+//! packet that needs more leaves with the opportunity that brings its last byte. An opportunity is lost if no packet waits. At its end the
+//! trace starts again.
 
 use crate::packet::ETHERNET;
 use crate::refusal::Flaws;
@@ -9,13 +9,13 @@ use crate::time::{Time, MS, NEVER};
 
 /// Bytes of an opportunity.
 pub const OPPORTUNITY: u32 = 1504;
-/// What mahimahi counts of a packet beside its IP packet: the header of the tunnel device that it comes through, bytes.
+/// Bytes that mahimahi adds to the length of an IP packet: the header of the tunnel device that the packet comes through.
 const TUNNEL: u32 = 4;
 
 /// A line with the opportunities of a trace.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
-    /// Those of one period, ms from its start, not decreasing.
+    /// The opportunities of one period, ms from its start, not decreasing.
     at_ms: Vec<u32>,
     /// The next one, and the start of its period.
     next: usize,
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(line.next(true, MS), MS);
         line.take(FULL, MS);
         assert_eq!((line.out(), line.next(false, MS)), (3 * MS, NEVER));
-        // Of what comes meanwhile the last opportunity has a rest.
+        // The packets that come in the meantime use the rest of the last opportunity.
         assert_eq!(line.ready(2 * MS), 3 * MS);
         line.take(66, 3 * MS);
         assert_eq!(line.out(), 3 * MS);

@@ -66,7 +66,7 @@ impl Shaper {
     }
 }
 
-/// See [`Shaper::serve`].
+/// The state that [`Shaper::serve`] works on.
 struct Service<'a> {
     shaper: &'a mut Shaper,
     s: &'a mut QueueContext,

@@ -24,7 +24,7 @@ impl Spread {
         Self { part, waiting: BinaryHeap::new(), came: 0 }
     }
 
-    /// How long a packet of a connection with this RTT is on its way, beside what the port adds for all.
+    /// Return the delay of a packet of a connection with this RTT, without the delay that the port adds for all.
     #[must_use]
     pub fn delay(&self, rtt: Time) -> Time {
         self.part.of(rtt)

@@ -1,9 +1,9 @@
-//! How long a transfer takes on a path that nothing else uses, by a formula: what slowdowns are relative to.
+//! The time of a transfer on a path that nothing else uses, by a formula. Slowdowns are relative to this time.
 //!
-//! A round trip for the handshake; then rounds of slow start, each a round trip and the time of a full frame on the slowest line, the window
-//! doubling from the initial one, until a window fills the round trip; then all that is left goes at the rate of that line, and the last byte
-//! takes the way there. Left out: lines but the slowest, losses that slow start itself causes, leaving it early (HyStart), delayed
-//! ACKs, what a shaper's bucket lets through at once, and changes of the rate.
+//! The formula adds a round trip for the handshake; rounds of slow start; the rest of the data at the rate of the slowest link; and the way
+//! of the last byte. A round of slow start takes a round trip and the time of a full frame on the slowest link. The window doubles from the
+//! initial one until a window fills the round trip. Left out: all links but the slowest, losses that slow start itself causes, leaving slow
+//! start early (HyStart), delayed ACKs, the burst that a shaper's bucket lets through, and changes of the rate.
 
 use crate::packet::Options;
 use crate::spec::{Direction, NetworkSpec, PartOfRtt, TcpSpec};
@@ -63,7 +63,7 @@ impl Alone {
     /// From connect() to the last byte read, ns, for a transfer of `bytes` over a connection with an RTT of its own (0: none).
     #[must_use]
     pub fn time(&self, bytes: u64, own_rtt: Time) -> Time {
-        // Of the largest transfer the bits and nanoseconds take more than 64 bits.
+        // The bits and nanoseconds of the largest transfer need more than 64 bits.
         let ns = |bytes: u64, rate: u64| (u128::from(bytes) * u128::from(8 * SEC)).div_ceil(rate.into());
         let line = |bytes: u64| self.rate_bps.map_or(0, |rate| u64::try_from(ns(bytes, rate)).unwrap_or(u64::MAX));
         let there = self.there.time(own_rtt);

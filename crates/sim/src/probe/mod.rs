@@ -1,4 +1,4 @@
-//! What is seen of a run: samples over time, what each flow and port came to, and packets as the hosts see them. Nothing is smoothed.
+//! Measurements of a run: samples over time, totals of each flow and port, and packets as the hosts see them. Nothing is smoothed.
 
 mod alone;
 mod sampler;
@@ -14,7 +14,7 @@ pub use waiting::{latencies, levels};
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QdiscStats};
 
-/// What the queue discipline of a port counted.
+/// Return the counters of a port's queue discipline.
 pub(crate) fn stats(p: &Port) -> QdiscStats {
     match &p.kind {
         Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) | Kind::Faulty(_) => QdiscStats::default(),

@@ -31,20 +31,20 @@ pub struct Group {
 pub enum Members {
     /// Their positions.
     Flows(Vec<usize>),
-    /// Those that a workload makes while the run goes on; its position among such.
+    /// Connections that a workload makes during the run; holds the workload's position among such workloads.
     Coming(usize),
 }
 
 /// Connections that come and go, by the workload that makes them.
 pub trait Coming {
-    /// What the connections that are gone came to.
+    /// Return the totals of the connections that are gone.
     fn gone(&self, workload: usize) -> &GroupTotals;
 
-    /// Those that are alive, each with its index among all flows, in no particular order.
+    /// Return the connections that are alive, each with its index among all flows, in no particular order.
     fn alive(&self, workload: usize) -> impl Iterator<Item = (usize, &Flow)>;
 }
 
-/// What is sampled, by positions.
+/// Positions of the entities that are sampled.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
     /// Flows.
@@ -65,11 +65,11 @@ pub struct Sampler {
     flows: Vec<Table>,
     groups: Vec<Table>,
     ports: Vec<Table>,
-    /// Of each counted port the chosen flows, then the groups.
+    /// For each counted port: the chosen flows, then the groups.
     shares: Vec<Table>,
 }
 
-/// How far a flow is.
+/// The stage that a flow has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     /// It has not begun, or is over.

@@ -1,10 +1,10 @@
-//! What the tables of a run hold: name, unit, kind and meaning of every series and of every column. This is the one place that they
-//! stand in: the simulator's samples and counters are put in their places by it, and the Python package reads it as JSON for the other
-//! engines, the store, the documents and exports.
+//! The tables of a run: name, unit, kind and meaning of every series and of every column. This is the one place that defines them. The
+//! simulator puts its samples and counters in place by it. The Python package reads it as JSON for the other engines, the store, the
+//! documents and exports.
 
 use serde::Serialize;
 
-/// What a number is over time.
+/// The behaviour of a number over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -51,11 +51,11 @@ impl Source {
 /// A series or a column.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Quantity {
-    /// As in results; the unit is in it where it is not clear.
+    /// Name in the results. The name has the unit if that is not clear otherwise.
     pub name: &'static str,
     /// Empty of names and of plain numbers.
     pub unit: &'static str,
-    /// What it is over time.
+    /// Behaviour over time.
     pub kind: Kind,
     /// Who fills it in.
     pub source: Source,
@@ -81,7 +81,7 @@ const fn total(name: &'static str, unit: &'static str, meaning: &'static str) ->
     Quantity { name, unit, kind: Kind::Total, source: Source::EveryEngine, optional: false, meaning }
 }
 
-/// How long something limited a TCP connection; not every stack counts it.
+/// Time during which something limited a TCP connection. Not every stack counts it.
 const fn limited(name: &'static str, meaning: &'static str) -> Quantity {
     total(name, "ms", meaning).by(Source::EveryEngineOfTcp).or_none()
 }
@@ -96,7 +96,7 @@ impl Quantity {
     }
 }
 
-/// What an application waits for.
+/// The wait of an application, as the tables describe it.
 const LATENCY: &str =
     "from a request to the last byte of the response, from a page's beginning to its last byte, or from when a source \
                        produced data to when the last byte was read; at the time of that";
@@ -384,7 +384,7 @@ pub fn schema() -> serde_json::Value {
     })
 }
 
-/// How many numbers of a list the simulator fills in.
+/// Return how many numbers of a list the simulator fills in.
 pub(crate) const fn count(list: &[Quantity]) -> usize {
     let (mut i, mut found) = (0, 0);
     while i < list.len() {
@@ -394,7 +394,8 @@ pub(crate) const fn count(list: &[Quantity]) -> usize {
     found
 }
 
-/// Which of the numbers that the simulator fills in has this name. Evaluated when the program is compiled, where a wrong name is an error.
+/// Return the place of the number with this name among those that the simulator fills in. It is evaluated when the program is compiled,
+/// where a wrong name is an error.
 pub(crate) const fn place(list: &[Quantity], name: &str) -> usize {
     let (mut i, mut found) = (0, 0);
     while i < list.len() {

@@ -1,4 +1,4 @@
-//! What every flow and every port came to at the end of a run, a row each.
+//! Totals of every flow and every port at the end of a run, a row each.
 
 use std::ops::AddAssign;
 
@@ -18,7 +18,7 @@ use crate::time::Time;
 pub struct FlowRow(pub [f64; count(FLOW_COLUMNS)]);
 
 impl FlowRow {
-    /// What a connection has come to; `inside` are its packets still under way, data and ACKs.
+    /// Return the totals of a connection. `inside` holds its packets still under way, data and ACKs.
     #[must_use]
     pub fn of(f: &Flow, drops: &FlowDrops, inside: (u64, u64), end: Time) -> Self {
         let (s, r, (data, acks)) = (f.sender.counters(), f.receiver.counters(), inside);
@@ -63,7 +63,7 @@ impl FlowRow {
     }
 }
 
-/// How long what limited a sender, as the table of flows has it, ms; NaN where that is not counted.
+/// The time that each limit held a sender, in the columns of the table of flows, ms; NaN if it is not counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The congestion window.
@@ -89,7 +89,7 @@ impl Limits {
     }
 }
 
-/// What connections have sent and read.
+/// Totals of the data that connections sent and read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Volume {
     /// Payload that applications have read, bytes.
@@ -98,7 +98,7 @@ pub struct Volume {
     pub sent: u64,
     /// Segments known to be delivered.
     pub delivered: u64,
-    /// Of these, with an ECN echo.
+    /// Delivered segments with an ECN echo.
     pub delivered_ce: u64,
     /// Segments sent again.
     pub retransmits: u64,
@@ -118,7 +118,7 @@ impl AddAssign for Volume {
 }
 
 impl Volume {
-    /// That of a one-way connection.
+    /// Return the totals of a one-way connection.
     #[must_use]
     pub fn of(f: &Flow) -> Self {
         let (s, sample) = (f.sender.counters(), f.sender.sample());
@@ -142,7 +142,7 @@ fn size_class(bytes: u64) -> usize {
     SIZES.iter().position(|&(_, beyond)| bytes < beyond).unwrap_or(SIZES.len() - 1)
 }
 
-/// What the connections of a class came to.
+/// Totals of the connections of a class.
 #[derive(Clone, Debug, Default)]
 struct ClassTotals {
     connections: u64,
@@ -163,21 +163,21 @@ impl ClassTotals {
     }
 }
 
-/// What the connections of a workload came to.
+/// Totals of the connections of a workload.
 #[derive(Clone, Debug, Default)]
 pub struct GroupTotals {
     /// By size; what has no size is of the first class.
     classes: [ClassTotals; SIZES.len()],
     /// From a request to the last byte of its response, ns; `None` where there are no requests.
     latencies: Option<Vec<Time>>,
-    /// Of players; `None` where there are none.
+    /// Totals of the players; `None` if there are none.
     viewed: Option<Viewing>,
 }
 
-/// What several players came to.
+/// Totals of several players.
 #[derive(Clone, Copy, Debug, Default)]
 struct Viewing {
-    /// Those that began to play, and how long they had waited in all, ns.
+    /// Players that began to play, and the sum of their waits before that, ns.
     started: u64,
     startup_ns: Time,
     stalls: u64,
@@ -201,7 +201,7 @@ impl GroupTotals {
         self.classes[0].volume += volume;
     }
 
-    /// Likewise of a transfer of `bytes` that would take `alone` on a path that nothing else uses.
+    /// Add a transfer of `bytes` that would take `alone` on a path that nothing else uses.
     pub fn add_transfer(&mut self, bytes: u64, alone: Time, completion: Option<Time>, volume: Volume) {
         let class = &mut self.classes[size_class(bytes)];
         class.completions.extend(completion);
@@ -209,7 +209,7 @@ impl GroupTotals {
         class.volume += volume;
     }
 
-    /// What they have sent and read together.
+    /// Return the sum of the data that they sent and read.
     #[must_use]
     pub fn volume(&self) -> Volume {
         let mut sum = Volume::default();
@@ -298,7 +298,7 @@ fn row_of(
     ]
 }
 
-/// What several slowdowns come to; NaN if there are none.
+/// Statistics of several slowdowns; NaN if there are none.
 #[derive(Clone, Copy, Debug)]
 struct Slowdowns {
     mean: f64,
@@ -317,7 +317,7 @@ impl Slowdowns {
     }
 }
 
-/// What several times come to, ms; NaN if there are none.
+/// Statistics of several times, ms; NaN if there are none.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     mean_ms: f64,
@@ -351,7 +351,7 @@ fn quantile<T: Number>(sorted: &[T], share: f64) -> f64 {
     a + (b - a) * (place - below as f64)
 }
 
-/// What quantiles are taken of.
+/// A number that quantiles can be taken of.
 trait Number: Copy {
     fn number(self) -> f64;
 }

@@ -3,7 +3,7 @@
 use crate::output::{Table, Transaction};
 use crate::time::Time;
 
-/// How long each transaction took, at the time when it was over. They are in order of that.
+/// Return the time that each transaction took, at the time of its end and in that order.
 #[must_use]
 pub fn latencies<'a>(entity: String, transactions: impl IntoIterator<Item = &'a Transaction>) -> Table {
     let mut table = Table { entity, columns: vec!["latency_ms"], ..Table::default() };
@@ -15,7 +15,7 @@ pub fn latencies<'a>(entity: String, transactions: impl IntoIterator<Item = &'a 
     table
 }
 
-/// How much a player had in its buffer at the times `at`, s.
+/// Return the level of a player's buffer at the times `at`, s.
 #[must_use]
 pub fn levels(entity: String, at: &[Time], values: Vec<f64>) -> Table {
     Table { entity, columns: vec!["buffer_s"], t_ns: at.iter().map(|&t| t as i64).collect(), values }

@@ -109,7 +109,7 @@ fn ip_bytes(frame: u64) -> u64 {
     frame - u64::from(ETHERNET)
 }
 
-/// What a packet of `len` bytes takes of the credit.
+/// Return the credit that a packet of `len` bytes takes.
 fn cost(len: u64) -> u64 {
     len * 8 * SEC
 }
@@ -210,7 +210,7 @@ mod tests {
         lab.offer_full(0, 3, Ecn::NotEct);
         assert_eq!((lab.qdisc.packets(), lab.dropped.len()), (3, 0));
         assert_eq!(lab.offer(packet(0, 66, 9, Ecn::NotEct)), Verdict::Dropped);
-        // What is being sent is in the queue until its last bit is out.
+        // A packet stays in the queue until its last bit is out.
         lab.now = MS;
         assert!(matches!(lab.dequeue(), Answer::Packet(_)));
         assert_eq!(lab.offer(packet(0, 66, 10, Ecn::NotEct)), Verdict::Queued);

@@ -1,4 +1,4 @@
-//! What a queue may write into the IP ECN field (RFC 3168 section 5; draft-morton-tsvwg-sce section 4).
+//! Codepoints that a queue may write into the IP ECN field (RFC 3168 section 5; draft-morton-tsvwg-sce section 4).
 
 use crate::packet::{Ecn, Packet};
 

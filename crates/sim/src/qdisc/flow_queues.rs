@@ -27,7 +27,7 @@ pub(super) struct FlowQueue<S> {
     pub packets: Queue,
     /// Bytes held.
     pub backlog: u64,
-    /// Where flows are hashed to it.
+    /// The hash value of its flows.
     pub slot: u32,
     /// State of its AQM.
     pub state: S,
@@ -35,7 +35,7 @@ pub(super) struct FlowQueue<S> {
     deficit: i64,
 }
 
-/// The queues. Those that no packet has come to do not exist.
+/// The queues. A queue exists once a packet has come to it.
 #[derive(Clone, Debug)]
 pub(super) struct FlowQueues<S> {
     /// In order of creation.
@@ -44,7 +44,7 @@ pub(super) struct FlowQueues<S> {
     pub held: Backlog,
     /// Memory charged for it, bytes.
     pub memory: u64,
-    /// Of each slot, the index of its queue plus one; 0 is none yet.
+    /// For each slot: the index of its queue plus one, or 0 if it has none yet.
     slots: Box<[u32]>,
     hasher: Hasher,
     /// The same index for each flow's data and, apart, its ACKs, so that each is hashed once. In 16 bits, because this is read in no order

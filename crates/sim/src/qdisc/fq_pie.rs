@@ -1,6 +1,6 @@
 //! fq_pie: PIE on each of many queues, sparse flows first (Linux 6.12 net/sched/sch_fq_pie.c).
 //!
-//! As there, the memory limit is only counted against, never enforced. Left out: tc filters.
+//! The memory limit is only counted against, never enforced, as in Linux. Left out: tc filters.
 
 use super::ecn::mark_ce;
 use super::flow_queues::FlowQueues;
@@ -95,7 +95,7 @@ impl PeekByDequeue for FqPie {
             if !(mark && mark_ce(p)) {
                 q.state.on_drop();
                 s.dropped.push((id, if full { DropCause::Overflow } else { DropCause::Aqm }));
-                // As Linux: the packet is gone, yet its sender hears of congestion only.
+                // The packet is gone, yet its sender hears of congestion only, as in Linux.
                 return Verdict::Congestion;
             }
             self.stats.ce_marks += 1;

@@ -1,7 +1,7 @@
 //! Periodic work of a queue discipline, on the kernel's clock of 1000 ticks a second (Linux 6.12 kernel/time/timer.c).
 //!
-//! What the work does depends on the queue alone, and the queue changes only when packets come or go. So it needs no event of its own:
-//! before a packet comes or goes, all that was due until then is done.
+//! The work depends on the queue alone, and the queue changes only when packets come or go. So the work needs no event of its own: before a
+//! packet comes or goes, the discipline does all work that was due until then.
 
 use crate::time::{Time, MS};
 

@@ -13,13 +13,13 @@ pub(crate) struct Lab<Q = AnyQdisc> {
     pub qdisc: Q,
     pub now: Time,
     pub dropped: Vec<(Packet, DropCause)>,
-    /// How long the packet dequeued last was held.
+    /// The time that the queue held the packet dequeued last.
     pub sojourn: Time,
     shared: QueueContext,
     sent: u32,
 }
 
-/// What a dequeue answers.
+/// The answer of a dequeue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer {
     Packet(Packet),
@@ -41,7 +41,7 @@ pub(crate) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
     }
 }
 
-/// What the queue of a network with one port may touch.
+/// Return all that the queue of a network with one port may touch.
 pub(crate) fn queue_context(rng: Rng, tuples: Vec<FlowTuple>) -> QueueContext {
     QueueContext {
         now: 0,

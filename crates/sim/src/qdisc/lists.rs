@@ -8,7 +8,7 @@ pub(super) enum List {
     New,
     /// Queues that used up a quantum.
     Old,
-    /// Of cake: empty queues whose COBALT state has not come to rest.
+    /// Used by cake: empty queues whose COBALT state has not come to rest.
     Decaying,
 }
 

@@ -59,7 +59,7 @@ pub enum Dequeued {
     Empty,
 }
 
-/// What a queue may touch besides itself.
+/// All that a queue may touch besides itself.
 #[derive(Debug)]
 pub struct QueueContext {
     /// The current time.
@@ -74,7 +74,7 @@ pub struct QueueContext {
     pub dropped: Vec<(Id, DropCause)>,
     /// Addresses and ports of each flow, for hashing; index is that of the flow.
     pub tuples: Vec<FlowTuple>,
-    /// What few of the packets carry beside their header.
+    /// Data that few of the packets carry beside their header.
     pub attachments: Attachments,
     /// When the packet that is being offered is to leave its host, as its sender says; 0: whenever it can. Only fq looks at it.
     pub departure: Time,
@@ -93,7 +93,7 @@ pub struct QdiscStats {
 
 /// Something to do with a discipline whose type is known: a loop over packets is then compiled for that type, with its methods inlined.
 pub trait QdiscVisitor {
-    /// What it returns.
+    /// The type that it returns.
     type Output;
     /// Does it.
     fn visit<Q: Qdisc>(self, qdisc: &mut Q) -> Self::Output;
@@ -246,7 +246,7 @@ fn boxed<Q: PeekByDequeue>(qdisc: Q) -> Box<PeekBuffer<Q>> {
     Box::new(PeekBuffer::new(qdisc))
 }
 
-/// What is made with a limit in packets.
+/// Make a discipline that has a limit in packets.
 fn limited<Q>(limit_packets: u64, make: impl FnOnce(usize) -> Result<Q, Flaws>) -> Result<Q, Flaws> {
     let mut flaws = Flaws::default();
     flaws.at_least("limit_packets", limit_packets, "packets", 1);
@@ -264,7 +264,7 @@ impl AnyQdisc {
         }
     }
 
-    /// What each tin of a cake came to, but of one that has a single tin and no keywords that few use.
+    /// Return the totals of each tin of a cake; empty for a cake with a single tin and no keywords that few use.
     #[must_use]
     pub fn tins(&self) -> Vec<TinTotals> {
         match self {

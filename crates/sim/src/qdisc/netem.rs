@@ -1,15 +1,16 @@
-//! netem that delays: every packet is held for a constant time (Linux 6.12 net/sched/sch_netem.c: `netem_enqueue`, `netem_dequeue`; with a tick
-//! Linux 2.6.18 of the same name, include/net/pkt_sched.h, net/sched/Kconfig).
+//! netem that delays: every packet is held for a constant time (Linux 6.12 net/sched/sch_netem.c: `netem_enqueue`, `netem_dequeue`; with a
+//! tick Linux 2.6.18 of the same name, include/net/pkt_sched.h, net/sched/Kconfig).
 //!
-//! - A packet is refused while it holds as many as its limit; the first one leaves once its time has come, and the timer that waits for that is exact.
-//! - With a tick it is that of kernels without timers of high resolution (before 2.6.22), whose clock ticks so often. Times are in whole
-//!   microseconds (the clock `gettimeofday`, the default of 2.6.18), and a packet must be more than due. The timer comes at a tick; it is set
-//!   to the delay rounded up and set again if that was too early, so that it finds the packet at the first tick at which it may leave. What
-//!   else asks before, the next packet that comes or a line that is free again, finds it as well.
-//! - On a host it takes packets off the account of their connection when they come (`skb_orphan_partial`), but TCP still sees that they are there:
-//!   `tcp/linux/sender/small_queue`.
+//! - It drops an arriving packet while it holds as many as its limit. The first packet leaves once its time has come, because the timer
+//!   that waits for it is exact.
+//! - A tick is that of kernels without timers of high resolution (before 2.6.22), whose clock ticks that often. Times are in whole
+//!   microseconds (the clock `gettimeofday`, the default of 2.6.18), and a packet must be more than due. The timer comes at a tick. It is
+//!   set to the delay rounded up, and set again if that was too early, so that it finds the packet at the first tick at which the packet
+//!   may leave. Anyone who asks earlier, the next arriving packet or a link that is free again, finds the packet as well.
+//! - On a host it takes packets off the account of their connection when they come (`skb_orphan_partial`), but TCP still sees that they are
+//!   there: `tcp/linux/sender/small_queue`.
 //!
-//! Left out: what loses, duplicates, corrupts, reorders and delays unevenly, a rate (all these are of links: `port/faults`), slots, a discipline
+//! Left out: loss, duplication, corruption, reordering, jitter and a rate (all these belong to links: `port/faults`), slots, a discipline
 //! inside; with a tick the clocks `jiffies` and `cpu`, which were other choices when the kernel was built.
 
 use super::peek_buffer::{Backlog, PeekByDequeue};
@@ -24,7 +25,7 @@ use crate::time::{Duration, Time, MAX_TIME, SEC, US};
 pub struct Netem {
     delay: Duration,
     limit: usize,
-    /// Of the kernel's clock; none: timers are exact.
+    /// Tick of the kernel's clock; `None` if timers are exact.
     tick: Option<Duration>,
     queue: Queue,
     held: Backlog,

@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::pool::{Id, Pool};
 use crate::time::Time;
 
-/// What a discipline holds, the packet in the peek buffer included.
+/// Packets and bytes that a discipline holds, with the packet in the peek buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Packets.
@@ -40,7 +40,7 @@ pub trait PeekByDequeue {
     fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict;
     /// Takes the next packet that may pass.
     fn next(&mut self, s: &mut QueueContext) -> Option<Id>;
-    /// What it means that [`Self::next`] gave nothing: there is nothing, or nothing that may leave yet.
+    /// Return the reason why [`Self::next`] gave nothing: there is no packet, or none that may leave yet.
     fn without_next(&self) -> Dequeued {
         Dequeued::Empty
     }
@@ -48,11 +48,11 @@ pub trait PeekByDequeue {
     fn expect_later(&self, _p: &Packet) {}
     /// A packet comes next: what that will touch is loaded ahead.
     fn expect(&self, _p: &Packet) {}
-    /// See [`Qdisc::forget`].
+    /// Forget a flow; see [`Qdisc::forget`].
     fn forget(&mut self, _flow: usize) {}
-    /// What is held, to be changed.
+    /// Return the backlog, to be changed.
     fn backlog(&mut self) -> &mut Backlog;
-    /// What is held.
+    /// Return the backlog.
     fn held(&self) -> Backlog;
     /// Calls `f` for every packet held, except the one in the peek buffer.
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet));
@@ -104,7 +104,7 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
         self.buffer.map(|id| s.packets[id].bytes())
     }
 
-    /// As peek and dequeue, but a packet that may go at once skips the buffer.
+    /// Peek and dequeue, but let a packet that may go at once skip the buffer.
     #[inline]
     fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut QueueContext) -> Dequeued {
         if let Some(id) = self.buffer {

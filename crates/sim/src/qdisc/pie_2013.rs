@@ -22,11 +22,11 @@ const FLOOR: u64 = 3_000;
 /// Two hundredths of `u32::MAX`, as 32 bits have it.
 const STEP: u32 = u32::MAX.wrapping_mul(2) / 100;
 
-/// What the controller remembers.
+/// State of the controller.
 #[derive(Clone, Debug, Default)]
 struct State {
     delay: u32,
-    /// What is left of the time without drops.
+    /// Rest of the time without drops.
     burst: u32,
     prob: u32,
     /// Bytes per tick; 0 without an estimate.

@@ -1,4 +1,4 @@
-//! What holds of every discipline that does not shape itself, for any arrival pattern.
+//! Properties of every discipline that does not shape itself, for any arrival pattern.
 
 use proptest::prelude::*;
 
@@ -148,7 +148,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
         .prop_map(|(spec, byte_ns, peeks, seed, arrivals)| Pattern { spec, byte_ns, peeks, seed, arrivals })
 }
 
-/// What happened: packets sent and dropped, with their times.
+/// The packets sent and dropped, with their times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct History {
     sent: Vec<(Time, usize, u32, u16, Ecn)>,

@@ -1,4 +1,4 @@
-//! What a packet is charged against a memory limit.
+//! The charge of a packet against a memory limit.
 
 use crate::packet::{FULL_FRAME, HEADERS};
 

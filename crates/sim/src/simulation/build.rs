@@ -136,7 +136,7 @@ fn sources(spec: &NetworkSpec) -> usize {
     application_source(spec) + 1
 }
 
-/// Of each event source of what is there from the start beside flows, whose it is and which of its own.
+/// For each event source of the other traffic that exists from the start: its owner, and its number there.
 fn owners(others: &[AnyTraffic]) -> Vec<(u32, u32)> {
     let each = others.iter().zip(0..);
     each.flat_map(|(other, i)| (0..other.sources() as u32).map(move |which| (i, which))).collect()
@@ -230,7 +230,7 @@ fn check_run(spec: &NetworkSpec) -> Result<(), Flaws> {
     Flaws::both(flaws.done(), series::check(spec)).map(|_| ())
 }
 
-/// What goes over a path.
+/// The traffic over a path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Uses {
     tcp: bool,
@@ -238,7 +238,7 @@ struct Uses {
     reverse: bool,
 }
 
-/// Of each path, what goes over it.
+/// For each path: the traffic over it.
 fn uses(spec: &NetworkSpec) -> Vec<Uses> {
     let mut all = vec![Uses::default(); spec.paths.len()];
     for workload in &spec.workloads {
@@ -324,7 +324,7 @@ pub(super) fn tuple(
     }
 }
 
-/// What a capture says of all flows.
+/// Return the header fields of all flows, for captures.
 fn headers(spec: &NetworkSpec, flows: &[Flow], others: &[AnyTraffic], tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
     let bulk = spec.connections().zip(flows).zip(tuples);
     let bulk = bulk.map(|(((_, tcp, _), flow), tuple)| FlowHeaders::tcp(tcp, *tuple, flow.receiver.window_scale()));

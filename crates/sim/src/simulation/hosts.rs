@@ -5,7 +5,8 @@ use crate::network::Released;
 use crate::packet::{flags, Packet};
 
 impl World<'_> {
-    /// Packets have left hosts' own queues. As in Linux all of them are taken off the accounts before anyone sends who waited for that.
+    /// Packets have left hosts' own queues. All of them are taken off the accounts before any sender that waited for that sends, as in
+    /// Linux.
     pub(super) fn on_release(&mut self) {
         let released = self.network.take_released();
         let mut waiting: Vec<Packet> = vec![];

@@ -35,7 +35,7 @@ const MOST_NOTED: usize = 4_000_000;
 const SAMPLER: usize = 0;
 /// Event source of the schedule of changes.
 const CHANGES: usize = 1;
-/// What is wrong with a smoothed RTT that the kernel's number is too small for.
+/// Warning about a smoothed RTT that the kernel's number is too small for.
 const SRTT_WRAPPED: &str =
     "the smoothed RTT exceeded 536.87 s, where the 32 bits of the kernel's number wrap: srtt is not the RTT from then on";
 
@@ -47,7 +47,7 @@ pub fn simulate(spec: &NetworkSpec) -> Result<Output, Vec<Refusal>> {
     simulate_with(spec, &|_, _| None)
 }
 
-/// As [`simulate`], with congestion controls of the caller's own: `controls` is asked for names that are not built in.
+/// Simulate like [`simulate`], with congestion controls of the caller's own: `controls` is asked for names that are not built in.
 ///
 /// # Errors
 /// All that cannot be run.
@@ -88,7 +88,7 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Vec<Refusal>> {
     check_with(spec, &|_, _| None)
 }
 
-/// As [`check`], with congestion controls of the caller's own.
+/// Check like [`check`], with congestion controls of the caller's own.
 ///
 /// # Errors
 /// All that cannot be run.
@@ -96,7 +96,7 @@ pub fn check_with(spec: &NetworkSpec, controls: &Controls) -> Result<(), Vec<Ref
     World::build(spec, controls).map(|_| ())
 }
 
-/// Where a run ends.
+/// The end of a run.
 struct Bounds {
     end: Time,
     /// Most packets that are noted for captures.
@@ -110,18 +110,18 @@ struct World<'a> {
     network: Network,
     /// Bulk flows.
     flows: Vec<Flow>,
-    /// What else is there from the start.
+    /// The other traffic that exists from the start.
     others: Vec<AnyTraffic>,
-    /// Of each flow of those, whose it is: flows count on from the bulk flows.
+    /// For each flow of the other traffic: its owner. These flows count on from the bulk flows.
     members: Vec<usize>,
     /// The names of their workloads, each with how many are of it.
     listed: Vec<(String, usize)>,
-    /// Of each event source of those, whose it is and which of its own.
+    /// For each event source of the other traffic: its owner, and its number there.
     owners: Vec<(u32, u32)>,
     slots: Slots<'a>,
     schedule: Schedule,
     sampler: Sampler,
-    /// Of the flows, for a capture.
+    /// Header fields of the flows, for a capture.
     headers: Vec<FlowHeaders>,
     /// There are so many flows that what their next packets touch is loaded ahead.
     looks_ahead: bool,
@@ -472,7 +472,7 @@ impl World<'_> {
     }
 }
 
-/// How long each transaction took of applications that use several connections each; none if there are no such.
+/// Return the time of each transaction of the applications that use several connections each; `None` if there are none.
 fn latencies_of_group(name: &str, members: &[AnyTraffic]) -> Option<Table> {
     let several = members.iter().filter(|each| each.flows() > 1);
     let mut all: Vec<_> = several.flat_map(AnyTraffic::transactions).filter(|each| each.end.is_some()).collect();

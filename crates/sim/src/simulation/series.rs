@@ -1,4 +1,4 @@
-//! Which entities get series, as a description chooses them.
+//! The entities that get series, as a description chooses them.
 
 use crate::network::Shares;
 use crate::probe::{Chosen, Group, Members};
@@ -30,7 +30,7 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
     flaws.done()
 }
 
-/// What is sampled; every flow and port if nothing is chosen.
+/// Return the entities to sample: every flow and port if the description chooses none.
 pub fn chosen(spec: &NetworkSpec) -> Chosen {
     let Some(SeriesSpec { flows, groups, ports, shares }) = &spec.series else {
         let all = Chosen {
@@ -59,7 +59,7 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
     }
 }
 
-/// What counts the bytes of flows at ports; nothing if nobody asks.
+/// Return the counters of flows' bytes at ports; `None` if nobody asks for them.
 pub fn shares(spec: &NetworkSpec) -> Option<Box<Shares>> {
     let counted = &spec.series.as_ref()?.shares;
     let flows = spec.connections().count();

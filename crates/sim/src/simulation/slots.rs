@@ -1,6 +1,6 @@
-//! Connections that workloads make while the run goes on. Each lies in a slot: an index among all flows, with event sources and with a place
-//! in every table that is by flow. A slot is used again when nothing refers to it any more: the transfer is complete and acknowledged, every
-//! packet that was sent has arrived or was dropped, and the queue disciplines have been told. What decides about a run (random streams,
+//! Connections that workloads make during the run. Each lies in a slot: an index among all flows, with event sources and with a place in
+//! every table that is by flow. A slot is reused when nothing refers to it any more: the transfer is complete and acknowledged, every
+//! packet that was sent has arrived or was dropped, and the queue disciplines have been told. All that decides about a run (random streams,
 //! addresses, names, the order of simultaneous events) comes from a connection's number and never from its slot.
 
 use super::build::tuple;
@@ -20,10 +20,10 @@ use crate::traffic::Controls;
 /// A workload and what came of its connections.
 pub(super) struct Group<'a> {
     pub(super) making: Making<'a>,
-    /// Of each of its paths.
+    /// For each of its paths: the time of a transfer alone.
     alone: Vec<Alone>,
     totals: GroupTotals,
-    /// Of the connections that are gone: their numbers and rows, if they are wanted.
+    /// Numbers and rows of the connections that are gone, if the rows are wanted.
     rows: Vec<(u64, FlowRow)>,
 }
 
@@ -69,7 +69,7 @@ impl Made {
 /// The groups and the connections that are alive.
 pub(super) struct Slots<'a> {
     pub(super) groups: Vec<Group<'a>>,
-    /// Of each group, those of its paths.
+    /// For each group: the ways of its paths.
     ways: Vec<Vec<FlowWay>>,
     network: &'a NetworkSpec,
     controls: &'a Controls,
@@ -189,7 +189,7 @@ impl<'a> Slots<'a> {
         self.first_source
     }
 
-    /// Whether an event source is that of a slot.
+    /// True if an event source belongs to a slot.
     pub(super) fn has_source(&self, source: usize) -> bool {
         source >= self.first_source
     }
@@ -309,7 +309,7 @@ impl Coming for Slots<'_> {
     }
 }
 
-/// How long the transfer took, if it is complete.
+/// Return the time that the transfer took, if it is complete.
 fn completion(flow: &Flow) -> Option<Time> {
     Some(flow.receiver.completed()? - flow.start)
 }

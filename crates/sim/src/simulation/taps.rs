@@ -1,4 +1,4 @@
-//! Where packets are captured, as a description says.
+//! Places where packets are captured, as a description says.
 
 use crate::capture::FlowHeaders;
 use crate::refusal::Flaws;

@@ -169,7 +169,7 @@ fn given_times_sizes_and_classes_are_those_of_the_connections() {
 
 #[test]
 fn a_transfer_alone_takes_the_time_that_slowdowns_are_relative_to() {
-    // What the shaper's bucket lets through at once makes up to 6 %.
+    // The burst that the shaper's bucket lets through makes up to 6 %.
     for bytes in [1, 1448, 14_480, 14_481, 50_000, 300_000, 2_000_000] {
         let arrivals = json!({"kind": "listed", "at_ns": [0], "sizes_bytes": [bytes], "classes": null});
         let mut net = world(1, &qdisc(0), &[transfers(&tcp("web", "linux-6.12", false, 1), &arrivals, [10_000, 80])]);

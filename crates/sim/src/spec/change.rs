@@ -1,4 +1,4 @@
-//! What happens to ports at set times.
+//! Changes of ports at set times.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum ChangeSpec {
         port: usize,
         /// When, ns.
         at_ns: u64,
-        /// How long, ns.
+        /// Duration, ns.
         for_ns: u64,
     },
     /// The shaper's rate changes, as by `tc qdisc change`.

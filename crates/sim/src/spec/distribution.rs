@@ -18,7 +18,7 @@ impl From<u64> for DistributionSpec {
     }
 }
 
-/// What numbers are drawn from.
+/// The source of drawn numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DrawnSpec {
@@ -45,14 +45,14 @@ pub enum DrawnSpec {
     Pareto {
         /// Often called alpha.
         shape: f64,
-        /// Where it begins.
+        /// Minimum, where the density begins.
         least: u64,
-        /// Where it is cut off.
+        /// Maximum, where the density is cut off.
         most: u64,
     },
     /// Sometimes one, sometimes another.
     Mixture {
-        /// What it is mixed of.
+        /// The distributions in the mixture.
         parts: Vec<PartSpec>,
     },
     /// Measured: numbers and the share of all that is no larger, linear between them.
@@ -68,6 +68,6 @@ pub enum DrawnSpec {
 pub struct PartSpec {
     /// Its share of all draws; those of a mixture add up to 1.
     pub share: f64,
-    /// What is drawn then.
+    /// The distribution that is then drawn from.
     pub of: DistributionSpec,
 }

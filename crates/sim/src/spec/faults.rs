@@ -1,11 +1,11 @@
-//! What a link does to packets beside delaying them.
+//! Faults of a link: all that it does to packets beside delaying them.
 
 use serde::{Deserialize, Serialize};
 
 /// A probability as netem has it: 0 is never, `u32::MAX` always.
 pub type Chance = u32;
 
-/// What a link does to packets beside delaying them, as Linux's netem (net/sched/sch_netem.c) does it.
+/// Faults of a link, as Linux's netem (net/sched/sch_netem.c) makes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultsSpec {
@@ -26,17 +26,17 @@ pub struct FaultsSpec {
     pub corrupt: Option<ShareSpec>,
 }
 
-/// What befalls a share of the packets.
+/// A share of the packets that a fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShareSpec {
-    /// How many of them.
+    /// The share.
     pub share: Chance,
-    /// How much a draw depends on the one before.
+    /// Dependence of a draw on the one before.
     pub correlation: Chance,
 }
 
-/// Which packets are lost.
+/// The rule that chooses packets to lose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LossSpec {
@@ -48,33 +48,33 @@ pub enum LossSpec {
         p: Chance,
         /// From bad to good.
         r: Chance,
-        /// Of a packet in the bad state, that it arrives.
+        /// Probability that a packet in the bad state arrives.
         h: Chance,
-        /// Of a packet in the good state, that it is lost.
+        /// Probability that a packet in the good state is lost.
         one_minus_k: Chance,
     },
-    /// Those in whose frame a bit is wrong.
+    /// Packets are lost if a bit of their frame is wrong.
     BitErrors {
-        /// Of a bit.
+        /// Probability that a bit is wrong.
         rate: f64,
     },
 }
 
-/// How the delay varies.
+/// Variation of the delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JitterSpec {
     /// By how much, ns.
     pub deviation_ns: u64,
-    /// How much a draw depends on the one before.
+    /// Dependence of a draw on the one before.
     pub correlation: Chance,
     /// No packet overtakes the one before.
     pub keep_order: bool,
-    /// How likely deviations are.
+    /// Distribution of the deviations.
     pub shape: JitterShape,
 }
 
-/// How likely deviations are.
+/// Distribution of deviations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JitterShape {
@@ -90,13 +90,13 @@ pub enum JitterShape {
     Table(Vec<i16>),
 }
 
-/// Which packets overtake others.
+/// The rule that chooses packets to overtake others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderSpec {
-    /// Of the packets that may go at once, how many do.
+    /// Share of the packets that go at once, among those that may.
     pub share: Chance,
-    /// How much a draw depends on the one before.
+    /// Dependence of a draw on the one before.
     pub correlation: Chance,
     /// One in so many may go at once.
     pub gap: u32,

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// Where forward paths begin.
+    /// Forward paths begin here.
     Left,
-    /// Where they end.
+    /// Forward paths end here.
     Right,
 }
 
@@ -22,7 +22,7 @@ pub enum Direction {
     Reverse,
 }
 
-/// Where data come from or go to.
+/// A host: a source or destination of data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostSpec {

@@ -45,23 +45,23 @@ pub struct NetworkSpec {
     /// The largest IP packet that every port carries, bytes.
     #[serde(default = "ethernet_mtu")]
     pub mtu_bytes: u32,
-    /// Where data come from and go to.
+    /// Sources and destinations of data.
     pub hosts: Vec<HostSpec>,
     /// The ports.
     pub ports: Vec<PortSpec>,
     /// The ways between the sides.
     pub paths: Vec<PathSpec>,
-    /// The traffic. Of simultaneous events those of bulk connections come first, then those of others that are there from the start, in
-    /// this order.
+    /// The traffic. Of simultaneous events, those of bulk connections come first, then those of the other traffic that exists from the
+    /// start, in this order.
     pub workloads: Vec<WorkloadSpec>,
-    /// What happens to the ports.
+    /// Changes of the ports.
     pub schedule: Vec<ChangeSpec>,
-    /// Which entities get series; if nothing is said, every TCP connection and every port.
+    /// The entities that get series; `None`: every TCP connection and every port.
     #[serde(default)]
     pub series: Option<SeriesSpec>,
 }
 
-/// That of Ethernet without jumbo frames.
+/// The MTU of Ethernet without jumbo frames.
 fn ethernet_mtu() -> u32 {
     1500
 }

@@ -22,15 +22,15 @@ pub enum PortSpec {
         rate_bps: Option<u64>,
         /// Most packets held; `None` is unlimited.
         limit_packets: Option<u64>,
-        /// Of a network card: the interrupt comes so long after the first packet that it has not told of, ns, and all that came until then
-        /// passes at once.
+        /// Used for a network card: the interrupt comes this long after the first packet that it has not yet reported, ns. All packets that
+        /// came until then pass at once.
         #[serde(default)]
         coalesce_ns: Option<u64>,
         /// The delay is longer by this part of the RTT that a connection has of its own, and packets leave by time, in whatever order they
         /// came; such a port has neither line nor limit.
         #[serde(default)]
         own_rtt: Option<PartOfRtt>,
-        /// What it does to packets beside delaying them.
+        /// Faults: all that it does to packets beside delaying them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         faults: Option<Box<FaultsSpec>>,
     },
@@ -57,7 +57,7 @@ pub enum PortSpec {
 pub enum PartOfRtt {
     /// Half of it, rounded down.
     FirstHalf,
-    /// What the first half leaves.
+    /// The rest after the first half.
     SecondHalf,
     /// All of it.
     Whole,
@@ -101,7 +101,7 @@ impl PortSpec {
         }
     }
 
-    /// What it does to packets beside delaying them.
+    /// Return its faults: all that it does to packets beside delaying them.
     #[must_use]
     pub fn faults(&self) -> Option<&FaultsSpec> {
         match self {
@@ -139,7 +139,7 @@ impl PortSpec {
     }
 }
 
-/// How a port paces departures.
+/// The way in which a port paces departures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ShaperSpec {
@@ -166,7 +166,7 @@ pub enum ShaperSpec {
     },
     /// A packet leaves at the opportunities of a trace, each of 1504 bytes; the trace repeats after its last one.
     Trace {
-        /// Those of one period, ms from its start, not decreasing.
+        /// The opportunities of one period, ms from its start, not decreasing.
         at_ms: Vec<u32>,
         /// The mean rate that they make, bit/s: what is told where a rate is asked for.
         rate_bps: u64,

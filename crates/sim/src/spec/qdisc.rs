@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct Discipline {
     /// Its kind.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Summary in a line.
     pub summary: &'static str,
-    /// Of its parameters, those that not every engine has, by name.
+    /// Names of its parameters that not every engine has.
     pub features: &'static [&'static str],
 }
 
@@ -70,10 +70,10 @@ pub enum QdiscSpec {
         memory_limit_bytes: Option<u64>,
         /// The SCE ramp's parameter: 0 off, 1 `sce`, k `sce-thresh k`, 65535 `sce-single`, 65534 the same as steep as `sce`.
         sce: u32,
-        /// What decides about the tin of a packet.
+        /// The scheme that chooses the tin of a packet.
         #[serde(default)]
         diffserv: CakeDiffserv,
-        /// What it does besides.
+        /// The other keywords.
         #[serde(default)]
         more: CakeMore,
     },
@@ -145,7 +145,7 @@ pub enum QdiscSpec {
     },
     /// netem that delays.
     Netem {
-        /// How long each packet is held, ns.
+        /// Delay of each packet, ns.
         delay_ns: u64,
         /// Limit, packets.
         limit_packets: u64,
@@ -182,7 +182,7 @@ pub struct CodelSpec {
     /// Only if the DS field and the ECN field beside it are the first number where the second one has ones.
     #[serde(default)]
     pub ce_threshold_selector: Option<(u8, u8)>,
-    /// See [`CodelFloor`].
+    /// Floor of the queue; see [`CodelFloor`].
     pub floor: CodelFloor,
     /// A queue that was found empty has not been above the target for any time (Linux 6.12; 3.10 does not).
     pub forgets_when_empty: bool,
@@ -242,7 +242,7 @@ pub struct RedSpec {
     pub min_bytes: u64,
     /// Average queue at which they are most likely, bytes.
     pub max_bytes: u64,
-    /// How likely they are there, units of 2^-32.
+    /// Probability of a signal there, units of 2^-32.
     pub max_p: u64,
     /// Average packet, bytes.
     pub avpkt_bytes: u64,
@@ -328,7 +328,7 @@ pub struct CakeMore {
     pub wash: bool,
     /// Packets that are dropped count as sent, since they came over the line that is paced for.
     pub ingress: bool,
-    /// Which ACKs are dropped because a later one says all that they say.
+    /// The rule that chooses ACKs to drop because a later one says all that they say.
     pub ack_filter: CakeAckFilter,
     /// The rate follows that at which packets come.
     pub autorate_ingress: bool,

@@ -1,8 +1,8 @@
-//! Which entities get series.
+//! The entities that get series.
 
 use serde::{Deserialize, Serialize};
 
-/// Which entities get series, by their positions in the description.
+/// The entities that get series, by their positions in the description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesSpec {

@@ -1,4 +1,4 @@
-//! What makes traffic.
+//! Workloads, which make the traffic.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub enum WorkloadSpec {
     Voip(DatagramsSpec),
 }
 
-/// Where the data of a workload go.
+/// Path, direction and ends of a workload's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heading {
     /// Index of the path.
@@ -68,7 +68,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// What its connections have in common, if they are of TCP.
+    /// Return the settings that its connections share, or `None` if it is not TCP.
     #[must_use]
     pub fn tcp(&self) -> Option<&TcpSpec> {
         match self {
@@ -82,7 +82,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// What it says of datagrams, if it is of such.
+    /// Return the datagram settings, or `None` for TCP.
     #[must_use]
     pub fn datagrams(&self) -> Option<&DatagramsSpec> {
         match self {
@@ -91,13 +91,13 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether packets go back from the end that its data go to.
+    /// True if the end that receives the data sends packets back.
     #[must_use]
     pub fn goes_both_ways(&self) -> bool {
         self.datagrams().is_none_or(|datagrams| datagrams.reply)
     }
 
-    /// Where its data go.
+    /// Return where its data go.
     #[must_use]
     pub fn heading(&self) -> Heading {
         match self {
@@ -184,7 +184,7 @@ fn yes() -> bool {
     true
 }
 
-/// What Ethernet's MTU leaves.
+/// The full segment that Ethernet's MTU leaves room for.
 fn full_segment() -> u32 {
     1448
 }
@@ -216,24 +216,24 @@ pub struct OnOffSpec {
     pub write_bytes: u64,
     /// From one write to the next, ns; 0: all of a period is one write.
     pub interval_ns: u64,
-    /// How long it produces data at a time; `None`: always.
+    /// Length of the periods in which it produces data; `None`: it always does.
     pub on: Option<PeriodSpec>,
     /// From the end of such a period to the next, ns.
     pub off_ns: DistributionSpec,
 }
 
-/// How long an application produces data at a time.
+/// Length of a period in which an application produces data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PeriodSpec {
     /// For a time.
     Time {
-        /// How long, ns.
+        /// Duration, ns.
         ns: DistributionSpec,
     },
     /// Until there is so much.
     Bytes {
-        /// How much, bytes.
+        /// Amount, bytes.
         bytes: DistributionSpec,
     },
 }
@@ -244,7 +244,7 @@ pub enum PeriodSpec {
 pub struct PageSpec {
     /// The connections between the browsers (`from`) and the server (`to`). They have no transfer and no first write of their own.
     pub tcp: TcpSpec,
-    /// Of these, those of each browser: the first so many are of the first one.
+    /// Connections of each browser: the first `connections_each` connections belong to the first browser, and so on.
     pub connections_each: u32,
     /// Size of a request, bytes.
     pub request_bytes: DistributionSpec,
@@ -274,7 +274,7 @@ pub struct StreamingSpec {
     pub chunk_bytes: u64,
     /// Most that a player has in its buffer, ns of playing time.
     pub buffer_ns: u64,
-    /// What must be there before it plays, at first and after a stall, ns of playing time.
+    /// Playing time that must be in the buffer before it plays, at first and after a stall, ns.
     pub start_at_ns: u64,
     /// Number of chunks; `None`: there is no end.
     pub count: Option<u64>,
@@ -284,7 +284,7 @@ pub struct StreamingSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransfersSpec {
-    /// What the connections have in common. None is listed; they are called `ID-1`, `ID-2` and so on, and have no size in common.
+    /// Settings that the connections share. No connection is listed. Their names are `ID-1`, `ID-2` and so on, and each has its own size.
     pub tcp: TcpSpec,
     /// Payload of each, bytes; what is drawn as 0 is 1.
     pub size_bytes: DistributionSpec,
@@ -298,7 +298,7 @@ pub struct TransfersSpec {
     pub paths: Vec<usize>,
     /// From when on, ns.
     pub start_ns: u64,
-    /// No connection is made from this time on, ns; `None` is the end of the run. Those that are there go on.
+    /// No connection is made from this time on, ns; `None` is the end of the run. Connections that exist by then go on.
     pub stop_ns: Option<u64>,
     /// Most connections that are made; `None` is as many as come.
     pub count: Option<u64>,
@@ -349,7 +349,7 @@ pub enum ArrivalsSpec {
         at_ns: Vec<u64>,
         /// Payload of each, bytes; `None`: by the workload's distribution.
         sizes_bytes: Option<Vec<u64>>,
-        /// Which of the workload's paths each takes; `None`: any.
+        /// For each connection: its path among the workload's paths. `None`: any.
         classes: Option<Vec<usize>>,
     },
 }
@@ -407,8 +407,8 @@ pub struct DatagramsSpec {
     pub reply: bool,
     /// When each was sent and arrived is kept, for delays, jitter and losses.
     pub measured: bool,
-    /// Of a voice call, how much later than the first datagram, counted from its sending, one may arrive and still be played, ns. Only what is
-    /// made of the results depends on it.
+    /// For a voice call: the playout delay, ns. A datagram that arrives later after the first one's sending than this, counted in stream
+    /// time, is not played. Only the metrics depend on it.
     pub playout_ns: Option<u64>,
     /// The streams.
     pub streams: Vec<ConnectionSpec>,
@@ -427,7 +427,7 @@ pub struct BurstsSpec {
 /// A congestion control.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CcSpec {
-    /// As `list cc` names it.
+    /// Name in `list cc`.
     pub kind: String,
     /// Its parameters.
     #[serde(flatten)]
@@ -438,7 +438,7 @@ pub struct CcSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StackSpec {
-    /// As `list stack` names it.
+    /// Name in `list stack`.
     pub name: String,
     /// Field name to value; see [`crate::tcp::linux::stack::Stack`].
     #[serde(default)]

@@ -17,10 +17,10 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// What the application of the session whose first connection is called `name` takes for its `what`.
+    /// Return the amounts that an application draws for its `what`. `name` is the first connection of its session.
     ///
     /// # Errors
-    /// What is no distribution.
+    /// A `spec` that describes no distribution.
     pub fn build(spec: &DistributionSpec, seed: u64, name: &str, what: &str) -> Result<Self, Flaws> {
         let rng = Rng::for_component(seed, &format!("application/{name}/{what}"));
         Ok(Self { distribution: Distribution::build(spec)?, rng })

@@ -1,5 +1,5 @@
-//! Bulk flows: TCP connections that send all they can, or a sized transfer, from the start of the run. What other kinds of traffic over
-//! TCP are built of is here as well.
+//! Bulk flows: TCP connections that send all they can, or a sized transfer, from the start of the run. The parts that other kinds of
+//! traffic over TCP are built from are here as well.
 
 use super::site::{can_be_made, check_ends, Controls, Site, MOST_SEGMENTS};
 use crate::cc::{self, AnyCc, Needs};
@@ -19,7 +19,7 @@ const MAX_READING: u64 = 1_000_000_000_000;
 pub const SOURCES: usize = receiver::SOURCES + sender::SOURCES + 1;
 /// The sender's timer among them.
 pub const SENDER_TIMER: usize = receiver::SOURCES;
-/// That of pacing among them.
+/// The sender's pacing timer among them.
 pub const DEPARTURE: usize = SENDER_TIMER + 1;
 /// Start and stop among them.
 pub const CONTROL: usize = SOURCES - 1;
@@ -49,7 +49,7 @@ pub fn connections(spec: &TcpSpec, site: &Site) -> Result<Vec<Flow>, Flaws> {
     checked(spec, site, flows)
 }
 
-/// What was made for one-way connections, unless there are flaws besides.
+/// Return `made`, which was made for one-way connections, if `spec` has no other flaws.
 pub(super) fn checked<T>(spec: &TcpSpec, site: &Site, made: Result<T, Flaws>) -> Result<T, Flaws> {
     let mut flaws = Flaws::default();
     flaws.range(

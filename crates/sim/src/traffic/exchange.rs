@@ -16,7 +16,7 @@ use crate::time::{Time, NEVER};
 /// An exchange, both ends.
 pub type Exchange = Session<Asking>;
 
-/// What a client does.
+/// The behaviour of a client.
 #[derive(Debug)]
 pub struct Asking {
     request: Amount,
@@ -24,7 +24,7 @@ pub struct Asking {
     count: u64,
     think: Amount,
     requests: Requests,
-    /// What has been asked for so far.
+    /// Transactions requested so far.
     transactions: Vec<Transaction>,
 }
 

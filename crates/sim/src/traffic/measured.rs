@@ -78,7 +78,8 @@ impl Traffic for Measured {
         out.send(End::Sender, datagram(self.flow, len, 0, seq));
     }
 
-    /// What arrives at the other end is answered at once, in a packet of the same size; so is a copy. The first to arrive counts.
+    /// The other end answers every arriving datagram at once, in a packet of the same size. It answers a copy too. The first one to arrive
+    /// counts.
     fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         let arrived = Fate::Arrived(out.now());
         let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };

@@ -1,6 +1,6 @@
-//! What the hosts send: bulk flows ([`bulk`]), and beside them applications over TCP connections that stay open ([`session`]: requests and
-//! responses, sources, pages, streaming), datagrams, connections that come and go. This file lists the kinds beside bulk flows: it has a
-//! variant of [`AnyTraffic`] and an arm of [`build`] for each.
+//! The traffic that hosts send. It consists of bulk flows ([`bulk`]), applications over TCP connections that stay open ([`session`]:
+//! requests and responses, sources, pages, streaming), datagrams, and connections that come and go. This file lists all kinds but bulk
+//! flows: it has a variant of [`AnyTraffic`] and an arm of [`build`] for each.
 
 mod amount;
 pub mod bulk;
@@ -38,20 +38,20 @@ use crate::refusal::Flaws;
 use crate::spec::{Direction, WorkloadSpec};
 use crate::time::Time;
 
-/// What tables of capabilities call the kinds beside bulk flows.
+/// Names of the kinds, all but bulk flows, in tables of capabilities.
 pub const FEATURES: &[&str] =
     &["exchanges", "on-off sources", "pages", "pings", "streaming", "transfers", "UDP", "voice calls"];
 
-/// What two ends have sent each other, packets of all kinds.
+/// Packets of all kinds that two ends have sent each other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchanged {
     /// Sent by the `from` end.
     pub sent: u64,
-    /// Of these, what has arrived.
+    /// Packets of the `from` end that have arrived.
     pub arrived: u64,
     /// Sent by the `to` end.
     pub sent_back: u64,
-    /// Of these, what has arrived.
+    /// Packets of the `to` end that have arrived.
     pub arrived_back: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct Exchanged {
 pub trait Traffic {
     /// Event sources of each of its flows.
     const SOURCES: usize;
-    /// Those of a workload have a row in the table of groups.
+    /// True if its workload has a row in the table of groups.
     const HAS_GROUP: bool = false;
 
     /// Its connections or streams: each is a flow, with a row in the table of flows.
@@ -80,7 +80,7 @@ pub trait Traffic {
     /// A packet has reached its end.
     fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox);
 
-    /// Which queues the hosts of its `from` and of its `to` end have of their own. Said before the run begins.
+    /// Take the kinds of queue that the hosts of its `from` and of its `to` end have of their own. Called before the run begins.
     fn on_hosts_with_queues(&mut self, _kinds: [HostQueue; 2]) {}
 
     /// A packet of it has left the queue of the host that it comes from, sent on or dropped. True if its sender waited for that: then
@@ -95,13 +95,13 @@ pub trait Traffic {
     /// The packets of a flow so far.
     fn exchanged(&self, which: usize) -> Exchanged;
 
-    /// What a flow has come to by the end of the run; `inside` are the packets still under way, the data's way and back.
+    /// Return the row of a flow at the end of the run. `inside` holds the packets still under way, in the data's direction and back.
     fn row(&self, which: usize, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow;
 
     /// Adds what they have come to by the end of the run to that of their group.
     fn count(&self, _totals: &mut GroupTotals, _end: Time) {}
 
-    /// What its application has waited for, if it is one that does.
+    /// Return the transactions that its application has waited for; empty for an application that waits for none.
     fn transactions(&self) -> &[Transaction] {
         &[]
     }
@@ -119,7 +119,7 @@ pub trait Traffic {
         vec![]
     }
 
-    /// What the headers of a flow's packets have in common.
+    /// Return the header fields that the packets of a flow share.
     fn headers(&self, which: usize, direction: Direction, tuple: FlowTuple) -> FlowHeaders;
 }
 
@@ -246,12 +246,12 @@ macro_rules! any_traffic {
 
 any_traffic!(Exchange, Measured, OnOff, Page, Streaming, Udp);
 
-/// What a workload is made of.
+/// The parts that a workload is made into.
 #[derive(Debug)]
 pub enum Made<'a> {
-    /// What is there from the start: one for each that it lists.
+    /// Traffic that exists from the start: one for each that the workload lists.
     Listed(Vec<AnyTraffic>),
-    /// What makes connections while the run goes on.
+    /// A source of connections during the run.
     Making(Box<Making<'a>>),
 }
 

@@ -1,5 +1,5 @@
 //! A source with a rate of its own: the application produces data in writes of one size at a regular pace, always or in periods with pauses
-//! between. What the connection cannot take waits in the application and is late; the source does not slow down.
+//! between. Data that the connection cannot take waits in the application and is late; the source does not slow down.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ const MOST_PRODUCED: u64 = MOST_SEGMENTS / 4;
 /// A source and who reads what it produces.
 pub type OnOff = Session<Source>;
 
-/// What a source does.
+/// The behaviour of a source.
 #[derive(Debug)]
 pub struct Source {
     segment_bytes: u64,
@@ -35,7 +35,7 @@ pub struct Source {
     connected: bool,
     /// Produced before that, bytes.
     kept: u64,
-    /// What is left of this period, and when the next write and the next period are due. Without periods nothing ends.
+    /// Rest of this period, and the times of the next write and of the next period. Without periods nothing ends.
     left: Left,
     next_write: Time,
     /// Produced so far, bytes, and of the writes that were not read yet where they end.
@@ -44,14 +44,14 @@ pub struct Source {
     transactions: Vec<Transaction>,
 }
 
-/// How long periods go on.
+/// Length of the periods.
 #[derive(Clone, Debug)]
 enum Period {
     Time(Amount),
     Bytes(Amount),
 }
 
-/// How long one goes on.
+/// Rest of a period.
 #[derive(Clone, Copy, Debug)]
 enum Left {
     /// For ever.

@@ -29,7 +29,7 @@ struct Lane {
     busy: bool,
 }
 
-/// What a browser does.
+/// The behaviour of a browser.
 #[derive(Debug)]
 pub struct Browser {
     lanes: Vec<Lane>,

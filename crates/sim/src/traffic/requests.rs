@@ -10,7 +10,7 @@ pub struct Requests {
     /// Bytes of all requests so far, and of all responses to them.
     asked: u64,
     answered: u64,
-    /// Of the response that the server has not begun to write; 0 if it has.
+    /// Bytes of the response that the server has not begun to write; 0 if it has begun.
     owed: u64,
 }
 

@@ -32,7 +32,7 @@ pub enum Side {
     To,
 }
 
-/// What uses the connections of a session. Both its ends are one: each says what it does on either side.
+/// An application that uses the connections of a session. One object is both ends, and says what each side does.
 pub trait Application {
     /// The end whose data matter: what limits it is told.
     const SOURCE: Side = Side::To;
@@ -49,7 +49,7 @@ pub trait Application {
     /// The time has come that it [asked for](Act::wake_at).
     fn on_timer(&mut self, act: &mut Act<'_, impl Outbox>);
 
-    /// What it has waited for: responses, pages, chunks, writes that are read.
+    /// Return the transactions that it has waited for: responses, pages, chunks, writes that are read.
     fn transactions(&self) -> &[Transaction];
 
     /// When the last of what it had to do was done.
@@ -100,7 +100,7 @@ impl Link {
     }
 }
 
-/// What an application acts through.
+/// All that an application can act on.
 pub struct Act<'a, O> {
     links: &'a mut [Link],
     /// The application's event source.
@@ -120,7 +120,8 @@ impl<O: Outbox> Act<'_, O> {
         self.links[which].end(side).write(bytes, self.out);
     }
 
-    /// The end `from` of every connection closes, having written all; the other one then closes by itself. What was never opened is given up.
+    /// Close the end `from` of every connection, after all its writes; the other end then closes by itself. A connection that was never
+    /// opened is given up.
     pub fn close(&mut self) {
         for link in &mut *self.links {
             if link.from.is_established() {
@@ -289,7 +290,7 @@ impl<A: Application> Session<A> {
         }
     }
 
-    /// What a player came to by the `end` of the run, and how much was in its buffer at the times `at`, s.
+    /// Return the totals of a player by the `end` of the run, and the level of its buffer at the times `at`, s.
     fn viewed(&self, end: Time, at: &[Time]) -> Option<(Viewed, Vec<f64>)> {
         let chunks: Vec<Time> = self.transactions().iter().filter_map(|chunk| chunk.end).collect();
         Some(view(self.application.player()?, self.start, &chunks, self.stop.min(end).max(self.start), at))
@@ -430,7 +431,7 @@ impl<A: Application> Traffic for Session<A> {
         self.application.transactions()
     }
 
-    /// What several connections have together is of their group.
+    /// The series of several connections together belong to their group.
     fn series(&self, interval: Time, end: Time) -> Vec<Table> {
         let [link] = &*self.links else { return vec![] };
         let entity = format!("flow/{}", link.name);

@@ -1,4 +1,4 @@
-//! Where a workload is built, and what is checked of all kinds.
+//! The place where a workload is built, and the checks that all kinds of traffic share.
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ const MIN_BUFFER: u64 = 4608;
 /// Largest socket buffer, bytes: an `int` of Linux, which is what SO_RCVBUF, SO_SNDBUF (twice the half of it) and the sysctls come to.
 const MAX_BUFFER: u64 = i32::MAX as u64;
 
-/// Where a workload is built.
+/// The place where a workload is built.
 #[derive(Clone, Copy)]
 pub struct Site<'a> {
     /// The whole run.

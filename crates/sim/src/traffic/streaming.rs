@@ -18,7 +18,7 @@ use crate::time::{Time, NEVER};
 /// A player and its server.
 pub type Streaming = Session<Viewing>;
 
-/// What a viewer does.
+/// The behaviour of a viewer.
 #[derive(Debug)]
 pub struct Viewing {
     request_bytes: u64,

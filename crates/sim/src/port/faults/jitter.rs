@@ -1,4 +1,4 @@
-//! How the delay varies (Linux 6.12 net/sched/sch_netem.c, `tabledist`).
+//! Variation of the delay (Linux 6.12 net/sched/sch_netem.c, `tabledist`).
 
 use super::random::Numbers;
 use super::tables::{self, SCALE};
@@ -16,15 +16,15 @@ const MOST_ENTRIES: usize = 16_384;
 pub(super) struct Jitter {
     deviation: i64,
     numbers: Numbers,
-    /// Of a uniform distribution none.
+    /// `None` for a uniform distribution.
     table: Option<Vec<i16>>,
 }
 
 impl Jitter {
-    /// As `spec` has it.
+    /// Build the jitter that `spec` describes.
     ///
     /// # Errors
-    /// What netem cannot do.
+    /// A `spec` that netem cannot do.
     pub fn build(spec: &JitterSpec, rng: Rng) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
         flaws.range("deviation_ns", spec.deviation_ns, "ns", 1..=MOST);
@@ -42,7 +42,7 @@ impl Jitter {
         Ok(Self { deviation: spec.deviation_ns as i64, numbers: Numbers::new(rng, spec.correlation), table })
     }
 
-    /// What the next packet's delay has beyond the usual one, ns.
+    /// Return the deviation of the next packet's delay from the usual one, ns.
     pub fn draw(&mut self) -> i64 {
         let number = self.numbers.draw();
         let Some(table) = &self.table else {

@@ -1,4 +1,4 @@
-//! Which packets are lost: at random, in bursts (Linux 6.12 net/sched/sch_netem.c, `loss_event`, `loss_gilb_ell`), or by bit errors.
+//! Loss of packets: at random, in bursts (Linux 6.12 net/sched/sch_netem.c, `loss_event`, `loss_gilb_ell`), or by bit errors.
 
 use super::random::Share;
 use crate::rng::Rng;
@@ -13,7 +13,7 @@ pub(super) enum Loss {
 }
 
 impl Loss {
-    /// As `spec` has it.
+    /// Make the loss that `spec` describes.
     pub fn new(spec: &LossSpec, rng: Rng) -> Self {
         match *spec {
             LossSpec::Random(share) => Self::Random(Share::new(share, rng)),
@@ -24,7 +24,7 @@ impl Loss {
         }
     }
 
-    /// Whether the next packet, whose frame has so many bytes, is lost.
+    /// True if the next packet, whose frame has `bytes` bytes, is lost.
     pub fn draw(&mut self, bytes: u32) -> bool {
         match self {
             Self::Random(share) => share.draw(),

@@ -26,7 +26,7 @@ use crate::rng::Rng;
 use crate::spec::{Chance, FaultsSpec, LossSpec, ReorderSpec};
 use crate::time::{serialisation, Duration, Time, NEVER};
 
-/// What befell packets.
+/// Counts of the packets that each fault hit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FaultCounts {
     /// Lost at random.
@@ -39,7 +39,7 @@ pub struct FaultCounts {
     pub reordered: u64,
 }
 
-/// Which packets overtake others.
+/// The rule that chooses packets to overtake others.
 #[derive(Clone, Debug)]
 struct Reorder {
     share: Chance,
@@ -54,7 +54,7 @@ impl Reorder {
         Self { share: spec.share, numbers: Numbers::new(rng, spec.correlation), gap: spec.gap, passed: 0 }
     }
 
-    /// Whether the next packet overtakes.
+    /// True if the next packet overtakes.
     fn draw(&mut self) -> bool {
         let overtakes = self.passed >= self.gap - 1 && self.share >= self.numbers.draw();
         self.passed = if overtakes { 0 } else { self.passed.saturating_add(1) };
@@ -81,7 +81,7 @@ pub struct Faults {
     /// Packets that leave before that: when, their numbers, and themselves.
     early: BinaryHeap<Reverse<(Time, u64, Id)>>,
     came: u64,
-    /// What befell packets.
+    /// Counts of the packets that each fault hit.
     pub counts: FaultCounts,
 }
 
@@ -125,17 +125,17 @@ impl Faults {
         })
     }
 
-    /// Whether the next packet comes twice.
+    /// True if the next packet is duplicated.
     pub fn duplicates(&mut self) -> bool {
         self.duplicate.as_mut().is_some_and(Share::draw)
     }
 
-    /// Whether the next packet, whose frame has so many bytes, is lost.
+    /// True if the next packet, whose frame has `bytes` bytes, is lost.
     pub fn loses(&mut self, bytes: u32) -> bool {
         self.loss.as_mut().is_some_and(|loss| loss.draw(bytes))
     }
 
-    /// Whether a bit of the next packet is wrong from here on.
+    /// True if a bit of the next packet is wrong from here on.
     pub fn corrupts(&mut self) -> bool {
         self.corrupt.as_mut().is_some_and(Share::draw)
     }

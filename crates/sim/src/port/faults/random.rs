@@ -32,7 +32,7 @@ impl Numbers {
     }
 }
 
-/// What befalls a share of the packets.
+/// A fault that hits a share of the packets.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     share: Chance,
@@ -40,12 +40,12 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// As `spec` has it.
+    /// Make the fault that `spec` describes.
     pub fn new(spec: ShareSpec, rng: Rng) -> Self {
         Self { share: spec.share, numbers: Numbers::new(rng, spec.correlation) }
     }
 
-    /// Whether it befalls the next packet.
+    /// True if the fault hits the next packet.
     pub fn draw(&mut self) -> bool {
         self.share > 0 && self.share >= self.numbers.draw()
     }

@@ -12,7 +12,7 @@ const EVERY: usize = 4;
 const SHAPE: f64 = 3.0;
 /// Steps in which the normal distribution is looked through.
 const STEP: f64 = 0.000_05;
-/// Where that begins, and beyond which all deviations are of the first or of the last point.
+/// Start of the look through the distribution, and the deviation beyond which all deviations count as the first or the last point.
 const FIRST: f64 = -10.0;
 const RARE: f64 = 4.2;
 

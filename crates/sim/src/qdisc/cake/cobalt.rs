@@ -40,7 +40,7 @@ impl Params {
     }
 }
 
-/// What COBALT decides about a departing packet.
+/// COBALT's decision about a departing packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
     /// The packet waited longer than the gate.

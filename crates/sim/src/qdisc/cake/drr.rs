@@ -10,7 +10,7 @@ use crate::rng::Rng;
 use crate::spec::CakeIsolation;
 use crate::time::Time;
 
-/// What a queue counts as.
+/// The set that a queue belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Set {
     /// Out of service.
@@ -72,7 +72,7 @@ pub(super) struct Drr {
     sources: Option<Hosts>,
     /// Loads of the destinations, if the isolation mode looks at them.
     destinations: Option<Hosts>,
-    /// How often the rate, the hosts of a queue or their loads have changed.
+    /// Number of changes of the rate, of the hosts of a queue or of the hosts' loads.
     changes: u64,
     /// Queues that always have something to send.
     bulk_flows: u64,
@@ -149,13 +149,13 @@ impl Drr {
         self.quantum
     }
 
-    /// How many queues have little to send, or only decay.
+    /// Return the number of queues that have little to send, or only decay.
     pub fn sparse_flows(&self) -> u64 {
         let sparse = |set| matches!(set, Set::Sparse | Set::SparseWait | Set::Decaying);
         self.queues.iter().filter(|queue| sparse(queue.set)).count() as u64
     }
 
-    /// How many queues always have something to send.
+    /// Return the number of queues that always have something to send.
     pub fn bulk_flows(&self) -> u64 {
         self.bulk_flows
     }

@@ -11,7 +11,7 @@ pub(super) const QUEUES: usize = 1024;
 /// Places a hash may go to.
 const WAYS: usize = 8;
 
-/// Where a hash belongs in a set-associative table.
+/// The place of a hash in a set-associative table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// An entry with its tag.

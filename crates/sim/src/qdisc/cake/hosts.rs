@@ -1,4 +1,4 @@
-//! How many bulk flows each host has: the load that the dual and triple isolation modes divide a flow's quantum by.
+//! Number of bulk flows of each host: the load that the dual and triple isolation modes divide a flow's quantum by.
 
 use super::flows::{associate, Place, QUEUES};
 

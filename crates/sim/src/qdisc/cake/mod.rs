@@ -43,7 +43,7 @@ const LEAST_MEMORY: u32 = 4 << 20;
 /// Least rate, bit/s: tc hands the kernel byte/s.
 pub const LEAST_RATE_BPS: u64 = 8;
 
-/// What depends on the rate besides, as configured.
+/// The configured values of the other parameters that depend on the rate.
 #[derive(Clone, Copy, Debug)]
 struct Nominal {
     interval_us: u64,
@@ -55,7 +55,7 @@ struct Nominal {
     sce: u32,
 }
 
-/// What became of the first packet of a queue.
+/// The result of taking the first packet of a queue.
 enum Taken {
     Passed(Id),
     Dropped,
@@ -140,7 +140,8 @@ impl Cake {
         })
     }
 
-    /// Of a tin: takes the parameters for its share of the rate, byte/s. The shaper of all tins paces it, and their memory is limited together.
+    /// For a tin: take the parameters for its share of the rate, byte/s. The shaper of all tins paces the tin, and the memory of all tins
+    /// is limited together.
     fn take_parameters(&mut self, rate: Option<u64>) {
         self.cobalt = self.nominal.cobalt(&Shaper::new(rate));
         self.ramp = Ramp::new(self.nominal.sce, self.cobalt.target).expect("the ramp's parameter was accepted before");

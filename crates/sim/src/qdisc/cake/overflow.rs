@@ -15,7 +15,7 @@ const ENTRIES: usize = TINS * QUEUES;
 pub(super) struct Place(u16);
 
 impl Place {
-    /// That of a slot of a tin.
+    /// Return the place of a slot of a tin.
     #[inline]
     pub fn of(tin: usize, slot: u16) -> Self {
         Self(slot * TINS as u16 + tin as u16)
@@ -36,9 +36,9 @@ impl Place {
 pub(super) struct Overflow {
     /// Queues, by their places.
     heap: Vec<u16>,
-    /// Of each place, where it is in the heap.
+    /// For each place: its position in the heap.
     position: Vec<u16>,
-    /// Of each place, the bytes held.
+    /// For each place: the bytes held.
     backlog: Vec<u32>,
     /// Dequeues for which the heap is still kept up to date.
     timeout: u16,

@@ -1,4 +1,4 @@
-//! What holds for any arrival pattern.
+//! Properties that hold for any arrival pattern.
 
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     )
 }
 
-/// What happened: packets sent and dropped, with their times.
+/// The packets sent and dropped, with their times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct History {
     sent: Vec<(Time, usize, u32, u16, Ecn)>,

@@ -36,17 +36,17 @@ const RECENT: u32 = 16;
 /// The longest time that the arithmetic of an episode takes, s.
 const MOST_S: u64 = ((Tick::MAX / RECENT) as u64) * 1024 / SEC;
 
-/// What counts as the largest packet before a larger one has left, bytes.
+/// Size of the largest packet while only smaller ones have left, bytes.
 const LEAST_LARGEST: u32 = 256;
 
-/// What the queues of a discipline share.
+/// State that the queues of a discipline share.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     target: Tick,
     interval: Tick,
     ecn: bool,
     ce_threshold: Option<Tick>,
-    /// What the threshold is for: where the second number has ones, the DS field has the bits of the first one.
+    /// Packets that the threshold applies to: those whose DS field has, where the second number has ones, the bits of the first number.
     selector: (u8, u8),
     floor: CodelFloor,
     /// The device's largest frame, bytes.
@@ -155,7 +155,7 @@ impl Law {
         }
     }
 
-    /// As [`Self::late`], for a queue that may be empty.
+    /// True if the head of a queue is late as in [`Self::late`]. The queue may be empty.
     fn head_is_late(&mut self, source: &mut impl Source, now: Tick, pool: &Pool) -> bool {
         let backlog = source.backlog();
         match source.head() {

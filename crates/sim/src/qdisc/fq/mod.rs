@@ -41,7 +41,7 @@ const FAST_PATH: usize = 8;
 const REFILL_TICKS: u64 = 40;
 /// Age at which an idle flow may be removed, ticks.
 const REMOVAL_TICKS: u64 = 3000;
-/// How late the timer may be that waits for a departure (`timer_slack`), and how far ahead departures may be (`horizon`).
+/// Maximum delay of the timer that waits for a departure (`timer_slack`), and maximum distance of a departure in the future (`horizon`).
 const TIMER_SLACK: Time = 10 * US;
 const HORIZON: Time = 10 * SEC;
 /// Linux's factor of hashes (include/linux/hash.h GOLDEN_RATIO_64).
@@ -61,7 +61,7 @@ const SECOND: usize = 1;
 /// A flow.
 #[derive(Clone, Debug)]
 struct Flow {
-    /// How many were created before it.
+    /// Number of flows created before it.
     number: u64,
     packets: Queue,
     /// Bytes it may send before its turn ends.
@@ -72,7 +72,7 @@ struct Flow {
     throttled: bool,
 }
 
-/// What tc is told.
+/// Parameters of tc.
 #[derive(Clone, Debug)]
 struct Parameters {
     limit: usize,
@@ -89,13 +89,13 @@ struct Parameters {
 pub struct Fq {
     parameters: Parameters,
     hasher: Hasher,
-    /// Of each value of the hash, the index of its flow plus one; 0 is none yet.
+    /// For each value of the hash: the index of its flow plus one, or 0 if there is none yet.
     by_hash: Box<[u32]>,
     flows: Vec<Flow>,
     /// Indices of flows that were removed.
     removed: Vec<usize>,
     created: u64,
-    /// Of each value of the hash, the other one in its tree, or `NONE`.
+    /// For each value of the hash: the other value in its tree, or `NONE`.
     other: Box<[u16]>,
     /// Flows of the first band, which have not been served yet.
     first_band: VecDeque<usize>,
@@ -104,7 +104,7 @@ pub struct Fq {
     /// The band whose turn it is, and the bytes that each may send before its turn ends.
     band: usize,
     band_credits: [i64; 3],
-    /// Of each direction of a connection whose sender says when packets leave, the index of its flow plus one; 0 is none yet.
+    /// For each direction of a connection whose sender says when packets leave: the index of its flow plus one, or 0 if there is none yet.
     sockets: Vec<u32>,
     /// Flows set aside: when the first packet of each is due, and in which order they were.
     throttled: BinaryHeap<Reverse<(Time, u64, usize)>>,
@@ -216,7 +216,7 @@ impl Fq {
     }
 }
 
-/// Of each value of the hash, the other one whose flow is in the same tree; Linux's key of a flow without a socket is odd.
+/// For each value of the hash: the other value whose flow is in the same tree. Linux's key of a flow without a socket is odd.
 fn others() -> Box<[u16]> {
     let mut first = [NONE; FLOWS];
     let mut others = vec![NONE; FLOWS];

@@ -85,8 +85,8 @@ fn a_new_flow_goes_first_and_cannot_starve_the_others() {
     assert_eq!(flows(&mut lab, 2), [0, 1]);
 }
 
-/// How many full packets flow 0 sends in its first turn after it sent one of a credit of 1600 bytes, left the round of others,
-/// and paused.
+/// Return the number of full packets that flow 0 sends in its first turn after a pause. Before the pause it sent one packet from a credit
+/// of 1600 bytes and left the round of the other flows.
 fn turn_after(pause: u64, refill_delay_ns: Option<u64>) -> usize {
     let mut lab = busy(FqSpec { initial_quantum_bytes: 1600, refill_delay_ns, ..SPEC });
     lab.offer_full(0, 1, Ecn::NotEct);
@@ -148,7 +148,7 @@ fn a_flow_that_was_idle_for_long_is_removed_by_a_younger_one_of_its_tree() {
     let older = (0..).find(|&flow| made().other[hash(flow)] != NONE).unwrap();
     let younger = (0..).find(|&flow| hash(flow) == usize::from(made().other[hash(older)])).unwrap();
     let alone = (0..).find(|&flow| made().other[hash(flow)] == NONE).unwrap();
-    // Which flow is idle since tick 1, and whether a packet of another one, some ticks later, removes it.
+    // True if a packet of flow `other` removes flow `idle`, which is idle since tick 1, after `ticks` ticks.
     let removes = |idle: usize, other: usize, ticks: u64| {
         let mut fq = made();
         let mut meet = |flow: usize, now| fq.classify(&packet(flow as u32, FULL_FRAME, 0, Ecn::NotEct), now, &tuples);
@@ -173,7 +173,7 @@ fn limits_of_a_flow_and_of_all() {
     lab.offer_full(1, 3, Ecn::NotEct);
     assert_eq!(lab.offer(packet(2, ACK_FRAME, 99, Ecn::NotEct)), Verdict::Dropped);
     assert!(lab.dropped.iter().all(|(p, cause)| p.seq == 99 && *cause == DropCause::Overflow));
-    // What passes by counts against neither.
+    // Packets that pass the queue by count against neither limit.
     assert_eq!((lab.losers(), lab.qdisc.packets()), (vec![0, 2], 16));
 }
 
@@ -200,7 +200,7 @@ fn bounds() {
     assert_eq!(Fq::new(&huge, &mut rng).unwrap_err().fields(), ["initial_quantum_bytes"]);
 }
 
-/// What leaves until nothing is left, asked whenever the queue says: (ms, flow).
+/// Return (ms, flow) of every departure until the queue is empty. It asks the queue whenever the queue says.
 fn departures(lab: &mut Lab) -> Vec<(u64, usize)> {
     let mut found = vec![];
     loop {

@@ -28,7 +28,7 @@ const BURST: u64 = (150 * MS) >> 6;
 /// Backlog below which nothing is dropped, largest frames.
 const FLOOR: u64 = 2;
 
-/// What the queues of a discipline share.
+/// State that the queues of a discipline share.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     /// Delay aimed at, 64 ns.
@@ -49,7 +49,7 @@ pub(super) struct Law {
 pub(super) struct State {
     delay: u64,
     delay_before: u64,
-    /// What is left of the time without drops.
+    /// Rest of the time without drops.
     burst: u64,
     /// Last departure, or start of the measurement of the departure rate.
     since: Option<u64>,
@@ -105,7 +105,7 @@ impl Law {
         })
     }
 
-    /// Whether an arriving packet of `len` bytes is to be dropped or marked; its queue holds `backlog` bytes.
+    /// True if an arriving packet of `len` bytes is to be dropped or marked. Its queue holds `backlog` bytes.
     pub fn signals(&self, state: &mut State, backlog: u64, len: u32, rng: &mut Rng) -> bool {
         if state.burst > 0
             || (state.delay < self.target / 2 && state.prob < MAX_PROB / 5)

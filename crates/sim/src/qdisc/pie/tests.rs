@@ -53,7 +53,7 @@ fn steps_are_bounded_above_ten_percent_and_larger_at_250_ms() {
     assert!((updated(0.5, 200, 20) - 0.52).abs() < 1e-6);
     let long = updated(0.5, 251, 251) - 0.5;
     assert!((long - 0.125 * 0.236 - 0.02).abs() < 0.03 && long > 0.02, "{long}");
-    // As in Linux, certainty is no bound.
+    // The probability may exceed 1, as in Linux.
     assert!(updated(0.999, 300, 20) > 1.0);
     assert_eq!(updated(1e-7, 0, 200), 0.0);
 }

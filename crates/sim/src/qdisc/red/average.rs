@@ -29,7 +29,7 @@ impl Filter {
         bytes << self.wlog
     }
 
-    /// What is left of a mean after an idle time.
+    /// Return the mean after an idle time.
     fn damped(&self, average: u64, idle_ns: u64) -> u64 {
         let IdleDamping { cell_log, shifts } = &self.damping;
         let us = (idle_ns / US).min(255 << cell_log);

@@ -15,7 +15,7 @@ const MAX_P_MAX: u32 = 50 * ONE_PERCENT;
 /// Largest probability down to which it is lowered.
 const MAX_P_MIN: u32 = ONE_PERCENT;
 
-/// What is to happen to a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Pass,
@@ -25,7 +25,7 @@ pub(super) enum Action {
     Hard,
 }
 
-/// Where the last signal was.
+/// State since the last signal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     /// Packets since the last signal; -1: the average was not between the thresholds.
@@ -61,7 +61,7 @@ impl Law {
         Self { min, max, gentle, delta, max_p, per_byte: (max_p / delta).max(1) }
     }
 
-    /// What to do with an arriving packet, given the average.
+    /// Decide about an arriving packet, given the average.
     pub fn decide(&self, state: &mut State, average: u64, filter: &Filter, rng: &mut Rng) -> Action {
         if average < filter.scaled(self.min) {
             state.count = -1;
@@ -93,7 +93,7 @@ impl Law {
         if !self.gentle || average >= filter.scaled(2 * self.max) {
             return None;
         }
-        // As if the average were above `min` by what makes the probability rise to 1 at twice `max`.
+        // Return a distance above `min` that makes the probability rise to 1 at twice `max`.
         let rest = (1_u64 << 32) - u64::from(self.max_p);
         let above = filter.bytes(average) - self.max;
         let more = u128::from(rest) * u128::from(above) / u128::from(self.max) / u128::from(self.per_byte);

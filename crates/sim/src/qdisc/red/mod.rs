@@ -40,7 +40,7 @@ pub struct Red {
     ecn: bool,
     harddrop: bool,
     nodrop: bool,
-    /// Of the adaptation.
+    /// Timer of the adaptation.
     timer: Option<Timer>,
     queue: Fifo,
     stats: QdiscStats,
@@ -105,7 +105,7 @@ impl Qdisc for Red {
         if may_mark && self.nodrop {
             return self.queue.enqueue(id, s);
         }
-        // As Linux: the packet is gone, yet its sender hears of congestion only.
+        // The packet is gone, yet its sender hears of congestion only, as in Linux.
         s.dropped.push((id, DropCause::Aqm));
         Verdict::Congestion
     }

@@ -1,7 +1,7 @@
-//! What tc makes of RED's keywords (iproute2 6.1 tc/q_red.c, tc/tc_red.c, tc/tc_core.c).
+//! tc's translation of RED's keywords (iproute2 6.1 tc/q_red.c, tc/tc_red.c, tc/tc_core.c).
 //!
-//! The table of idle damping counts the time of a packet in the kernel's ticks of 64 ns, while the kernel looks it up by
-//! microseconds: an average falls 16 times as slowly as was meant. So it is in Linux, and here.
+//! The table of idle damping counts the time of a packet in the kernel's ticks of 64 ns, while the kernel looks it up by microseconds. So
+//! an average falls 16 times more slowly than intended, in Linux and here.
 
 use crate::refusal::Flaws;
 use crate::spec::RedSpec;

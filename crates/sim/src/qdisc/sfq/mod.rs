@@ -57,7 +57,7 @@ pub struct Sfq {
     quantum: i64,
     headdrop: bool,
     hasher: Hasher,
-    /// Of each bucket, its slot.
+    /// For each bucket: its slot.
     buckets: Box<[u32]>,
     slots: Box<[Slot]>,
     depths: Depths,

@@ -24,7 +24,7 @@ const MAX_CLASSES: usize = 64;
 /// A workload that makes connections while the run goes on.
 #[derive(Debug)]
 pub struct Making<'a> {
-    /// What the connections have in common, with the size of the one that was made last.
+    /// Settings that the connections share, with the size of the connection that was made last.
     pub tcp: TcpSpec,
     /// Paths that they take: one, or one for each class.
     pub paths: Vec<usize>,
@@ -37,14 +37,14 @@ pub struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// What transfers take alone on each of the paths.
+    /// For each of the paths: the time of a transfer alone.
     #[must_use]
     pub fn alone(&self, network: &NetworkSpec) -> Vec<Alone> {
         alone(network, &self.tcp, &self.paths, &self.stack)
     }
 }
 
-/// What transfers take alone on each of some paths.
+/// For each of some paths: the time of a transfer alone.
 fn alone(network: &NetworkSpec, tcp: &TcpSpec, paths: &[usize], stack: &Implementation) -> Vec<Alone> {
     paths.iter().map(|&path| Alone::of(network, path, tcp, stack.initial_cwnd())).collect()
 }
@@ -56,7 +56,7 @@ pub struct Arrival {
     pub at: Time,
     /// Payload, bytes.
     pub bytes: u64,
-    /// Which of the workload's paths it takes.
+    /// Its path among the workload's paths.
     pub class: usize,
     /// The RTT that it has of its own, ns; 0: none.
     pub rtt: Time,

@@ -9,7 +9,7 @@ use crate::refusal::Flaws;
 use crate::spec::{Heading, TransfersSpec};
 use crate::tcp::implementation::Implementation;
 
-/// What makes the connections of a workload.
+/// Build the source of a workload's connections.
 pub fn build<'a>(spec: &'a TransfersSpec, site: &Site) -> Result<Making<'a>, Flaws> {
     let (mut flaws, mut tcp) = (Flaws::default(), spec.tcp.clone());
     if let Some(bytes) = tcp.transfer_bytes {

@@ -1,4 +1,4 @@
-//! Which ACKs a cake drops because of later ones: cases worked out by hand along the kernel's loop.
+//! ACKs that a cake drops because of later ones: cases worked out by hand along the kernel's loop.
 
 use super::{limited, separate};
 use crate::attachment::Blocks;

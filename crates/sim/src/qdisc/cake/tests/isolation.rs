@@ -1,4 +1,4 @@
-//! How flows and hosts share a cake.
+//! Sharing of a cake between flows and between hosts.
 
 use super::{cake_lab, separate, spec, Lab};
 use crate::packet::{flags, Carries, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};

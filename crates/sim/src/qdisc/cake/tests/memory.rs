@@ -1,4 +1,4 @@
-//! What a cake does at its memory limit.
+//! Behaviour of a cake at its memory limit.
 
 use super::{limited, spec, Lab};
 use crate::packet::{DropCause, Ecn, ACK_FRAME, FULL_FRAME};

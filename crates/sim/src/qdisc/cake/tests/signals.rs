@@ -1,4 +1,4 @@
-//! Which packets a cake marks or drops at departure.
+//! Packets that a cake marks or drops at departure.
 
 use super::{limited, spec, Lab};
 use crate::packet::{DropCause, Ecn, ACK_FRAME, FULL_FRAME};

@@ -15,7 +15,7 @@ fn lab(rate: Option<u64>, diffserv: CakeDiffserv, memory: u64, codepoints: &[u8]
     lab_with(rate, diffserv, CakeMore::default(), memory, codepoints)
 }
 
-/// Likewise with keywords that few use.
+/// Make a lab with keywords that few use.
 fn lab_with(
     rate: Option<u64>,
     diffserv: CakeDiffserv,
@@ -60,10 +60,10 @@ fn shares(lab: &mut Lab<CakeTins>, flows: usize) -> Vec<f64> {
 fn a_full_line_is_shared_by_what_each_tin_has_first_claim_on() {
     use CakeDiffserv::{Diffserv3, Diffserv4, Diffserv8, Precedence};
     for (rate, diffserv, codepoints, expected) in [
-        // Those above best effort get their part of the rate, and it gets what is left.
+        // The tins above best effort get their part of the rate, and best effort gets the rest.
         (Some(RATE), Diffserv3, &[0, 8, 46][..], &[11.0 / 16.0, 1.0 / 16.0, 4.0 / 16.0][..]),
         (Some(RATE), Diffserv4, &[0, 1, 34, 46], &[3.0 / 16.0, 1.0 / 16.0, 8.0 / 16.0, 4.0 / 16.0]),
-        // Of eight tins, each with 7/8 of the one before, the last two have (7/8)^7 and (7/8)^6, and leave the rest to the one before.
+        // Each of the eight tins has 7/8 of the one before. The last two have (7/8)^7 and (7/8)^6, and leave the rest to the one before.
         (Some(RATE), Diffserv8, &[46, 48, 0, 1], &[0.448_795, 0.392_696, 0.158_509, 0.0]),
         (Some(RATE), Precedence, &[40, 48, 56], &[0.158_509, 0.448_795, 0.392_696]),
         (None, Precedence, &[40, 48, 56], &[130.0 / 341.0, 113.0 / 341.0, 98.0 / 341.0]),

@@ -7,7 +7,7 @@ use crate::pool::{Id, Pool, Queue};
 use crate::qdisc::QueueContext;
 use crate::spec::CakeAckFilter;
 
-/// What the filter reads of a TCP header.
+/// The fields of a TCP header that the filter reads.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     /// The number that it acknowledges all before, segments.
@@ -22,11 +22,11 @@ struct Header {
     blocks: Blocks,
 }
 
-/// Flags that say more than an ACK may. What was the NS bit is one of the reserved ones.
+/// Flags that say more than an ACK may. The former NS bit is one of the reserved flags.
 const TELLING: u16 = flags::SYN | flags::FIN | flags::RST | flags::PSH | flags::ESCE;
 
 impl Header {
-    /// That of a packet, if it is one of TCP.
+    /// Return the header of a packet, or `None` if the packet is not TCP.
     fn of(p: &Packet, tuple: &FlowTuple, attachments: &Attachments) -> Option<Self> {
         let opens = p.has(flags::SYN);
         let attached = attachments.get(p);
@@ -61,7 +61,7 @@ impl Header {
     }
 }
 
-/// Which of two headers says more by its SACK blocks.
+/// The one of two headers that says more by its SACK blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum More {
     First,
@@ -115,7 +115,7 @@ pub(super) fn needless(filter: CakeAckFilter, queue: &Queue, s: &QueueContext) -
         if (its_flow, its_way) != (flow, back) {
             continue;
         }
-        // What the one before it echoed would be lost.
+        // Dropping the ACK before this one would lose the ECN flags that it echoed.
         if eligible.is_some() && header.echoes != echoes {
             eligible = None;
             found -= 1;

@@ -4,12 +4,13 @@
 use super::totals::moved;
 use crate::time::{Time, MS, SEC};
 
-/// How long the machine has been up when a run begins; the first window, which begins when it was switched on, says next to nothing.
+/// Time since the machine was switched on when a run begins. The first window begins when the machine is switched on, so that it says next
+/// to nothing about the rate.
 const UP: Time = 44 * SEC;
 /// For so long after the start the rate is not changed.
 const FIRST_CHANGE: Time = 250 * MS;
 
-/// What is known of the rate.
+/// State of the estimate of the rate.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     last_packet: Time,
@@ -43,7 +44,7 @@ impl Estimate {
         (now > FIRST_CHANGE).then_some((self.peak * 15) >> 4)
     }
 
-    /// Of what arrived so many bytes were filtered.
+    /// Subtract `len` bytes that arrived and were then filtered.
     pub fn take_back(&mut self, len: u32) {
         self.window_bytes = self.window_bytes.saturating_sub(u64::from(len));
     }

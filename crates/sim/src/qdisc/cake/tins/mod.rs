@@ -32,7 +32,7 @@ use crate::time::{Time, NEVER};
 struct Tin {
     /// Its queues, with parameters for its share of the rate.
     cake: Cake,
-    /// What it has first claim on, byte/s.
+    /// The part of the rate on which it has first claim, byte/s.
     rate: Option<u64>,
     /// When its next packet is on schedule.
     schedule: Shaper,
@@ -155,7 +155,7 @@ impl CakeTins {
         self.take_rate(Some(rate_bps / 8));
     }
 
-    /// Likewise in byte/s.
+    /// Change the shaper's rate, byte/s.
     fn take_rate(&mut self, rate: Option<u64>) {
         self.pace.shaper = self.pace.shaper.at_rate(rate);
         let scheme = self.diffserv.scheme();
@@ -165,7 +165,7 @@ impl CakeTins {
         self.memory_limit = self.tins[0].cake.nominal.memory_limit(rate);
     }
 
-    /// What each tin came to, in tc's order.
+    /// Return the totals of each tin, in tc's order.
     #[must_use]
     pub fn totals(&self) -> Vec<TinTotals> {
         self.diffserv.scheme().listed.iter().map(|&(tin, name)| self.tins[tin].totals(name)).collect()
@@ -340,7 +340,8 @@ impl CakeTins {
         }
     }
 
-    /// What COBALT says of a packet that was taken out of a queue: why it is dropped, if it is. The last one of a queue always passes.
+    /// Return why COBALT drops a packet that was taken out of a queue, or `None` if the packet passes. The last packet of a queue always
+    /// passes.
     fn judge(&mut self, t: usize, queue: usize, id: Id, s: &mut QueueContext) -> Option<DropCause> {
         let tin = &mut self.tins[t];
         let params = tin.cobalt(self.more.ingress);

@@ -1,5 +1,5 @@
-//! Which tin a codepoint belongs to, and what each tin has first claim on (Linux 6.12 net/sched/sch_cake.c, `cake_config_besteffort`,
-//! `cake_config_precedence`, `cake_config_diffserv8`, `cake_config_diffserv4`, `cake_config_diffserv3`).
+//! The tin that each codepoint belongs to, and the rate on which each tin has first claim (Linux 6.12 net/sched/sch_cake.c,
+//! `cake_config_besteffort`, `cake_config_precedence`, `cake_config_diffserv8`, `cake_config_diffserv4`, `cake_config_diffserv3`).
 
 use crate::spec::CakeDiffserv;
 
@@ -10,7 +10,7 @@ pub(super) const CODEPOINTS: usize = 64;
 pub(super) struct Scheme {
     /// The tin of each codepoint.
     pub tins: [u8; CODEPOINTS],
-    /// What each tin has of the rate and of a round.
+    /// Share of each tin in the rate and in a round.
     shares: Shares,
     /// Bytes that the whole rate gets a round where no rate tells when a tin's turn is.
     quantum: u64,
@@ -35,7 +35,7 @@ impl Scheme {
         }
     }
 
-    /// What a tin has of the rate of all, byte/s.
+    /// Return the part of the rate that a tin has first claim on, byte/s.
     pub fn rate(&self, tin: usize, rate: u64) -> u64 {
         match self.shares {
             Shares::Shifts(shifts) => rate >> shifts[tin],
@@ -43,7 +43,7 @@ impl Scheme {
         }
     }
 
-    /// What a tin gets a round, bytes.
+    /// Return the quantum of a tin, bytes a round.
     pub fn quantum(&self, tin: usize) -> i32 {
         self.rate(tin, self.quantum).max(1) as i32
     }

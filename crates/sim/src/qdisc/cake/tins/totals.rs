@@ -1,4 +1,4 @@
-//! What each tin has counted, as `tc -s` shows it (Linux 6.12 net/sched/sch_cake.c, `cake_dump_stats`).
+//! Counts of each tin, as `tc -s` shows them (Linux 6.12 net/sched/sch_cake.c, `cake_dump_stats`).
 
 use super::Tin;
 use crate::time::Duration;
@@ -8,7 +8,7 @@ pub(super) fn moved(mean: u64, sample: u64, shift: u32) -> u64 {
     mean - (mean >> shift) + (sample >> shift)
 }
 
-/// What a tin counts.
+/// Counts of a tin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
     /// Packets and bytes offered.
@@ -43,7 +43,7 @@ impl Counters {
     }
 }
 
-/// What a tin came to. Wide because it is a row of a table.
+/// Totals of a tin. It is wide because it is a row of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TinTotals {
     /// Its name.
@@ -52,7 +52,7 @@ pub struct TinTotals {
     pub threshold_bps: u64,
     /// COBALT's target and interval, ns.
     pub target: Duration,
-    /// See `target`.
+    /// COBALT's interval, ns.
     pub interval: Duration,
     /// Packets offered.
     pub arrived_packets: u64,
@@ -85,7 +85,7 @@ pub struct TinTotals {
 }
 
 impl Tin {
-    /// What it came to.
+    /// Return the totals.
     pub(super) fn totals(&self, name: &'static str) -> TinTotals {
         let (cake, counters) = (&self.cake, &self.counters);
         TinTotals {
