@@ -8,7 +8,7 @@ SUBNETS = {"left": "10.1", "right": "10.2"}
 """The first two bytes of the addresses of a side's hosts."""
 
 Listeners = Literal["shared", "own"]
-"""Whether connections to one host share a port that is listened on, or have one each."""
+"""`shared`: connections to one host share a port that is listened on. `own`: each has a port."""
 
 _SOURCES, _SOURCE = 50_000, 10_000
 _SHARED = 5_000
@@ -16,7 +16,7 @@ _COMING, _COMING_EACH = 20_000, 1_000
 """Ports that the first workload's connections go to that are made while the run goes on, and how many ports each workload has."""
 _OWN = {"left": 10_000, "right": 30_000}
 _OWN_COMING, OWN_COMING_EACH, MOST_OWN_COMING = 60_000, 256, 1_000
-"""Likewise where connections have listeners of their own, of which there are then at most so many."""
+"""Ports for connections with listeners of their own: the first port, the number for each workload, and the maximum of connections."""
 CLASS_PORTS = 4
 """Destination ports of each class of such connections."""
 OWN_LISTENERS = 20_000
@@ -29,10 +29,10 @@ def address(side: str, number: int) -> str:
 
 
 def ports(listeners: Listeners, index: int, direction: str) -> tuple[int, int]:
-    """Source and destination port of the data of a connection or a stream of datagrams.
+    """Return source and destination port of the data of a connection or a stream of datagrams.
 
     Args:
-        listeners: What the engine's table says.
+        listeners: From the engine's table.
         index: Among all of a run, TCP before UDP.
         direction: Of the data, `forward` or `reverse`.
     """
@@ -43,12 +43,12 @@ def ports(listeners: Listeners, index: int, direction: str) -> tuple[int, int]:
 
 
 def coming_ports(listeners: Listeners, index: int, direction: str) -> dict[str, list[int]]:
-    """Ports of the connections that a workload makes while the run goes on: source and destination port of the first, and between which
-    source ports they count. Where connections have listeners of their own, these source ports are clear of them.
+    """Return the ports of the connections that a workload makes during the run: source and destination port of the first one, and the range
+    of their source ports. If connections have listeners of their own, these source ports do not overlap with them.
 
     Args:
-        listeners: What the engine's table says.
-        index: Of the workload among those that make connections.
+        listeners: From the engine's table.
+        index: Position of the workload among those that make connections.
         direction: Of the data, `forward` or `reverse`.
     """
     if listeners == "shared":

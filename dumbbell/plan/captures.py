@@ -1,4 +1,4 @@
-"""Where packets are captured on the path: names become positions."""
+"""Points on the path where packets are captured: names become positions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from dumbbell.scenario.captures import HOSTS, at_ports
 
 
 def captured_ports(resolved: ResolvedScenario, stages: Sequence[Stage], on_hosts: Collection[int]) -> tuple[tuple[int, ...], ...]:
-    """Of each point that a scenario names the port, and the one of the other direction that mirrors it; `on_hosts` are hosts' own queues.
+    """Return for each point that a scenario names its port, and the port of the other direction that mirrors it. `on_hosts` are hosts' own
+    queues.
 
-    Raises `ScenarioError` if there is no such port, or if what comes out of it is in another capture already.
+    Raises `ScenarioError` if there is no such port, or if the packets that come out of it are in another capture already.
     """
     indices = {stage.id: i for i, stage in enumerate(stages) if i not in on_hosts}
     found: dict[int, str] = {}

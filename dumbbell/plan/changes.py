@@ -1,4 +1,4 @@
-"""What happens to ports while a run goes on."""
+"""Changes of ports during a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Outage:
     for_ns: int
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {"kind": "outage", "port": self.port, "at_ns": self.at_ns, "for_ns": self.for_ns}
 
 
@@ -28,7 +28,7 @@ class RateChange:
     rate_bps: int
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {"kind": "rate", "port": self.port, "at_ns": self.at_ns, "rate_bps": self.rate_bps}
 
 

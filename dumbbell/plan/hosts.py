@@ -14,7 +14,7 @@ from dumbbell.scenario.problems import Location
 
 _SIDES: tuple[Side, Side] = ("left", "right")
 _SHARED = tuple(Host(side, side, number) for number, side in enumerate(_SIDES, 1))
-"""Those that flows have by default."""
+"""Hosts of flows by default."""
 _NOWHERE = Origin(())
 _LEAVING: Mapping[Side, Direction] = {"left": "forward", "right": "reverse"}
 """Direction of what leaves a host of a side."""

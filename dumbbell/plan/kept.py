@@ -1,4 +1,4 @@
-"""What the plans of a sweep have in common is made once: most of what a plan has does not change from cell to cell."""
+"""A cache of the parts that the plans of a sweep share: most parts of a plan do not change from cell to cell."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Kept:
         self._last: dict[Hashable, tuple[object, tuple[Any, ...], Any]] = {}
 
     def get(self, place: Hashable, written: object, parts: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """What `make` gives; it is called unless the last call for this place was with the very object `written`, and with equal parts.
+        """Return the value of `make`. It calls `make` unless the last call for this place had the very object `written`, and equal parts.
 
-        Together they are all that the value depends on. Settings that are equal are not enough: true equals 1 in them.
+        `written` and `parts` together are all that the value depends on. Equal settings are not enough: True equals 1 in them.
         """
         before = self._last.get(place)
         if before is not None and before[0] is written and before[1] == parts:

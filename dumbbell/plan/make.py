@@ -34,7 +34,7 @@ class Planned:
         return resolved.problem(location, what, refusal.expected)
 
     def repeated(self, resolved: ResolvedScenario) -> Planned:
-        """As `make`, of a run that differs from the one that this is the plan of in nothing but the seed."""
+        """Make a plan like `make`, of a run that differs from this plan's run only in the seed."""
         settings = resolved.settings
         workloads = []
         for workload, origin in zip(self.plan.workloads, self.provenance.workloads, strict=True):
@@ -48,9 +48,11 @@ _PATH = Origin(("path",))
 
 
 def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> Planned:
-    """The plan of a run for an engine, whose table says what a congestion control needs and what a stack does with sizes of buffers.
+    """Make the plan of a run for an engine. The engine's table says what a congestion control needs and what a stack does with sizes of
+    buffers.
 
-    What the engine does not know gets the usual defaults; it is not for the plan to refuse it. `kept`: of other runs for this engine.
+    Names that the engine does not know get the usual defaults, because checking them is not the plan's job. `kept` comes from other runs
+    for this engine.
     """
     settings = resolved.settings
     hosts = Hosts(settings.hosts)

@@ -39,17 +39,17 @@ Parameters = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Where data come from or go to."""
+    """A host: a source or destination of data."""
 
     id: str
     side: Side
     number: int
-    """What queue disciplines that tell hosts apart hash; one that is used on both sides is two entries of one number."""
+    """Number that queue disciplines which tell hosts apart hash. A host that is used on both sides is two entries with one number."""
     egress: int | None = None
     """The port that everything of this host leaves through, if that is on the host itself: its TCP is told of drops there."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {"id": self.id, "side": self.side, "number": self.number, "egress": self.egress}
 
 
@@ -68,12 +68,12 @@ class Link:
     coalesce_ns: int | None = None
     """It is a network card: how long after the first packet its interrupt tells of all that came."""
     faults: Parameters | None = None
-    """What it does to packets beside delaying them."""
+    """Faults: all that it does to packets beside delaying them."""
     own_rtt: PartOfRtt | None = None
     """The part that it adds of the RTT that a connection has of its own; then packets leave by time, in whatever order they came."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {
             "kind": "link",
             "id": self.id,
@@ -106,7 +106,7 @@ class Queue:
         return rate
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {
             "kind": "queue",
             "id": self.id,
@@ -138,7 +138,7 @@ class Path:
         return (self.forward, self.reverse) if direction == "forward" else (self.reverse, self.forward)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {
             "id": self.id,
             "forward": list(self.forward),
@@ -170,7 +170,7 @@ class HostSettings:
     gso: bool = False
     """TSO segments travel through the network whole."""
     reads_bps: int | None = None
-    """What the receiving application reads, bit/s; None is all that there is at once."""
+    """Rate at which the receiving application reads, bit/s; None: it reads all there is at once."""
     nodelay: bool = False
     """TCP_NODELAY."""
     max_pacing_bps: int | None = None
@@ -179,7 +179,7 @@ class HostSettings:
     """Settings of a kernel's network."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON; settings of the kernel only if they are set."""
+        """Return plain data for JSON, with settings of the kernel only if they are set."""
         return {
             "tso": self.tso,
             "rmem": list(self.rmem),
@@ -207,7 +207,7 @@ class Connection:
     """Source and destination port of the data, see `addresses`."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {"name": self.name, "start_ns": self.start_ns, "stop_ns": self.stop_ns, "ports": list(self.ports)}
 
 
@@ -222,7 +222,7 @@ class Workload(ABC):
     target: int
     """The host that they go to; `to` in JSON."""
     direction: Direction
-    """Of the data along the path."""
+    """Direction of the data along the path."""
 
     @property
     @abstractmethod
@@ -232,7 +232,7 @@ class Workload(ABC):
     @property
     @abstractmethod
     def over(self) -> Tcp | None:
-        """What its TCP connections have in common; None of datagrams."""
+        """Return the settings that its TCP connections share; None for datagrams."""
 
     @property
     def transport(self) -> Literal["tcp", "udp", "icmp"]:
@@ -250,7 +250,7 @@ class Workload(ABC):
 
     @abstractmethod
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
 
     def place(self) -> dict[str, Any]:
         """The fields in JSON that all workloads share."""
@@ -308,11 +308,11 @@ class Tcp(Workload):
         return self.segment_bytes + _HEADER_BYTES + (_TIMESTAMP_BYTES if self.timestamps else 0)
 
     def most_packets(self, duration_ns: int) -> int | None:  # noqa: ARG002
-        """Those of sized transfers."""
+        """Return the packets of sized transfers."""
         return None if self.transfer_bytes is None else len(self.connections) * (self.transfer_bytes // self.segment_bytes + 1)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
@@ -339,22 +339,22 @@ class Tcp(Workload):
 
 @dataclass(frozen=True, slots=True)
 class Traffic(Workload):
-    """What is not bulk; the kinds are those of `scenario.traffic`."""
+    """Traffic that is not bulk; the kinds are those of `scenario.traffic`."""
 
     named: str
     """The kind."""
     tcp: Tcp | None
-    """What its TCP connections have in common; they are listed there, if they are there from the start. None of datagrams."""
+    """Settings that its TCP connections share, with a list of those that exist from the start; None for datagrams."""
     streams: tuple[Connection, ...]
-    """Of datagrams."""
+    """Streams of datagrams."""
     parameters: Parameters
-    """What is particular to the kind."""
+    """Parameters of its kind."""
     packets: int | None
     """Data packets that it sends, retransmissions left out; None if only the network limits it."""
 
     @property
     def kind(self) -> str:
-        """As a scenario has it."""
+        """Return the kind as a scenario has it."""
         return self.named
 
     @property
@@ -369,7 +369,7 @@ class Traffic(Workload):
 
     @property
     def over(self) -> Tcp | None:
-        """What its TCP connections have in common."""
+        """Return the settings that its TCP connections share."""
         return self.tcp
 
     @property
@@ -383,19 +383,18 @@ class Traffic(Workload):
         return self.streams if self.tcp is None else self.tcp.connections
 
     def most_packets(self, duration_ns: int) -> int | None:  # noqa: ARG002
-        """As the scenario has it."""
+        """Return the number of packets that the scenario gives."""
         return self.packets
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         if self.tcp is not None:
             return {"kind": self.named, "tcp": self.tcp.common(), **self.parameters}
         return {"kind": self.named, **self.place(), **self.parameters, "streams": [stream.plain() for stream in self.streams]}
 
 
 def over_tcp(workloads: Iterable[tuple[int, Workload]]) -> Iterator[tuple[int, str, Tcp]]:
-    """Of workloads with their positions, those over TCP: position, what comes before its fields in the plan, and what its connections have
-    in common."""
+    """Yield the workloads that use TCP: position, prefix of the fields in the plan, and the settings that the connections share."""
     for i, workload in workloads:
         if (over := workload.over) is not None:
             yield i, "" if over is workload else "tcp.", over
@@ -406,7 +405,7 @@ def over_tcp(workloads: Iterable[tuple[int, Workload]]) -> Iterator[tuple[int, s
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Which entities get series, by their positions."""
+    """Entities that get series, by their positions."""
 
     flows: tuple[int, ...]
     """Workloads of bulk flows: each gets its own."""
@@ -417,7 +416,7 @@ class Series:
     """Ports that count the bytes of each of those connections and groups."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {"flows": list(self.flows), "groups": list(self.groups), "ports": list(self.ports), "shares": list(self.shares)}
 
 
@@ -448,7 +447,7 @@ class Plan:
 
     @property
     def captures(self) -> bool:
-        """Whether packets are recorded anywhere."""
+        """True if packets are recorded anywhere."""
         return self.capture or bool(self.captured_ports)
 
     @property
@@ -482,7 +481,7 @@ class Plan:
         return {port.id for port in self.ports if isinstance(port, Link)}
 
     def plain(self, workloads: bool = True) -> dict[str, Any]:
-        """As JSON; without `workloads` these are an empty list."""
+        """Return plain data for JSON; without `workloads` these are an empty list."""
         return {
             "format": FORMAT,
             "seed": self.seed,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from dumbbell.errors import one_of
 
 _FLAGS = {"on": True, "off": False}
-"""How scenario files may write flags: in YAML 1.2 these words are text."""
+"""Words that scenario files may use for flags: in YAML 1.2 they are text."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Parameter:
     """Its value if neither the scenario nor the stack sets it."""
     meaning: str = ""
     least: int = 0
-    """Of an integer, as is `most`."""
+    """Minimum of an integer; `most` is its maximum."""
     most: int = 0
     words: tuple[str, ...] = ()
-    """Of a choice."""
+    """Words of a choice."""
 
     @classmethod
     def from_table(cls, entry: Mapping[str, Any]) -> Parameter:
@@ -43,7 +43,7 @@ class Parameter:
         return _FLAGS.get(written, written) if self.kind == "flag" and isinstance(written, str) else written
 
     def takes(self, value: Any) -> bool:
-        """Whether it may have that value."""
+        """True if it may have that value."""
         if self.kind == "flag":
             return isinstance(value, bool)
         if self.kind == "choice":

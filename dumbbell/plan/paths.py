@@ -114,7 +114,7 @@ class Paths:
         return len(self.paths) - 1
 
     def _named(self, names: Sequence[str], direction: Direction) -> list[Stage]:
-        """Of the scenario's `stages`; a direction in which there are none has one that does nothing."""
+        """Return the named ones of the scenario's `stages`. A direction without stages gets one that does nothing."""
         stages = []
         for name in names:
             ids = (name, f"{name}-reverse")

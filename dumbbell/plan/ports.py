@@ -19,22 +19,22 @@ class Stage(NamedTuple):
     name: str
     direction: Direction
     origin: Origin
-    """Where it is written."""
+    """Place in the scenario."""
     delay_ns: int
     queue: Bottleneck | None = None
     """None: it only delays."""
     rate_bps: int | None = None
-    """Of the line of a delay."""
+    """Link rate of a delay."""
     limit: Limit | None = None
-    """Of a delay."""
+    """Limit of a delay."""
     coalesce_ns: int | None = None
-    """Of a network card."""
+    """Coalescing time of a network card."""
     opposite: str | None = None
     """The id of the stage of the other direction that mirrors this one or replaces its mirror."""
     own_rtt: PartOfRtt | None = None
-    """Of a delay: the part that it adds of the RTT that a connection has of its own."""
+    """For a delay: the part that it adds of the RTT that a connection has of its own."""
     faults: Parameters | None = None
-    """Of a delay: what it does to packets beside delaying them."""
+    """For a delay: its faults, all that it does to packets beside delaying them."""
     on_host: bool = False
     """It is a host's own queue: impairments of the path do not concern it."""
 
@@ -46,7 +46,7 @@ class Ports:
     frame_bytes: int
     """The largest frame."""
     duration_ns: int
-    """Of the run."""
+    """Duration of the run."""
     stages: list[Stage] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
     _indices: dict[str, int] = field(default_factory=dict)

@@ -31,7 +31,7 @@ DELAY: Words = {
     "limit_packets": ("delay", "limit"),
     **{f"faults.{key}": ("delay", key) for key in ("loss", "jitter", "reorder", "duplicate", "corrupt")},
 }
-"""Of a dumbbell's path."""
+"""Fields of a dumbbell's path."""
 TCP: Words = {
     "cc.kind": ("cc", "kind"),
     "stack.name": ("stack", "base"),
@@ -47,18 +47,18 @@ TCP: Words = {
     "to": ("dst",),
 }
 OVER_TCP: Words = {f"tcp.{name}": location for name, location in TCP.items()}
-"""Of traffic that is not bulk."""
+"""Fields of traffic that is not bulk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an entry comes from."""
+    """Source of an entry."""
 
     location: Location
     words: Words = field(default_factory=dict)
 
     def of(self, name: str) -> Location:
-        """Where a field (dotted, as in the plan) would be set. If it is not set, readers take the nearest enclosing setting."""
+        """Return where a user would set a field (dotted, as in the plan). If it is not set, readers take the nearest enclosing setting."""
         if name in self.words:
             return self.location + self.words[name]
         parts = (part for part in name.split(".") if part and part not in _GROUPS and not part.isdigit())

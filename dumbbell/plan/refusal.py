@@ -1,6 +1,6 @@
-"""What cannot be run, as data: where in a plan, what is wrong there, and what was expected.
+"""Refusals: plans that cannot be run, as data. A refusal has the place in a plan, what is wrong there, and what was expected.
 
-The words are put together once, where a user is told (`Problem` of dumbbell.scenario); until then nothing is read out of words.
+`Problem` of dumbbell.scenario makes the words once, when dumbbell tells a user. Until then no code has to read anything out of words.
 """
 
 from __future__ import annotations

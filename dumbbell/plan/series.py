@@ -1,4 +1,4 @@
-"""Which entities get series: names become positions."""
+"""Entities that get series: names become positions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dumbbell.scenario import Choice, ResolvedScenario, ScenarioError, flow_base
 
 
 def series(resolved: ResolvedScenario, ports: Sequence[Port], origins: Sequence[Origin]) -> Series:
-    """What a scenario chooses; `origins` are those of the workloads of the plan.
+    """Return the series that a scenario chooses. `origins` are those of the workloads of the plan.
 
-    Raises `ScenarioError` if it names a port that there is not; names of flows are checked with the scenario.
+    Raises `ScenarioError` if it names a port that does not exist. Names of flows are checked with the scenario.
     """
     settings = resolved.settings
     entries: dict[str, list[int]] = {}

@@ -8,15 +8,15 @@ from typing import Any
 from dumbbell.scenario import Bottleneck
 
 _BEYOND_FRAME = {"tbf": 26, "htb": 86}
-"""What a bucket holds by default beyond the largest frame, bytes: 1540 and 1600 in the kernel runs of the study oracle."""
+"""Default size of a bucket beyond the largest frame, bytes: 1540 and 1600 in the kernel runs of the study oracle."""
 _NS_PER_MS = 10**6
 
 
 def shaper(bottleneck: Bottleneck, rate_bps: int, frame_bytes: int, duration_ns: int) -> dict[str, Any]:
-    """What paces a queue in a run of this duration, from its start on; `own`: the queue discipline itself."""
+    """Return the shaper that paces a queue from the start of a run of this duration. `own`: the queue discipline itself."""
     if (trace := bottleneck.trace) is not None:
         if (at_ms := trace.opportunities_ms) is not None:
-            # Those after the end of the run would only be stored.
+            # Opportunities after the end of the run would only take space.
             return {"kind": "trace", "at_ms": at_ms[: bisect_right(at_ms, duration_ns // _NS_PER_MS) + 1], "rate_bps": rate_bps}
         _, rate_bps = next(trace.steps(duration_ns))
     kind = bottleneck.shaper_kind

@@ -38,8 +38,8 @@ def sketch(plan: Plan) -> list[str]:
 
 
 def _drawn(plan: Plan, direction: Direction) -> list[str] | None:
-    """What goes from left to right is drawn so, and what comes back from right to left; None if there is no room, or the paths of a
-    direction pass some ports in opposite orders."""
+    """Draw the ports of a direction: forward paths from left to right, reverse paths from right to left. None if there is no room, or if
+    the paths of a direction pass some ports in opposite orders."""
     paths = _paths(plan, direction)
     order = _order([ports for _, ports in paths])
     if order is None or len(paths) > _MOST_LINES:
@@ -120,7 +120,7 @@ def _rate(plan: Plan, number: int, port: Queue) -> str:
 
 
 def _names(plan: Plan) -> Mapping[str, str]:
-    """What paths are called, by id: the only one needs no name."""
+    """Return the names of paths by id; a single path needs no name."""
     return {path.id: path.id if len(plan.paths) > 1 else "" for path in plan.paths}
 
 

@@ -14,10 +14,10 @@ _SEED = b'"seed":%d,'
 
 
 def as_json(plan: Plan, kept: Kept) -> str:
-    """What `plan.plain()` is as JSON. The text of a workload is made once for all plans that share it (`kept`, see `make`), and that of
-    all else but the seed once for all repeats of a cell.
+    """Return `plan.plain()` as JSON. The text of a workload is made once for all plans that share the workload (`kept`, see `make`). The
+    text of all else but the seed is made once for all runs of a cell.
 
-    By pydantic's serialiser, the fastest there is here: this is done for every run of a sweep.
+    It uses pydantic's serialiser, the fastest at hand, because every run of a sweep needs this text.
     """
     # Equal parts are the same text: beside ports and workloads a plan has no numbers that may be true instead of 1.
     run = plan.duration_ns, plan.sample_ns, plan.capture, plan.captured_ports, plan.mtu_bytes
@@ -28,7 +28,7 @@ def as_json(plan: Plan, kept: Kept) -> str:
 
 
 def _around(plan: Plan) -> tuple[bytes, bytes, bytes]:
-    """What comes before the seed, between that and the workloads, and after these."""
+    """Return the text before the seed, the text between the seed and the workloads, and the text after the workloads."""
     # In strings quotes are escaped, and no other key has these names: the first is the one.
     begin, _, rest = to_json(plan.plain(workloads=False)).partition(_SEED % plan.seed)
     middle, _, end = rest.partition(_NONE)

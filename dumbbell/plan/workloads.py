@@ -64,7 +64,7 @@ class Table(Protocol):
 
     @property
     def listeners(self) -> Listeners:
-        """How connections get their ports."""
+        """Return how connections get their ports."""
 
 
 _BUFFER_FACTOR = 2
@@ -128,7 +128,7 @@ class Workloads:
         return source, target, self._path(source, target, written.path, rtt, written.has_own_rtts, written.host.gro)
 
     def _over_tcp(self, written: Connections, ends: tuple[int, int, int], workload: str, direction: Direction, **particular: Any) -> Tcp:
-        """What connections have in common; `ends` are source, target and path."""
+        """Return the settings that connections share. `ends` are source, target and path."""
         source, target, path = ends
         ecn, sce_echo = _marks(written, self._table)
         return Tcp(
@@ -240,9 +240,9 @@ def _times(
 
 
 def _control(cc: Cc, table: Table) -> dict[str, Any]:
-    """A congestion control with the parameters that are given: what the others are depends on the stack, as its own options do.
+    """Return a congestion control with the given parameters. The other parameters depend on the stack, and so do its own options.
 
-    Those that the table does not know are left for it to refuse.
+    Parameters that the table does not know stay, so that the engine reports them.
     """
     if cc.library is not None:
         return {"kind": cc.kind, "library": cc.sha256, **cc.parameters}
@@ -254,7 +254,7 @@ def _control(cc: Cc, table: Table) -> dict[str, Any]:
 
 
 def _marks(flow: Connections, table: Table) -> tuple[bool, bool]:
-    """Whether ECN is negotiated and SCE echoed."""
+    """Return two flags: ECN is negotiated, and SCE is echoed."""
     cc = table.cc.get(flow.cc.kind)
     wants_sce = cc is not None and cc.wants_sce
     sce_echo = wants_sce and flow.ecn is not False if flow.sce_echo is None else flow.sce_echo

@@ -1,4 +1,4 @@
-"""What a user writes: scenarios, their units, sweeps and files."""
+"""Scenarios as a user writes them, their units, sweeps and files."""
 
 from dumbbell.scenario import qdiscs, traffic
 from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names, groups_coming, over_tcp

@@ -38,7 +38,7 @@ class Amount:
         self.kind = kind
         """The name of its type in `units`; of a plain number `whole number` or `number`."""
         self.text = text
-        """As it was written."""
+        """The text as it was written."""
 
     @classmethod
     def parse(cls, written: object) -> Amount:
@@ -58,17 +58,17 @@ class Amount:
 
     @property
     def is_whole(self) -> bool:
-        """Whether a key of this kind takes whole numbers of its unit alone."""
+        """True if a key of this kind takes only whole numbers of its unit."""
         return self.kind in _UNITS or self.kind == _WHOLE
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has no unit."""
+        """True if it has no unit."""
         return self.kind in (_WHOLE, _NUMBER)
 
     @property
     def noun(self) -> str:
-        """What its kind is called."""
+        """Return the name of its kind."""
         return self.kind if self.is_plain else "bdp" if self.kind == "Limit" else self.kind.lower()
 
     def __str__(self) -> str:

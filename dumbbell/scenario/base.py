@@ -1,4 +1,4 @@
-"""What all models of a scenario have in common."""
+"""Parts that all models of a scenario share."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LONG = "long"
 """Serialisation context: a setting that may be a bare name is written as a mapping, so that a sweep can add keys to it."""
 
 CONTENT = "content"
-"""Likewise: what a run depends on, without where files lie."""
+"""Context of a dump with all that a run depends on. It leaves out where files lie."""
 
 
 class Kinded(Model):

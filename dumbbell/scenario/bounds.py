@@ -8,7 +8,7 @@ from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import Duration, Rate
 
 Wrong = Iterator[tuple[Location, str, str]]
-"""Where, what is wrong, and what was expected."""
+"""Location, what is wrong, and what was expected."""
 
 _LONGEST_DELAY = Duration.parse("1000s")
 _LONGEST_TICK = Duration.parse("1s")

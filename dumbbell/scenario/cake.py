@@ -79,7 +79,7 @@ _Framing = Literal[
 
 
 class _Encapsulation(NamedTuple):
-    """What a word of tc for a kind of line stands for (iproute2, tc/q_cake.c)."""
+    """Meaning of tc's word for a kind of link (iproute2, tc/q_cake.c)."""
 
     overhead: int
     """Bytes that it adds."""
@@ -133,7 +133,8 @@ class Cake(Discipline):
     wash: Flag = False
     """Packets leave with codepoint 0, after it has decided about their tin."""
     ingress: Flag = False
-    """What it drops counts as sent, as behind the line that it paces for; and COBALT waits longer the more bulk flows there are."""
+    """Counts the packets that cake drops as sent, because they have already passed the link that it paces for. COBALT waits longer the more
+    bulk flows there are."""
     ack_filter: Annotated[_Filter, BeforeValidator(_switch, json_schema_input_type=_Filter | bool)] = "off"
     """Drops ACKs that a later one in their queue makes needless: of two such the older; `aggressive`: also a single one right before it."""
     autorate_ingress: Flag = False
@@ -157,7 +158,7 @@ class Cake(Discipline):
         return (self.framing,) if isinstance(self.framing, str) else self.framing
 
     def _charged(self) -> dict[str, Any]:
-        """What a packet is charged for, in a plan: the words one after the other, as tc takes them."""
+        """Return the plan's values for what a packet is charged: it applies the words one after the other, as tc does."""
         overhead, mpu, cells = self.overhead, 0, "noatm"
         for word in self._words:
             if word in _ENCAPSULATIONS:

@@ -1,4 +1,4 @@
-"""Where the packets of a run are captured."""
+"""Points at which the packets of a run are captured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Points = Annotated[bool | list[str], BeforeValidator(_points)]
 
 
 def at_hosts(points: bool | list[str]) -> bool:
-    """Whether the hosts are among them."""
+    """True if the hosts are among the points."""
     return HOSTS in points if isinstance(points, list) else points
 
 

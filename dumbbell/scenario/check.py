@@ -56,7 +56,7 @@ _MOST_TOLD = 100
 
 
 class Check:
-    """Checks settings, one after another. What they have in common with the last ones that passed is not looked at again."""
+    """Check settings, one after another. It skips the parts that the last settings which passed share."""
 
     def __init__(self) -> None:
         self._passed: tuple[Settings, _Around] | None = None
@@ -110,9 +110,9 @@ class _Around(NamedTuple):
     paths: Mapping[str | None, _PathFacts]
     """By name; that of traffic that names none has None."""
     lists: tuple[object, object, object]
-    """What has the names of stages."""
+    """Objects that have the names of stages."""
     unknown: Mapping[str | None, tuple[tuple[Location, str, str], ...]]
-    """What is wrong with the names of paths."""
+    """Errors in the names of paths."""
 
     @classmethod
     def of(cls, settings: Settings) -> _Around:
@@ -123,14 +123,14 @@ class _Around(NamedTuple):
 
 
 class _PathFacts(NamedTuple):
-    """What the check of traffic depends on of its path."""
+    """Facts of a path that the check of its traffic depends on."""
 
     has_stages: bool
     """It is made of stages as they are listed, not a dumbbell."""
     has_limit: bool
     """Its delay has a limit or faults."""
     shaped: Mapping[str, int | None]
-    """See `shaped_bps`, by direction; only of settings with other traffic than flows, which look at it."""
+    """See `shaped_bps`, by direction. Given only for settings with traffic other than flows, because only that looks at it."""
 
     @classmethod
     def of(cls, settings: Settings, name: str | None) -> _PathFacts:
@@ -144,14 +144,13 @@ class _PathFacts(NamedTuple):
 
 
 def _named(settings: Settings) -> tuple[object, ...]:
-    """What the checks of names depend on."""
+    """Return the settings that the checks of names depend on."""
     return settings.flows, settings.background, settings.hosts, settings.series
 
 
 def is_random(settings: Settings) -> bool:
-    """Whether another seed gives another run whatever the engine: jittered starts, random arrivals, a queue that draws random numbers or
-    perturbs a hash. Of congestion controls only their engine knows.
-    """
+    """True if another seed gives another run on every engine: jittered starts, random arrivals, a queue that draws random numbers or
+    perturbs a hash. Random congestion controls are left out, because only their engine knows which they are."""
     return (
         any(flow.start.jitter for flow in settings.flows)
         or any(traffic.is_random for traffic in settings.background)
@@ -166,7 +165,7 @@ def over_tcp(settings: Settings) -> list[Connections]:
 
 
 def flow_bases(flows: list[Flow]) -> list[str]:
-    """What each group of flows is called."""
+    """Return the name of each group of flows."""
     return [flow.name or flow.cc.kind for flow in flows]
 
 
@@ -361,7 +360,7 @@ def _background(traffic: Background, around: _Around, settings: Settings) -> Wro
 
 
 def _connections(written: Connections, settings: Settings, path: _PathFacts) -> Wrong:
-    """What flows and other traffic over TCP have in common."""
+    """Yield the errors in the settings that flows and other traffic over TCP share."""
     if (written.rtts or written.has_own_rtts) and path.has_stages:
         yield ("rtt",), "needs path.rtt to replace", "a path with rtt"
     if written.has_own_rtts and path.has_limit:
@@ -401,7 +400,7 @@ def _series(settings: Settings) -> Wrong:
 
 
 def groups_coming(settings: Settings) -> dict[int, str]:
-    """What entries of `background` are called whose connections come and go, by their positions."""
+    """Return the names of the entries of `background` whose connections come and go, by their positions."""
     return {i: each.name or each.kind for i, each in enumerate(settings.background) if not isinstance(each.starts, tuple)}
 
 
@@ -430,7 +429,7 @@ def _host_queues(settings: Settings) -> Wrong:
 
 
 def _directions(written: Connections) -> tuple[str, ...]:
-    """Of a flow, or of other traffic."""
+    """Return the directions of a flow or of other traffic."""
     direction: str = getattr(written, "direction")  # noqa: B009
     return ("forward", "reverse") if direction == "both" else (direction,)
 

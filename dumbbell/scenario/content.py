@@ -1,4 +1,4 @@
-"""What a run's key is made of: all settings but the name."""
+"""Content of a run, from which its key is made: all settings but the name."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Content:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """That of settings."""
+        """Return the content of settings."""
         return cls({}, {}, "").replaced(_plain(settings, set(Settings.model_fields)))
 
     def of_cell(self, settings: Settings, touched: Collection[str]) -> Content:
-        """That of settings that differ from those of this content in no other keys than `touched`."""
+        """Return the content of settings that differ from those of this content only in the keys `touched`."""
         return self.replaced(_plain(settings, touched))
 
     def replaced(self, changed: Mapping[str, Any]) -> Self:
@@ -42,7 +42,7 @@ class Content:
 
 
 def _plain(settings: Settings, keys: Collection[str]) -> dict[str, Any]:
-    # Of a scenario that chooses no series and has one path the key is what it was before there was a choice.
+    # A scenario that chooses no series and has one path keeps the key that it had before there was a choice.
     left_out = {"name"}
     if settings.series == _USUAL:
         left_out.add("series")

@@ -14,7 +14,7 @@ Parameters = Mapping[str, Any]
 
 
 class PortFacts(NamedTuple):
-    """What the parameters of a queue discipline depend on."""
+    """Facts of a port that the parameters of its queue discipline depend on."""
 
     rate_bps: int
     base_rtt_ns: int

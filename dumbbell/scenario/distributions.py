@@ -1,6 +1,6 @@
 """Distributions that sizes and times are drawn from: a plain value, or a mapping with one key that says which.
 
-`Drawn[Size]` and `Drawn[Duration]` are the types of such settings. What is drawn is a whole number of bytes or ns
+`Drawn[Size]` and `Drawn[Duration]` are the types of these settings. Every drawn value is a whole number of bytes or ns
 (`crates/sim/src/draw`).
 """
 
@@ -30,12 +30,12 @@ Known = Literal["web-search", "data-mining"]
 """Measured sizes that come with dumbbell; the files in `known/` name their sources."""
 _KNOWN = Path(__file__).parent / "known"
 _MOST_SIGMA = 10
-"""Of a lognormal distribution: a standard deviation is then a factor of 22,000."""
+"""Maximum sigma of a lognormal distribution: a standard deviation is then a factor of 22,000."""
 _MOST_SHAPE = 100
 _MOST_POINTS = 10_000
 _BILLIONTH = 1e-9
 _ROUNDING = 1e-9
-"""How far shares may be from a sum of 1."""
+"""Maximum distance of the sum of shares from 1."""
 
 
 class OfQuantity(Model):
@@ -63,7 +63,7 @@ class Distribution(OfQuantity):
 
     @abstractmethod
     def planned(self) -> dict[str, Any]:
-        """As the plan has it, in bytes or ns."""
+        """Return the plan's values, in bytes or ns."""
 
     @property
     @abstractmethod
@@ -218,7 +218,7 @@ class Pareto(Distribution, Generic[Q]):
 
 
 def _quantity(model: type[Distribution]) -> type[Quantity]:
-    """What the values of a distribution of a kind are."""
+    """Return the type of a distribution's values."""
     return cast("type[Quantity]", model.__pydantic_generic_metadata__["args"][0])
 
 
@@ -337,7 +337,7 @@ def _quantile_of_points(points: list[tuple[Any, float]], share: float) -> float:
 
 
 def _bisect(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
-    """Where a rising function reaches a value."""
+    """Return where a rising function reaches a value."""
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (low, middle) if rising(middle) >= wanted else (middle, high)
@@ -404,7 +404,7 @@ class Part(OfQuantity, Generic[Q]):
     """A part of a mixture."""
 
     share: Annotated[float, Field(ge=0, le=1, strict=False)]
-    """Of all draws."""
+    """Share of all draws."""
     of: Simple[Q]
 
 
@@ -464,6 +464,6 @@ def quantile(value: Quantity | Distribution, share: float) -> float:
 
 
 def is_drawn(value: Quantity | Distribution) -> bool:
-    """Whether it may differ from one draw to the next."""
+    """True if it may differ from one draw to the next."""
     low, high = bounds(value)
     return low != high

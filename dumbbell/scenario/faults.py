@@ -1,4 +1,4 @@
-"""What links do to packets beside delaying them: losses, jitter, reordering, duplicates, wrong bits, as Linux's netem defines them."""
+"""Faults of links: losses, jitter, reordering, duplicates and wrong bits, as Linux's netem defines them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import CERTAIN, Duration, Share
 
 _MOST_ENTRIES = 16_384
-"""Of a table of jitter: the kernel's NETEM_DIST_MAX."""
+"""Maximum number of entries in a table of jitter: the kernel's NETEM_DIST_MAX."""
 _MOST_TABLE_BYTES = 1 << 20
 LONGEST_JITTER = Duration.parse("2s")
 """netem keeps it in 31 bits of ns."""
@@ -31,13 +31,13 @@ class Random(Model):
     """A share of all packets."""
 
     rate: Share
-    """Of all packets, those concerned."""
+    """Share of the packets that it hits."""
     correlation: Share = _NEVER
-    """How much one draw depends on the one before. Draws are no longer uniform then, so that small shares become smaller."""
+    """Dependence of a draw on the one before. Correlated draws are not uniform, so that a small `rate` hits fewer packets than it says."""
 
     @property
     def planned(self) -> dict[str, Any]:
-        """What the plan has of it."""
+        """Return the plan's values."""
         return {"share": self.rate.planned, "correlation": self.correlation.planned}
 
 
@@ -56,13 +56,13 @@ class Gilbert(Model):
     r: Share | None = None
     """From the bad state to the good one; by default 100% - p."""
     one_minus_h: Share = _ALWAYS
-    """Of the packets in the bad state, those that are lost."""
+    """Share of the packets in the bad state that are lost."""
     one_minus_k: Share = _NEVER
-    """Of the packets in the good state, those that are lost."""
+    """Share of the packets in the good state that are lost."""
 
     @property
     def planned(self) -> dict[str, Any]:
-        """What the plan has of it."""
+        """Return the plan's values."""
         r = CERTAIN - self.p.planned if self.r is None else self.r.planned
         return {
             "kind": "gilbert",
@@ -77,7 +77,7 @@ _SHAPES = ("uniform", "normal", "pareto", "paretonormal")
 
 
 class Jitter(Model):
-    """How the delay varies, from packet to packet: one of `uniform`, `normal`, `pareto`, `paretonormal`, `table`.
+    """Variation of the delay from packet to packet: one of `uniform`, `normal`, `pareto`, `paretonormal`, `table`.
 
     A time alone is `uniform`.
     """
@@ -93,15 +93,15 @@ class Jitter(Model):
     table: str | None = None
     """A file in the format of tc's distributions (/usr/lib/tc/NAME.dist): whole numbers, 8192 of which are one `deviation`."""
     deviation: Duration | None = None
-    """Of a `table`, its scale."""
+    """Scale of a `table`."""
     keep_order: Flag = False
     """No packet overtakes the one before; without it packets leave by time, as netem has them."""
     correlation: Share = _NEVER
-    """How much one draw depends on the one before."""
+    """Dependence of a draw on the one before."""
     entries: SkipJsonSchema[
         Annotated[list[Annotated[int, Field(ge=-(1 << 15), lt=1 << 15)]], Field(min_length=1, max_length=_MOST_ENTRIES)] | None
     ] = None
-    """What the file says, once it is read."""
+    """Content of the file, once it is read."""
 
     @model_validator(mode="before")
     @classmethod
@@ -132,12 +132,12 @@ class Jitter(Model):
 
     @property
     def scale(self) -> Duration:
-        """What one deviation is."""
+        """Return the length of one deviation."""
         return next(value for name in (*_SHAPES, "deviation") if (value := getattr(self, name)) is not None)  # type: ignore[no-any-return]
 
     @property
     def planned(self) -> dict[str, Any]:
-        """What the plan has of it."""
+        """Return the plan's values."""
         shape: Any = (
             {"table": self.entries} if self.entries is not None else next(name for name in _SHAPES if getattr(self, name) is not None)
         )
@@ -163,11 +163,11 @@ class Reorder(Model):
     """Packets that go at once, past those that are delayed: a share, or keys."""
 
     share: Share
-    """Of the packets that may, those that do."""
+    """Share of the packets that go at once, among those that may."""
     gap: Annotated[int, Field(ge=1, le=_MOST_GAP)] = 1
     """One in so many may: the others are delayed."""
     correlation: Share = _NEVER
-    """How much one draw depends on the one before."""
+    """Dependence of a draw on the one before."""
 
     @model_validator(mode="before")
     @classmethod
@@ -180,7 +180,7 @@ class Reorder(Model):
 
     @property
     def planned(self) -> dict[str, Any]:
-        """What the plan has of it."""
+        """Return the plan's values."""
         return {"share": self.share.planned, "correlation": self.correlation.planned, "gap": self.gap}
 
 
@@ -209,23 +209,23 @@ def _random(written: Share | Random) -> dict[str, Any]:
 
 
 class Faults(Model):
-    """What a link does to packets beside delaying them, as netem does it; the order is duplicate, loss, corrupt, reorder, jitter."""
+    """Faults of a link, as netem makes them, in the order duplicate, loss, corrupt, reorder, jitter."""
 
     loss: Loss | None = None
-    """Of the packets that come, those that are lost: `1%`, `{rate: 1%, correlation: 25%}`, or `{bit_error_rate: 1e-8}`."""
+    """Share of the packets that are lost: `1%`, `{rate: 1%, correlation: 25%}`, or `{bit_error_rate: 1e-8}`."""
     gilbert: Gilbert | None = None
     """Losses in bursts, in place of `loss`."""
     jitter: Jitter | None = None
-    """How the delay varies."""
+    """Variation of the delay."""
     reorder: Reorder | None = None
     """Packets that go at once, past those that are delayed."""
     duplicate: Shared | None = None
-    """Of the packets that come, those that come twice: `1%` or `{rate: 1%, correlation: 25%}`."""
+    """Share of the packets that are duplicated: `1%` or `{rate: 1%, correlation: 25%}`."""
     corrupt: Shared | None = None
-    """Of the packets that pass, those with a wrong bit from here on: the checksum of the end that they reach finds that."""
+    """Share of the packets that have a wrong bit from here on. The checksum at the receiving end finds the error."""
 
     def planned_faults(self) -> dict[str, Any] | None:
-        """What the plan has of them; None if there are none."""
+        """Return the plan's values of the faults, or None if there are none."""
         if self.model_fields_set.isdisjoint(_KEYS):
             return None
         planned: dict[str, Any] = {}
@@ -242,7 +242,7 @@ class Faults(Model):
         return planned or None
 
     def wrong_faults(self, delay: Duration) -> list[tuple[Location, str, str]]:
-        """What contradicts itself: key, what is wrong, and what was expected; `delay` is the link's."""
+        """Return the contradictions: key, what is wrong, and what was expected. `delay` is the link's."""
         found: list[tuple[Location, str, str]] = []
         if self.loss is not None and self.gilbert is not None:
             found.append((("gilbert",), "stands beside loss, and a link has one model of losses", "the one or the other"))

@@ -12,7 +12,7 @@ from dumbbell.scenario.problems import Unfit
 
 @dataclass(slots=True)
 class Round:
-    """What a control is told after each round trip of its connection."""
+    """Facts that a congestion control gets after each round trip of its connection."""
 
     time_s: float
     """Virtual time."""
@@ -27,7 +27,7 @@ class Round:
     rtt_s: float | None
     """Least RTT of this round; None: nothing was measured."""
     elapsed_s: float
-    """How long the round took."""
+    """Duration of the round."""
     delivered: int
     """Segments delivered in it."""
     lost: int
@@ -55,7 +55,7 @@ class Function:
     paced: bool
     """It may return a pacing rate."""
     number: int
-    """Which of this process it is."""
+    """Its number among the functions of this process."""
     place: str
     """File and line of its definition; empty if it has none."""
 
@@ -64,7 +64,7 @@ class Function:
         return self.name
 
     def __call__(self, told: Round) -> Answer:
-        """What a connection that has just begun would do."""
+        """Return the answer of a connection that has just begun."""
         return self.make()(told)
 
 
@@ -80,7 +80,7 @@ def control(*, paced: bool = False, name: str | None = None) -> Callable[[Callab
 
 
 def control(function: Callable[..., Any] | None = None, /, *, paced: bool = False, name: str | None = None) -> Any:
-    """Makes a congestion control of a function, or of a class whose objects are called, one for each connection.
+    """Make a congestion control from a function, or from a class whose objects are called, one for each connection.
 
         @dumbbell.control
         def aimd(r: dumbbell.Round):
@@ -88,12 +88,12 @@ def control(function: Callable[..., Any] | None = None, /, *, paced: bool = Fals
 
         dumbbell.Flow(cc=aimd)
 
-    It is called after each round trip with a `Round`, and returns the window in segments (a fraction is cut off), or None to leave it; with
-    `paced`, also a pair of window and pacing rate (bit/s). The window holds until the next call, losses or not; only after a
-    retransmission timeout does the sender set it itself. What it raises, and an answer of nonsense, ends `dumbbell.run` with a
-    `ControlFailed`; the exception itself is its cause, so that the traceback shows your line.
+    dumbbell calls it after each round trip with a `Round`. It returns the window in segments (a fraction is cut off), or None to leave the
+    window. With `paced` it may also return a pair of window and pacing rate (bit/s). The window holds until the next call, losses or not.
+    Only after a retransmission timeout does the sender set the window itself. If the function raises an exception or gives a nonsensical
+    answer, `dumbbell.run` ends with a `ControlFailed`. The exception itself is its cause, so that the traceback shows your line.
 
-    Runs with it are computed in this process by threads, and are not stored. Raises `TypeError` if it cannot be called.
+    Threads of this process compute runs with the function, and the runs are not stored. Raises `TypeError` if it cannot be called.
     """
     if function is None:
         return lambda decorated: _register(decorated, paced, name)
@@ -111,7 +111,7 @@ def _register(function: Callable[..., Any], paced: bool, name: str | None) -> Fu
 
 
 def _place(function: Callable[..., Any]) -> str:
-    """Where it, or the class of it, is defined; empty of what is not written in Python."""
+    """Return where it, or its class, is defined; empty if it is not written in Python."""
     try:
         known = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
         return f"{inspect.getsourcefile(known)}:{inspect.getsourcelines(known)[1]}"

@@ -9,7 +9,7 @@ from dumbbell.scenario.passing import WAYS, path_named, stages_taken, taken
 
 
 def wrong_impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
-    """What is wrong with an impairment."""
+    """Yield the errors in an impairment."""
     if settings.duration and impairment.at >= settings.duration:
         yield ("at",), f"{impairment.at} is not within the run's {settings.duration}", "an earlier time"
     if impairment.stage in settings.stages:
@@ -42,7 +42,7 @@ def _impaired(impairment: OneImpairment, settings: Settings) -> list[object]:
 
 
 def _impaired_stage(impairment: OneImpairment, settings: Settings, name: str) -> Wrong:
-    """Of one of `stages`."""
+    """Yield the errors in an impairment of one of `stages`."""
     if not isinstance(settings.stages[name], QueueStage):
         queues = [name for name, stage in settings.stages.items() if isinstance(stage, QueueStage)]
         yield ("stage",), f"{name!r} is no queue stage", one_of(queues)
@@ -53,7 +53,7 @@ def _impaired_stage(impairment: OneImpairment, settings: Settings, name: str) ->
 
 
 def _impaired_path(impairment: OneImpairment, path: Path) -> Wrong:
-    """Of the scenario's `path`."""
+    """Yield the errors in an impairment of the scenario's `path`."""
     if path.forward is None:
         if impairment.stage is not None:
             yield ("stage",), "names a stage of a dumbbell", "none, or path.forward"

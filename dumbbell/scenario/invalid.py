@@ -15,7 +15,7 @@ from dumbbell.scenario.problems import Location, Unfit
 
 _MODEL = ("model_type", "model_attributes_type")
 _MOST_PLACES = 2
-"""Where a key belongs that stands elsewhere."""
+"""Maximum number of places that a message names for a misplaced key."""
 _OF_ONE, _NOT_A = ("string_type", "int_type", "bool_type", "finite_number"), r" is not a \w+$"
 """Errors of keys that take one value, by pydantic's names and in words."""
 _ELSEWHERE = {
@@ -116,7 +116,7 @@ def _shown(value: object) -> str:
 
 
 def _keys(models: list[type[BaseModel]], given: object) -> str:
-    """What a user may write there: a kind as such, or the names of the keys."""
+    """Return what a user may write there: a kind as such, or the names of the keys."""
     if isinstance(given, str) and any("kind" in model.model_fields for model in models):
         return f" such as {{kind: {given}}}"
     return f", {one_of(sorted({name for model in models for name in _names_in(model)}))}"
@@ -141,7 +141,8 @@ def _models_at(top: type[BaseModel], location: Location) -> list[type[BaseModel]
 
 @cache
 def _places(top: type[BaseModel]) -> Mapping[str, Sequence[str]]:
-    """Where each key may stand, as dotted keys, the shortest first; `*` stands for every entry of a list, NAME for a name."""
+    """Return the places where each key may stand, as dotted keys, the shortest first. `*` stands for every entry of a list, NAME for a
+    name."""
     found: dict[str, dict[str, None]] = {}
     for dotted in _dotted(top):
         found.setdefault(dotted.rpartition(".")[2], {})[dotted] = None
@@ -157,7 +158,7 @@ def _dotted(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
 
 def _entries(annotation: Any) -> str:
-    """How a dotted key goes on from a setting of this type to what it holds."""
+    """Return the part of a dotted key between a setting of this type and the entries in it."""
     origins = {get_origin(each) for each in (annotation, *get_args(annotation))}
     return "*." if list in origins else "NAME." if dict in origins else ""
 

@@ -8,13 +8,13 @@ from typing import Any
 Coordinate = str | int | float
 _AS_WRITTEN = frozenset((str, int, float))
 _MOST_DIGITS = 10
-"""Of an index in a dotted key."""
+"""Maximum number of digits of an index in a dotted key."""
 
 
 def assigned_at(node: Any, key: list[str], value: Any) -> Any:
-    """Plain data with the value at a dotted key, given as its words; makes mappings on the way.
+    """Return plain data with the value at a dotted key, given as its words. It makes mappings on the way.
 
-    What is not on the way is shared with the original. Raises `KeyError`, `IndexError` with what is wrong.
+    The result shares everything off the way with the original. Raises `KeyError`, `IndexError` with what is wrong.
     """
     if not key:
         return value
@@ -33,7 +33,7 @@ def assigned_at(node: Any, key: list[str], value: Any) -> Any:
 
 
 def covers(key: str, location: Sequence[str | int]) -> bool:
-    """Whether a dotted key sets the setting at `location`, or something in it."""
+    """True if a dotted key sets the setting at `location`, or something in it."""
     index = 0
     for word in key.split("."):
         while index < len(location) and word not in ("*", str(location[index])):

@@ -64,7 +64,7 @@ class Bottleneck(Model):
 
 
 class Delay(Faults):
-    """Where the base RTT sits, and what happens to packets there."""
+    """Place of the base RTT on the path, and the faults there."""
 
     where: Literal["before", "after", "ack-path"] = "before"
     """`before`: half of it before the bottleneck's queue of each direction; `after`: half behind each;
@@ -120,11 +120,11 @@ Reverse = Annotated[
 
 
 class Path(Model):
-    """What lies between the two hosts.
+    """The path between the two hosts.
 
-    Either a dumbbell: `rtt`, `delay`, `access`, `bottleneck`, `reverse`; or `forward` and `reverse` as lists of stages.
-    The dumbbell becomes stages: forward = the access line, the delay before, the bottleneck, the delay behind;
-    reverse = the same without the access line, with the bottleneck mirrored, absent or its own.
+    Write either a dumbbell (`rtt`, `delay`, `access`, `bottleneck`, `reverse`), or `forward` and `reverse` as lists of stages. The dumbbell
+    becomes stages: forward = the access link, the delay before, the bottleneck, the delay behind; reverse = the same without the access
+    link, with the bottleneck mirrored, absent or its own.
     """
 
     rtt: Duration | None = None
@@ -169,7 +169,7 @@ class NamedPath(Model):
 
 
 class OneImpairment(Kinded):
-    """What impairments have in common."""
+    """Keys that all impairments share."""
 
     at: Duration
     """Virtual time of the run."""
@@ -185,7 +185,7 @@ class Outage(OneImpairment):
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     for_: Annotated[Duration, Field(alias="for")]
-    """How long; the key is `for`."""
+    """Duration; the key is `for`."""
 
 
 class RateStep(OneImpairment):
@@ -203,7 +203,7 @@ Impairment = Annotated[Outage | RateStep, Field(discriminator="kind")]
 
 
 class HostQueue(Model):
-    """What a host has of its own, whatever flows it sends."""
+    """Properties of a host, whatever flows it sends."""
 
     egress: Bottleneck
     """The queue that everything of the host leaves through, before the first stage of any path; its TCP is told of drops there."""
@@ -223,7 +223,7 @@ class Flow(Connections):
     first_write: Size | None = None
     """Payload of a first, short write, which leaves in a segment of its own: iperf 2 sends 24 bytes ahead of its data."""
     direction: Literal["forward", "reverse"] = "forward"
-    """Of the data; ACKs go the other way."""
+    """Direction of the data; ACKs go the other way."""
     path: Name | None = None
     """One of `paths`; by default the scenario's `path`, or the only one."""
     opens: Literal["sender", "receiver"] = "sender"
@@ -241,15 +241,16 @@ class Flow(Connections):
 
 
 class Settings(Model):
-    """What one run needs: a scenario without its sweep."""
+    """Settings of one run: a scenario without its sweep."""
 
     name: Name
-    """Of the results folder, results/NAME."""
+    """Name of the results folder, results/NAME."""
     path: Path = Field(default_factory=Path)
-    """That of all traffic that names none of `paths`. Its `mtu` and `impairments` are of the whole network; beside `paths` it may have no
-    more than these."""
+    """Path of all traffic that names none of `paths`. Its `mtu` and `impairments` apply to the whole network. If there are `paths`, it may
+    have only these two keys."""
     stages: dict[Name, Stage] = Field(default_factory=dict)
-    """What `paths` consist of, by name. A stage is one port for each direction in which something passes it, whatever paths share it."""
+    """Stages that `paths` consist of, by name. A stage is one port for each direction in which something passes it, even if several paths
+    share it."""
     paths: dict[Name, NamedPath] = Field(default_factory=dict)
     """Several paths by name, for a `path` of flows and other traffic."""
     hosts: dict[Name, HostQueue] = Field(default_factory=dict)
@@ -263,7 +264,7 @@ class Settings(Model):
     sample: Duration = Duration.parse("100ms")
     """Interval of the samples; `0s` switches them off."""
     series: Series = Series()
-    """Of what samples are taken; of every flow and port by default."""
+    """Entities that samples are taken of; by default every flow and port."""
     capture: Points = False
     """Keep the packets that the hosts see (`true`), or that some points see: a list of `hosts` and of ports by the names that they have in
     results. At a port these are the packets that come out of it, and out of the port that mirrors it. Written are pcap files with ns, 128
@@ -271,13 +272,13 @@ class Settings(Model):
     passive_rtt: Flag = False
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
-    """Of every random stream: jittered starts, random arrivals, queues that draw or hash."""
+    """Seed of every random stream: jittered starts, random arrivals, queues that draw or hash."""
     engine: Name | None = None
     """The engine that computes it, one of `dumbbell list engine`; by default the first of them."""
 
     @property
     def captures_hosts(self) -> bool:
-        """Whether packets are captured at the hosts, to keep them or to measure passive RTT."""
+        """True if packets are captured at the hosts, to keep them or to measure passive RTT."""
         return at_hosts(self.capture) or self.passive_rtt
 
     @property

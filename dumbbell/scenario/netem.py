@@ -20,7 +20,7 @@ class Netem(Discipline):
 
     kind: Literal["netem"] = "netem"
     delay: Duration
-    """How long each packet is held; not part of the path's `rtt`."""
+    """Delay of each packet; not part of the path's `rtt`."""
     limit: Limit = Limit.parse("1000p")
     """Packets or `bdp`, those that are held for the delay included."""
     tick: Duration | None = None

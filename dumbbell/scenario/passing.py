@@ -1,4 +1,4 @@
-"""What traffic passes: the stages of the scenario's path, or those of one of several paths."""
+"""Stages that traffic passes: those of the scenario's path, or of one of several paths."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WAYS: tuple[Way, Way] = ("forward", "reverse")
 _OF_ALL = {"mtu", "impairments"}
 """Keys of `path` that concern all paths."""
 _RESERVED = ("-reverse", "-egress")
-"""How the names of ports end that are made from others."""
+"""Endings of the names of ports that are made from other names."""
 
 
 def is_a_path(path: Path) -> bool:
-    """Whether it leads anywhere by itself."""
+    """True if it leads anywhere by itself."""
     return not path.model_fields_set <= _OF_ALL
 
 
@@ -35,7 +35,7 @@ def path_named(settings: Settings, name: str | None) -> Path | NamedPath:
 
 
 def passed(settings: Settings, name: str | None, direction: Way) -> list[object]:
-    """What packets of a direction pass there, hosts' own queues aside: stages, the line of a dumbbell's access and its bottleneck."""
+    """Return what packets of a direction pass, without hosts' own queues: stages, the link of a dumbbell's access and its bottleneck."""
     path = path_named(settings, name)
     if isinstance(path, NamedPath):
         return [settings.stages[stage] for stage in path.passed(direction) if stage in settings.stages]
@@ -89,7 +89,7 @@ def written_delays(settings: Settings) -> Iterator[Faults]:
 
 
 def wrong_faults(settings: Settings) -> Wrong:
-    """What is wrong with the faults of delays."""
+    """Yield the errors in the faults of delays."""
     for location, stage in written_stages(settings):
         if isinstance(stage, DelayStage):
             for where, what, expected in stage.wrong_faults(stage.delay):
@@ -102,7 +102,7 @@ def wrong_faults(settings: Settings) -> Wrong:
 
 
 def wrong_paths(settings: Settings, own: frozenset[str]) -> Wrong:
-    """What is wrong with named stages and paths; `own` are the names of the ports of the scenario's `path`."""
+    """Yield the errors in named stages and paths. `own` are the names of the ports of the scenario's `path`."""
     if not settings.paths:
         if not is_a_path(settings.path):
             yield ("path",), "is missing", "rtt and bottleneck, or forward; or several paths"
@@ -134,7 +134,7 @@ def _wrong_path(settings: Settings, at: Location, path: NamedPath) -> Wrong:
 
 
 def wrong_choice(settings: Settings, name: str | None) -> Wrong:
-    """What is wrong with the path that traffic names."""
+    """Yield the errors in the path that traffic names."""
     if name is not None and name not in settings.paths:
         yield ("path",), f"there is no path {name!r}{nearest(name, settings.paths)}", one_of(settings.paths) if settings.paths else "none"
     elif name is None and len(settings.paths) > 1 and not is_a_path(settings.path):

@@ -12,7 +12,7 @@ Location = tuple[str | int, ...]
 _MOST_LINES = 100
 """Problems that are printed one by one."""
 _MOST_CHARACTERS = 2000
-"""Of what is wrong, and of what was expected."""
+"""Maximum length of what is wrong, and of what was expected."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Problem:
     key: str
     """Dotted key."""
     what: str
-    """What is wrong."""
+    """The error."""
     expected: str
-    """What would be right."""
+    """A value that would be right."""
     file: str | None = None
-    """Where it is written; none for a scenario made in Python."""
+    """The file with the error; None for a scenario made in Python."""
     line: int | None = None
     """Line of `file`, from 1."""
     excerpt: tuple[str, ...] = ()

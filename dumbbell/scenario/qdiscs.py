@@ -307,7 +307,7 @@ class Red(Discipline):
     max: Limit
     """Bytes or `bdp`: the average queue at which marking is most likely."""
     probability: Annotated[float, Field(gt=0, le=1)] = 0.02
-    """Of marking at `max`."""
+    """Probability of a mark at `max`."""
     avpkt: Size = Size.parse("1000B")
     """Average packet, for the time constant and for idle times."""
     burst: Packets | None = None
@@ -359,7 +359,7 @@ class Red(Discipline):
 
     @classmethod
     def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
-        """What Linux's RED does not do."""
+        """Yield the features that Linux's RED lacks."""
         for key, feature in (("adaptive", ADAPTIVE_RED), ("gentle", GENTLE_RED)):
             if planned["control"][key]:
                 yield f"control.{key}", feature

@@ -26,7 +26,7 @@ from dumbbell.scenario.problems import Unfit
 Values = Annotated[list[Any], Field(min_length=1)]
 
 _BITS = 32
-"""Of a point of Sobol's sequence, and of a shift."""
+"""Bits of a point of Sobol's sequence, and of a shift."""
 _MOST_POINTS = 100
 """For each cell that is wanted: to meet all of a million cells at random takes 15 times as many draws."""
 _EXACT = Context(prec=30, rounding=ROUND_FLOOR)
@@ -43,7 +43,7 @@ class Range(BaseModel):
     to: Amount
     """The most."""
     scale: Literal["linear", "log"] = "linear"
-    """Whether equal differences are equally likely, or equal ratios."""
+    """`linear`: equal differences are equally likely. `log`: equal ratios are equally likely."""
     step: Amount | None = None
     """Between one value and the next, from the first on. By default what the key is counted in: 1 ns, bit/s, byte or packet, or 1 for two
     whole numbers. Plain numbers, shares and `bdp` are rounded to six digits."""
@@ -94,13 +94,13 @@ class Range(BaseModel):
 
     @cached_property
     def _ends(self) -> tuple[Fraction, Fraction]:
-        """Of whole steps the last is as long as the others, so that all are met as often."""
+        """The last of whole steps is as long as the others, so that all are met equally often."""
         low = self.from_.value
         return low, self.to.value if self._each is None else low + self._each * (self.steps or 1)
 
     @cached_property
     def _logarithms(self) -> tuple[Decimal, Decimal]:
-        """That of the lower end, and that of the ratio of the two."""
+        """Return the logarithm of the lower end, and that of the ratio of the two ends."""
         low, high = self._ends
         return _EXACT.ln(_decimal(low)), _EXACT.ln(_decimal(high / low))
 
@@ -153,7 +153,7 @@ class Sample(BaseModel):
         )
 
     def _met(self, point: Sequence[Fraction]) -> dict[str, tuple[Any, Any]]:
-        """Of each key the value at a place, and what tells it from others."""
+        """Return for each key its value at a place, and what tells the value from others."""
         found = {}
         for place, (key, values) in zip(point, self.over.items(), strict=True):
             if isinstance(values, Range):
@@ -179,7 +179,7 @@ def _random(sample: Sample) -> Iterator[list[Fraction]]:
 
 
 def _sobol(sample: Sample) -> Iterator[list[Fraction]]:
-    """Of key i the i-th dimension, with a shift of its own."""
+    """Yield points: key i gets the i-th dimension, with a shift of its own."""
     from scipy.stats import qmc  # slow to import, and few scenarios need it
 
     shifts = [_hash(f"{sample.seed}/{key}", _BITS // 8) for key in sample.over]
@@ -191,7 +191,7 @@ def _sobol(sample: Sample) -> Iterator[list[Fraction]]:
 
 
 def _latin(sample: Sample) -> Iterator[list[Fraction]]:
-    """Of each key the parts in an order of its own, and a place in each."""
+    """Yield points: each key has the parts in an order of its own, and a place in each part."""
     parts, whole = range(sample.count), sample.count << _BITS
     orders = {key: sorted(parts, key=lambda part: _hash(f"{sample.seed}/{key}/order/{part}", 16)) for key in sample.over}
     for index in parts:

@@ -34,16 +34,16 @@ class ResolvedScenario:
 
     settings: Settings
     cell: dict[str, Coordinate] = field(default_factory=dict)
-    """Where in the sweep: dotted key to value as written, and `seed` if the scenario repeats."""
+    """Place in the sweep: dotted key to value as written, and `seed` if the scenario has several runs of each cell."""
     origin: Scenario | None = field(default=None, compare=False, repr=False)
-    """What it was resolved from."""
+    """The scenario that it was resolved from."""
     known: Content | None = field(default=None, compare=False, repr=False)
     """Its `content`, if that is known already."""
     first: ResolvedScenario | None = field(default=None, compare=False, repr=False)
-    """Of a repeat, the first run of its cell: all settings but the seed are the same."""
+    """For a run with a further seed: the first run of its cell. All settings but the seed are the same."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process gets stands by itself."""
+        """A run that goes to another process stands by itself."""
         return {**vars(self), "first": None}
 
     @property
@@ -76,7 +76,7 @@ class ResolvedScenario:
 
 
 class Scenario(Settings):
-    """What a user writes: settings, and how to vary them."""
+    """A scenario as a user writes it: settings, and how to vary them."""
 
     sweep: Sweep | None = None
     """Replaces settings cell by cell; the scenario must stand by itself without it."""
@@ -91,13 +91,13 @@ class Scenario(Settings):
     def from_file(
         cls, path: str | FilePath, most_runs: int | None = None, changes: Mapping[str, Any] | None = None, changed_by: str = source.CHANGES
     ) -> Self:
-        """Reads a scenario file, and checks it and `SAMPLE` of its cells (see `sample_runs`).
+        """Read a scenario file, and check it and `SAMPLE` of its cells (see `sample_runs`).
 
         Args:
             path: The file.
             most_runs: More runs are an error; by default `MOST_RUNS`.
             changes: Other values of settings by dotted key, as in `Sweep`; they replace what the file says.
-            changed_by: What errors call these values, such as `--set`.
+            changed_by: The option that gave these values, for errors, such as `--set`.
 
         Raises `ScenarioError` with the file, line and key of every problem.
         """
@@ -105,7 +105,7 @@ class Scenario(Settings):
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Self:
-        """As `from_file`, of the text of a scenario file; `name` stands for it in errors."""
+        """Read the text of a scenario file like `from_file`. `name` stands for the file in errors."""
         return cls._from(*source.parse(text, name))
 
     @classmethod
@@ -123,7 +123,7 @@ class Scenario(Settings):
         return scenario
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same settings; where they are written does not matter."""
+        """True if both have the same settings, wherever they are written."""
         return isinstance(other, Scenario) and self.model_dump() == other.model_dump()
 
     def dump(self) -> dict[str, Any]:
@@ -288,7 +288,8 @@ def _cell_text(cell: dict[str, Coordinate]) -> str:
 
 
 def _shared(written: Any, settings: Any, keys: list[list[str]]) -> Any:
-    """What is written, with validated settings in place of all that no key touches: they need not be validated again for each cell."""
+    """Return the written scenario, with validated settings in place of all that no key touches, so that they are not validated again for
+    each cell."""
     if not keys:
         return settings if isinstance(settings, BaseModel | list | dict) else written
     if isinstance(written, dict) and isinstance(settings, BaseModel) and [] not in keys:
@@ -303,5 +304,5 @@ def _shared(written: Any, settings: Any, keys: list[list[str]]) -> Any:
 
 
 def _below(keys: list[list[str]], *words: str) -> list[list[str]]:
-    """How those keys go on that begin with one of the words."""
+    """Return the rest of each key that begins with one of the words."""
     return [rest for word, *rest in keys if word in words]

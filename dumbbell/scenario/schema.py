@@ -35,7 +35,7 @@ def schema(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 @cache
 def meanings(model: type[BaseModel]) -> Mapping[str, str]:
-    """What the docstrings below the fields of a model say, by the names of the fields; each in one line."""
+    """Return the docstrings below the fields of a model, by the names of the fields; each in one line."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel and not base.__pydantic_generic_metadata__["origin"]:
@@ -73,7 +73,7 @@ class _Generator(GenerateJsonSchema):
         return False
 
     def encode_default(self, dft: Any) -> Any:
-        """As a scenario file has it."""
+        """Return the default as a scenario file has it."""
         return written(dft)
 
 

@@ -1,4 +1,4 @@
-"""Which entities of a run get series."""
+"""Entities of a run that get series."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Choice = Annotated[str | list[str], BeforeValidator(_chosen)]
 
 
 class Series(Model):
-    """Which entities get series, every `sample:`. What a run came to (the tables of flows and ports) does not depend on it."""
+    """Entities that get series, one sample every `sample:`. The totals of a run (the tables of flows and ports) do not depend on it."""
 
     flows: Choice = ALL
     """Entries of `flows:`, by name (or cc, where they have none): each of their flows."""

@@ -25,7 +25,7 @@ _AROUND = 60
 
 @dataclass(frozen=True)
 class Kind:
-    """What a file is for, as errors name it."""
+    """Use of a file, as errors name it."""
 
     name: str
     keys: str
@@ -37,12 +37,12 @@ SCENARIO = Kind("a scenario file", "path, flows and duration")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a scenario is written."""
+    """File and data of a scenario."""
 
     file: str | None
     """None for a scenario made in Python."""
     tree: Any
-    """What `yaml_reader.load` gave, or plain data."""
+    """The result of `yaml_reader.load`, or plain data."""
     changes: Mapping_[str, Any] = field(default_factory=dict)
     """Values that were given beside it, by dotted key."""
     changed_by: str = CHANGES
@@ -50,7 +50,7 @@ class Source:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What reading a scenario depends on beside what is written: paths in it are relative to the folder of its file."""
+        """Return the context that reading a scenario depends on: paths in it are relative to the folder of its file."""
         return {FOLDER: Path(self.file).parent} if self.file else {}
 
     def find(self, location: Location) -> tuple[Location, int]:
@@ -131,7 +131,7 @@ def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
 
 
 def changed(data: Any, origin: Source, changes: Mapping_[str, Any], by: str) -> tuple[Any, Source]:
-    """What was read, with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
+    """Return the data with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
     for key, value in changes.items():
         try:
             data = assigned_at(data, _words(key), value)

@@ -109,7 +109,7 @@ class Sweep(BaseModel):
         return [*listed, *(cell[key] for cell in self.cells or () if key in cell)]
 
     def places(self, key: str) -> Iterator[tuple[str | int, ...]]:
-        """Where in the sweep `key` is given values."""
+        """Yield the places in the sweep that give `key` values."""
         if key in self.grid:
             yield ("sweep", key)
         if self.zip and key in self.zip:

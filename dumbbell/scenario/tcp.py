@@ -44,9 +44,9 @@ class Cc(Model):
     library: str | None = None
     """The path of a library."""
     sha256: str | None = None
-    """Of the library's file. One that is another is refused."""
+    """SHA-256 of the library's file. A library with another one is an error."""
     function: int | None = None
-    """Which function of this process it is, if it is one."""
+    """Number of the function in this process, if it is one."""
     parameters: dict[str, Annotated[Any, AfterValidator(_scalar)]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -75,7 +75,7 @@ class Cc(Model):
     @model_serializer
     def _join(self, info: SerializationInfo) -> Any:
         if self.library is not None:
-            # What a run depends on is the file's content, and its name, which flows have theirs from.
+            # A run depends on the content of the library's file, and on its name, because flows are named after it.
             where = self.kind if info.context == CONTENT else self.library
             return {"library": where, "sha256": self.sha256, **self.parameters}
         if self.function is not None:
@@ -125,7 +125,7 @@ class Host(Model):
     sndbuf: Size | None = None
     """SO_SNDBUF as the application sets it (Linux doubles it): no auto-tuning."""
     reads: Rate | None = None
-    """What the receiving application reads: so much every 10 ms; by default all that there is, at once."""
+    """Rate at which the receiving application reads. It reads every 10 ms. By default it reads all there is at once."""
     nodelay: Flag = False
     """TCP_NODELAY, as browsers, web servers and remote shells set it; off, as sockets have it, the short end of a write waits while another
     short segment is outstanding (Nagle, in Minshall's variant). Bulk flows have no such."""
@@ -178,7 +178,7 @@ _STACK, _HOST = Stack(), Host()
 _IP_AND_TCP = 40
 """Headers of a packet without options, bytes."""
 TIMESTAMPS = 12
-"""What they take of every segment, bytes."""
+"""Bytes that timestamps take from every segment."""
 
 
 def mss_option(segment_bytes: int, timestamps: bool) -> int:
@@ -192,7 +192,7 @@ def segment_bytes(mtu: int, timestamps: bool = True) -> int:
 
 
 class Connections(Model):
-    """What TCP connections that are alike have in common."""
+    """Settings that TCP connections of a kind share."""
 
     cc: Cc
     """Congestion control by name, or with parameters of it; `dumbbell list cc` names both."""
@@ -233,5 +233,5 @@ class Connections(Model):
 
     @property
     def has_own_rtts(self) -> bool:
-        """Whether each connection has one of its own instead."""
+        """True if each connection has an RTT of its own instead."""
         return False

@@ -27,10 +27,11 @@ from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Rate
 
 OPPORTUNITY_BYTES = FRAME_BYTES
-"""Of an opportunity, as rates are counted here: a full frame. mahimahi's 1504 bytes are the same packet, a full one of IP with the 4 bytes
-of a tunnel instead of the 14 of Ethernet."""
+"""Size of an opportunity in the calculation of rates: a full frame. mahimahi's 1504 bytes are the same packet, a full IP packet with the 4
+bytes of a tunnel instead of the 14 of Ethernet."""
 LEAST_BPS = 8000
-"""Of a rate: at less a packet would hold the line for more than 1.5 s after the rate has risen again. Bins with less have this."""
+"""Minimum rate. With less, a packet would hold the link for more than 1.5 s after the rate has risen again. Bins with less get this rate.
+"""
 _MOST_BYTES = 64 << 20
 _MOST_LINES = 1_000_000
 _MOST_MS = (1 << 32) - 1
@@ -51,12 +52,12 @@ class Trace(Model):
     """`mahimahi`: opportunities of 1504 bytes by ms, which begin anew after the last; `csv`: a first line with the units of a time and a
     rate, then the times from 0s on with the rate that holds from there. By default `csv` for a file of such a name."""
     loop: Flag = False
-    """Of rates: the last line is where they begin anew; otherwise its rate stays. What mahimahi has always begins anew."""
+    """Repeat a trace of rates from the time of its last line. Without it the last rate stays. A mahimahi trace always repeats."""
     bin: Duration | None = None
-    """Of opportunities: their mean rate over each such time instead, which is an approximation that every engine has."""
+    """Use the mean rate of the opportunities over each such time instead. It is an approximation that every engine has."""
     packed: SkipJsonSchema[str | None] = Field(default=None, repr=False)
-    """What the file says, once it is read: base64 of deflated numbers with spaces between, each less the one before. Of opportunities these
-    are ms, of rates first all times (ns), then all rates (bit/s)."""
+    """Content of the file, once it is read: base64 of deflated numbers with spaces between, each less the one before. For opportunities the
+    numbers are ms, for rates first all times (ns), then all rates (bit/s)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -78,7 +79,7 @@ class Trace(Model):
             raise Unfit("bin is of opportunities, and these are rates", "no bin")
         if self.bin == 0:
             raise Unfit("0s is no bin", "e.g. bin: 100ms")
-        # What a file says is checked when it is read; this may come from somebody else's results.
+        # A file is checked when it is read, but this may come from the results of another person.
         if self.format == "mahimahi":
             _check_opportunities(self.file, self._numbers)
         else:
@@ -102,7 +103,7 @@ class Trace(Model):
 
     @property
     def opportunities_ms(self) -> list[int] | None:
-        """Those of one period; None of rates."""
+        """Return the opportunities of one period; None for rates."""
         return self._numbers if self.format == "mahimahi" and self.bin is None else None
 
     @property

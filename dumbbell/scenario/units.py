@@ -30,16 +30,16 @@ _MOST_BDP = 10_000
 """Limits in `bdp` stay below it, so that the fastest rate and the longest delay still give a number of 64 bits."""
 
 _MOST_CHARACTERS = 100
-"""Of a number."""
+"""Maximum length of a number."""
 _MOST_PLACES = 30
-"""Of a share, zeros behind the point."""
+"""Maximum zeros behind the point of a share."""
 CERTAIN = (1 << 32) - 1
 """A probability of 1 in netem."""
 _WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-z]*(?:/[A-Za-z]+)?)\s*", re.ASCII)
 
 
 ANY_EXPECTED = "a number, with a unit if the key has one, such as 10ms, 10mbit, 64kB, 100p, 0.5bdp or 1%"
-"""Of a quantity of any kind."""
+"""Expected text for a quantity of any kind."""
 
 
 def _quoted(written: object) -> str:
@@ -335,7 +335,7 @@ class Share:
 
     @property
     def planned(self) -> int:
-        """As netem has it: 2^32 - 1 is always."""
+        """Return netem's value, in which 2^32 - 1 means always."""
         return round(self.value * CERTAIN)
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ class Until(Model):
     """Half the 95 % interval of the mean over the repeats (Student's t), at most: a share of the mean (`2%`), or in the unit of the column
     (`1ms`, `100kbit`, `10p`; a plain number where it has none)."""
     per: Literal["run", "group", "flow", "stream"] | None = None
-    """What the metric is of, as the rows of `dumbbell table --statistic mean`; the interval of each row must be narrow enough. By default
+    """Rows that the metric is taken of, as in `dumbbell table --statistic mean`. The interval of each row must be narrow enough. By default
     the whole run if it has such a column, else its groups, else its streams of datagrams."""
     least: Annotated[int, Field(ge=2, le=100_000)] = 5
     """Runs of each cell before anything is asked of them."""

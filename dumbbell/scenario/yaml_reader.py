@@ -60,9 +60,9 @@ class _Open:
     node: Mapping | Sequence
     anchor: str | None
     key: tuple[str, int] | None = None
-    """Of a mapping: the key whose value comes next, and its line."""
+    """For a mapping: the key whose value comes next, and its line."""
     merged: list[tuple[Mapping, int]] = field(default_factory=list)
-    """Of a mapping: the mappings of its merge keys."""
+    """For a mapping: the mappings of its merge keys."""
     nodes: int = 1
     height: int = 1
 
@@ -108,7 +108,8 @@ _SYNTAX = (
     (r"found character '\\t'", "problem", "a tab", "spaces"),
     (r"found character '(.)' that cannot start", "problem", "{0} cannot begin a value", "quotes around it"),
 )
-"""What the parser finds, of the place of its problem or of what that is part of; in our words; and what was expected."""
+"""For each error of the parser: a pattern, the place that dumbbell reports (that of the problem or of its context), dumbbell's own words,
+and what was expected."""
 
 
 def _in_our_words(error: Any) -> YamlError:

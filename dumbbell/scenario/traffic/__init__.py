@@ -31,7 +31,7 @@ __all__ = [
 
 
 def kind(value: Any) -> Any:
-    """What an entry says it is; datagrams need not say it."""
+    """Return the kind that an entry says; datagrams need not say it."""
     return value.get("kind", "udp") if isinstance(value, dict) else getattr(value, "kind", "udp")
 
 

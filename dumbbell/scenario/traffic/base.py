@@ -1,4 +1,4 @@
-"""What traffic beside bulk flows has in common: what a user writes, what the plan has of it, the feature that an engine must name."""
+"""Base of all traffic but bulk flows: the keys that users write, the values in the plan, the feature that an engine must name."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.units import Duration, Size
 
 MOST_SEGMENTS = (1 << 32) - 3
-"""Of a direction of a connection: sequence numbers count them in 32 bits."""
+"""Maximum number of segments in a direction of a connection: sequence numbers count them in 32 bits."""
 
 MOST_RESPONSE = Size(1 << 40)
-"""Of responses whose number is not known beforehand: long before sequence numbers are used up a run is over."""
+"""Maximum size of responses whose number is not known beforehand: a run is over long before sequence numbers are used up."""
 
 Wrong = Iterator[tuple[Location, str, str]]
 """Key, what is wrong, and what was expected."""
@@ -27,9 +27,9 @@ class Traffic(Kinded):
     """Base class of all kinds."""
 
     protocol: ClassVar[Literal["tcp", "udp", "icmp"]] = "tcp"
-    """What it goes over."""
+    """Protocol that carries it."""
     feature: ClassVar[str]
-    """What an engine's table calls it."""
+    """Name in an engine's table."""
     words: ClassVar[Mapping[str, Location]] = {}
     """Names of fields of the plan where they differ from the keys by more than the unit, see `plan.provenance`."""
 
@@ -50,10 +50,11 @@ class Traffic(Kinded):
 
     @abstractmethod
     def planned(self) -> dict[str, Any]:
-        """What the plan has of it, in ns, bit/s, bytes and packets, beside ends, times and what TCP connections have in common."""
+        """Return the plan's values, in ns, bit/s, bytes and packets, without ends, times and what TCP connections share."""
 
     def planned_at(self, shaped_bps: int | None) -> dict[str, Any]:  # noqa: ARG002
-        """Likewise, of what depends on the rate of the first shaped queue that its data pass, bit/s; None if there is none."""
+        """Return the plan's values, some of which depend on the rate of the first shaped queue that the data pass, bit/s; None if there is
+        none."""
         return self.planned()
 
     @abstractmethod
@@ -67,20 +68,20 @@ class Traffic(Kinded):
 
     @property
     def opener(self) -> Literal["from", "to"]:
-        """Which end of a connection calls connect()."""
+        """Return the end of a connection that calls connect()."""
         return "from"
 
     @property
     def is_random(self) -> bool:
-        """Whether runs with different seeds differ."""
+        """True if runs with different seeds differ."""
         return isinstance(self.starts, tuple) and bool(self.starts[0].jitter)
 
     def wrong_with(self, shaped_bps: Mapping[str, int | None], duration: Duration) -> Wrong:  # noqa: ARG002
-        """What can never work with these rates of the first shaped queue of each direction, see `planned_at`."""
+        """Yield the errors with these rates of the first shaped queue of each direction, see `planned_at`."""
         yield from ()
 
     def wrong(self, duration: Duration) -> Wrong:
-        """What can never work in a run of this duration."""
+        """Yield the errors in a run of this duration."""
         if isinstance(self.starts, tuple):
             start, count = self.starts
             last = start.first + (count - 1) * start.every + start.jitter
@@ -93,28 +94,29 @@ class Traffic(Kinded):
 
 
 def segments(size: Size, over: Connections) -> int:
-    """Of a payload, on a path with the usual MTU."""
+    """Return the number of segments in a payload, on a path with the usual MTU."""
     return -(-int(size) // over.segment_bytes())
 
 
 def most_bytes(over: Connections) -> Size:
-    """What sequence numbers can count of a direction of a connection, on a path with the usual MTU."""
+    """Return the bytes that sequence numbers can count in a direction of a connection, on a path with the usual MTU."""
     return Size(MOST_SEGMENTS * over.segment_bytes())
 
 
 def mean_segments(size: Size | Distribution, over: Connections) -> int:
-    """Of a payload that may be drawn, on average."""
+    """Return the mean number of segments in a payload that may be drawn."""
     return segments(Size(math.ceil(mean(size))), over)
 
 
 def times_in(span_ns: int, time: Duration | Distribution) -> int | None:
-    """How often something is due in `span_ns` that takes so long, about; None if it takes no time."""
+    """Return about how often something that takes this time is due in `span_ns`; None if it takes no time."""
     each_ns = int(mean(time))
     return span_ns // each_ns + 1 if each_ns else None
 
 
 def check_sizes(most: Size, **sizes: Size | Distribution | None) -> Wrong:
-    """Plain sizes of nothing, and of too much, by their keys; None is not said. What is drawn is at least a byte and at most 1 TiB."""
+    """Yield the errors in plain sizes that are nothing or too much, by their keys; None is no size. Drawn sizes are at least a byte and at
+    most 1 TiB."""
     for key, size in sizes.items():
         if isinstance(size, Size) and not 0 < size <= most:
             yield (key,), f"{size} is too much" if size else "0B is nothing", f"1B to {most}"

@@ -1,4 +1,4 @@
-"""What all streams of datagrams have in common."""
+"""Base of all streams of datagrams."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Datagrams(Traffic):
     @property
     @abstractmethod
     def frame(self) -> Drawn[Size]:
-        """Of each datagram."""
+        """Return the frame size of each datagram."""
 
     @property
     @abstractmethod
@@ -45,12 +45,12 @@ class Datagrams(Traffic):
 
     @property
     def replies(self) -> bool:
-        """Whether the other end sends them back."""
+        """True if the other end sends them back."""
         return False
 
     @property
     def measures(self) -> bool:
-        """Whether delays, jitter and losses are results."""
+        """True if delays, jitter and losses are results."""
         return True
 
     @property

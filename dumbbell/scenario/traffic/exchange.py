@@ -23,7 +23,7 @@ class Exchange(Traffic, Connections):
 
     kind: Literal["exchange"] = "exchange"
     direction: Literal["forward", "reverse", "both"] = "forward"
-    """Of the requests; responses go the other way. `src` is the client's host, `dst` the server's."""
+    """Direction of the requests; responses go the other way. `src` is the client's host, `dst` the server's."""
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1
     """Each is a client of its own."""
     start: Start = Start()
@@ -67,7 +67,7 @@ class Exchange(Traffic, Connections):
         }
 
     def packets(self, span_ns: int) -> int | None:
-        """Those of all requests and responses, if their number or the time of thinking limits them."""
+        """Return the packets of all requests and responses, if their number or the time of thinking limits them."""
         most = [limit for limit in (self.count, times_in(span_ns, self.think)) if limit is not None]
         return self.connections * min(most) * (mean_segments(self.request, self) + mean_segments(self.response, self)) if most else None
 

@@ -25,7 +25,7 @@ class OnOff(Traffic, Connections):
 
     kind: Literal["onoff"] = "onoff"
     direction: Literal["forward", "reverse", "both"] = "forward"
-    """Of the data. `src` is the source's host."""
+    """Direction of the data. `src` is the source's host."""
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1
     """Each is a source of its own."""
     start: Start = Start()
@@ -37,9 +37,9 @@ class OnOff(Traffic, Connections):
     write: Size = Size.parse("10kB")
     """Size of a write; a write is due every `write` over `rate`."""
     on: Drawn[Duration] | None = None
-    """How long it is on at a time; by default always."""
+    """Length of each time that it is on; by default it is always on."""
     burst: Drawn[Size] | None = None
-    """What it produces each time that it is on, in place of `on`."""
+    """Bytes that it produces each time that it is on, in place of `on`."""
     off: Drawn[Duration] = Duration(0)
     """From the end of one such time to the next."""
 
@@ -73,7 +73,7 @@ class OnOff(Traffic, Connections):
         return {"write_bytes": int(self.write), "interval_ns": self._interval_ns, "on": on, "off_ns": planned(self.off)}
 
     def _writes(self, span_ns: int) -> tuple[int, Size]:
-        """How many writes there are in a time of `span_ns`, about, and the size of each."""
+        """Return about how many writes there are in a time of `span_ns`, and the size of each."""
         on, off = (0 if each is None else int(mean(each)) for each in (self.on, self.off))
         burst = Size(0 if self.burst is None else math.ceil(mean(self.burst)))
         if self.rate is None:
@@ -85,7 +85,7 @@ class OnOff(Traffic, Connections):
         return (span_ns // max(1, (on or each * interval) + off) + 1) * each, self.write
 
     def packets(self, span_ns: int) -> int:
-        """Those of the writes."""
+        """Return the packets of the writes."""
         writes, size = self._writes(span_ns)
         return self.connections * writes * segments(size, self)
 

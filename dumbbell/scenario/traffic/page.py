@@ -23,7 +23,7 @@ class Page(Traffic, Connections):
 
     kind: Literal["page"] = "page"
     direction: Literal["forward", "reverse", "both"] = "forward"
-    """Of the requests; objects go the other way. `src` is the browser's host, `dst` the server's."""
+    """Direction of the requests; objects go the other way. `src` is the browser's host, `dst` the server's."""
     clients: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Browsers, each with connections of its own."""
     start: Start = Start()
@@ -31,11 +31,11 @@ class Page(Traffic, Connections):
     opens: Literal["client", "server"] = "client"
     """Who calls connect()."""
     connections: Annotated[int, Field(ge=1, le=100)] = 6
-    """Of a browser. All are opened at the start and stay open."""
+    """Connections of a browser. It opens all at the start and keeps them open."""
     objects: Annotated[int, Field(ge=1, le=1_000_000)] = 50
-    """Of a page, beside the first."""
+    """Objects of a page, without the first."""
     size: Drawn[Size]
-    """Of each of them."""
+    """Size of each object."""
     first: Drawn[Size] | None = None
     """Size of an object that must have come before the others are asked for; by default there is none."""
     request: Drawn[Size] = Size.parse("300B")
@@ -43,7 +43,7 @@ class Page(Traffic, Connections):
     think: Drawn[Duration] = Duration(0)
     """From the last byte of a page to the request for the next."""
     pages: Annotated[int, Field(ge=1)] | None = None
-    """Of each browser; by default as many as there is time for."""
+    """Pages of each browser; by default as many as there is time for."""
 
     @property
     def starts(self) -> tuple[Start, int]:
@@ -52,7 +52,7 @@ class Page(Traffic, Connections):
 
     @property
     def connections_each(self) -> int:
-        """Those of a browser start together."""
+        """The connections of a browser start together."""
         return self.connections
 
     @property
@@ -79,7 +79,7 @@ class Page(Traffic, Connections):
         }
 
     def packets(self, span_ns: int) -> int | None:
-        """Those of all pages, if their number or the time of thinking limits them."""
+        """Return the packets of all pages, if their number or the time of thinking limits them."""
         most = [limit for limit in (self.pages, times_in(span_ns, self.think)) if limit is not None]
         if not most:
             return None

@@ -24,7 +24,7 @@ class Ping(Datagrams):
     interval: Drawn[Duration] = Duration.parse("200ms")
     """From one request to the next."""
     size: Drawn[Size] = Size.parse("98B")
-    """Of a frame: 14 bytes Ethernet, 28 IP and ICMP, the rest payload, of which ping(8) has 56 bytes."""
+    """Frame size: 14 bytes Ethernet, 28 IP and ICMP, the rest payload. ping(8) has a payload of 56 bytes."""
     count: Annotated[int, Field(ge=1)] | None = None
     """Requests; by default as many as there is time for."""
 

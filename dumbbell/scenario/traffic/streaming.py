@@ -23,7 +23,7 @@ class Streaming(Traffic, Connections):
 
     kind: Literal["streaming"] = "streaming"
     direction: Literal["forward", "reverse", "both"] = "forward"
-    """Of the requests; chunks go the other way. `src` is the player's host, `dst` the server's."""
+    """Direction of the requests; chunks go the other way. `src` is the player's host, `dst` the server's."""
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1
     """Each is a player of its own."""
     start: Start = Start()
@@ -31,13 +31,13 @@ class Streaming(Traffic, Connections):
     opens: Literal["client", "server"] = "client"
     """Who calls connect()."""
     bitrate: Rate
-    """Of what is played; there is one, and no ladder of several to choose from."""
+    """Bitrate of the stream. There is one bitrate, and no ladder of several to choose from."""
     chunk: Duration = Duration.parse("4s")
     """Playing time of a chunk; its size is that at `bitrate`."""
     buffer: Duration = Duration.parse("30s")
     """Most that a player has in its buffer, in playing time: it asks for a chunk when there is room for it."""
     start_at: Duration | None = None
-    """What must be in the buffer before it plays, at first and after a stall; by default a chunk."""
+    """Playing time that must be in the buffer before it plays, at first and after a stall; by default a chunk."""
     request: Size = Size.parse("300B")
     """For each chunk."""
     chunks: Annotated[int, Field(ge=1)] | None = None
@@ -69,7 +69,7 @@ class Streaming(Traffic, Connections):
         }
 
     def packets(self, span_ns: int) -> int:
-        """Those of what is played, and of what is in the buffer in the end."""
+        """Return the packets of what is played, and of what is in the buffer in the end."""
         chunks = (span_ns + int(self.buffer)) // max(1, int(self.chunk))
         chunks = chunks if self.chunks is None else min(chunks, self.chunks)
         return self.connections * chunks * (segments(self.request, self) + segments(self._chunk_bytes, self))

@@ -18,9 +18,9 @@ from dumbbell.scenario.traffic.base import Traffic, Wrong, most_bytes, segments
 from dumbbell.scenario.units import Duration, Size
 
 MOST_CLASSES = 64
-"""Of RTTs, of the connections of an entry."""
+"""Maximum number of classes of RTTs of an entry's connections."""
 _MOST_ROWS = 100_000
-"""Of connections that are made while the run goes on; a row is a few hundred bytes."""
+"""Maximum number of rows of connections that are made during the run; a row is a few hundred bytes."""
 _MOST_LISTED = 1_000_000
 """Connections of a list or a trace."""
 _MOST_LOAD = 10
@@ -30,7 +30,7 @@ _KEYS = {"regular": ("every", "load"), "poisson": ("every", "load"), "given": ("
 """Kind of arrivals -> the keys of which it has one."""
 
 Row = tuple[Duration, Size, Duration | None]
-"""Of a trace: time, size and, if the file has one, RTT."""
+"""Row of a trace: time, size and, if the file has one, RTT."""
 
 
 class Arrivals(Kinded):
@@ -42,12 +42,12 @@ class Arrivals(Kinded):
     load: Annotated[float, Field(gt=0, le=_MOST_LOAD, strict=False)] | None = None
     """Instead of `every`: the payload that comes, as a share of the rate of the first shaped queue in its direction."""
     at: Annotated[list[Duration], Field(min_length=1, max_length=_MOST_LISTED)] | None = None
-    """Of given arrivals: their times, from `start` on."""
+    """Times of given arrivals, from `start` on."""
     file: str | None = None
-    """Of a trace: a CSV file with a time (from `start` on), a size and, if it has a third column, an RTT a line. Its first line has their
-    units."""
+    """CSV file of a trace. Each line has a time (from `start` on), a size and, if there is a third column, an RTT. The first line has
+    their units."""
     rows: SkipJsonSchema[Annotated[list[Row], Field(min_length=1, max_length=_MOST_LISTED)] | None] = None
-    """What the file says, once it is read."""
+    """Content of the file, once it is read."""
 
     @model_validator(mode="before")
     @classmethod
@@ -72,7 +72,7 @@ class Arrivals(Kinded):
 
     @property
     def times(self) -> list[Duration] | None:
-        """Those that are given."""
+        """Return the given times, or None if they are not given."""
         return self.at if self.rows is None else [row[0] for row in self.rows]
 
 
@@ -89,16 +89,16 @@ class Transfers(Traffic, Connections):
 
     kind: Literal["transfers"] = "transfers"
     direction: Literal["forward", "reverse", "both"] = "forward"
-    """Of the data; ACKs go the other way."""
+    """Direction of the data; ACKs go the other way."""
     start: Duration = Duration(0)
     """From when on connections are made."""
     duration: Duration | None = None
-    """How long they are made; those that are there then go on. By default to the end of the run."""
+    """Time during which connections are made; existing ones then go on. By default to the end of the run."""
     size: Drawn[Size] | None = None
     """Payload of each; a trace has its own."""
     rtt: Drawn[Duration] | None = None  # type: ignore[assignment]
-    """Base RTT of each instead of the path's. What is drawn falls into 64 classes: the quantiles of the distribution in the middle of each
-    64th, to the microsecond."""
+    """Base RTT of each instead of the path's. A drawn RTT falls into one of 64 classes: the quantiles of the distribution in the middle of
+    each 64th, to the microsecond."""
     exact_rtts: Flag = False
     """Each has the RTT that is drawn, not that of a class."""
     arrivals: Arrivals
@@ -123,7 +123,7 @@ class Transfers(Traffic, Connections):
 
     @cached_property
     def rtts(self) -> tuple[Duration, ...]:
-        """Those of the classes; of a trace with RTTs these, if there are no more than there may be classes."""
+        """Return the RTTs of the classes. A trace with RTTs keeps its own if there are no more of them than classes."""
         if self.has_own_rtts:
             return ()
         if listed := self._listed_rtts:
@@ -135,7 +135,7 @@ class Transfers(Traffic, Connections):
 
     @property
     def has_own_rtts(self) -> bool:
-        """Those that are drawn, if they are not to be those of classes."""
+        """True if connections have the RTTs that are drawn, not those of classes."""
         return self.exact_rtts
 
     @property
@@ -178,7 +178,7 @@ class Transfers(Traffic, Connections):
         return expected if self.count is None else min(self.count, expected)
 
     def packets(self, span_ns: int) -> int | None:
-        """Those of the transfers that are expected; with a load only the network limits them."""
+        """Return the packets of the expected transfers; None with a load, because then only the network limits them."""
         if self.arrivals.rows is not None:
             return sum(segments(row[1], self) for row in self.arrivals.rows)
         if self.arrivals.load is not None or self.size is None:

@@ -32,7 +32,7 @@ class Udp(Datagrams):
     interval: Drawn[Duration] | None = None
     """From one datagram to the next."""
     size: Drawn[Size] = Size.parse("1514B")
-    """Of a frame: 14 bytes Ethernet, 28 IP and UDP, the rest payload."""
+    """Frame size: 14 bytes Ethernet, 28 IP and UDP, the rest payload."""
     on: Drawn[Duration] | None = None
     """Sends for so long, then is silent for `off`, in turns. By default it sends all the time."""
     off: Drawn[Duration] | None = None
@@ -81,7 +81,7 @@ class Udp(Datagrams):
         return super().is_random or any(each is not None and is_drawn(each) for each in (self.on, self.off))
 
     def packets(self, span_ns: int) -> int:
-        """Those of the times of sending."""
+        """Return the packets of the times of sending."""
         if self.on is None or self.off is None:
             return super().packets(span_ns)
         cycle = max(1, int(mean(self.on) + mean(self.off)))

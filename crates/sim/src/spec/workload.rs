@@ -407,8 +407,8 @@ pub struct DatagramsSpec {
     pub reply: bool,
     /// When each was sent and arrived is kept, for delays, jitter and losses.
     pub measured: bool,
-    /// For a voice call: the playout delay, ns. A datagram that arrives later after the first one's sending than this, counted in stream
-    /// time, is not played. Only the metrics depend on it.
+    /// For a voice call: the playout buffer, ns. A datagram is played if its delay exceeds that of the first datagram to arrive by at most
+    /// this time. Only the metrics depend on it.
     pub playout_ns: Option<u64>,
     /// The streams.
     pub streams: Vec<ConnectionSpec>,
