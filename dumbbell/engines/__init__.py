@@ -39,7 +39,7 @@ def default() -> str:
 
 
 def unknown(name: str) -> tuple[str, str]:
-    """What is wrong with a name that is no engine's, and what is expected."""
+    """Return the error for a name that is no engine's, and what is expected."""
     return f"{name!r} is unknown{nearest(name, ENGINES)}", one_of(ENGINES)
 
 

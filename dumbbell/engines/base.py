@@ -36,7 +36,7 @@ class Engine(ABC):
 
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """What the engine can run. Costs nothing, and needs nothing installed."""
+        """Return the abilities of the engine. It costs nothing, and needs nothing installed."""
 
     @abstractmethod
     def require(self) -> None:
@@ -69,9 +69,9 @@ class Engine(ABC):
             yield Refusal(RUN, "capture", what, f"at most {_MOST_CAPTURED}, by a shorter duration")
 
     def depends_on_seed(self, settings: Settings) -> bool:
-        """Whether another seed may give another run: what is written draws numbers, a congestion control does, or real time passes.
+        """True if another seed may give another run: the scenario draws random numbers, a congestion control does, or real time passes.
 
-        One of the user's own has a seed to draw from, and nobody knows whether it does.
+        A congestion control of the user's own has a seed to draw from, so that it always counts as random.
         """
         if self.in_real_time or is_random(settings):
             return True
@@ -181,7 +181,8 @@ def expected_samples(plan: Plan, engine: str) -> int:
 
 
 def expected_measurements(plan: Plan) -> int:
-    """Those of them that are of the datagrams of streams that measure: delay and jitter of each, and of two the round trip."""
+    """Return how many of these values belong to the datagrams of streams that measure: delay and jitter of each datagram, and the round trip of
+    two."""
     if not plan.sample_ns:
         return 0
     streams = measuring(plan).values()

@@ -38,7 +38,7 @@ APPLICATIONS = {"iperf3": "flows by iperf3", "ftp": "flows by FTP"}
 OFFLOAD = {"tso": "offload tso", "on": "offload on"}
 """Names of features that an engine may have or lack."""
 _INSTEAD = {OPPORTUNITIES: "trace: {file: ..., bin: 100ms}, which makes rates of them"}
-"""What to write in place of a feature that an engine lacks."""
+"""Replacement of a feature that an engine lacks."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Capabilities:
     shaper: tuple[str, ...]
     feature: frozenset[str]
     listeners: Listeners = "shared"
-    """Whether connections to one host share a port that is listened on."""
+    """`shared` if connections to one host share a port that is listened on."""
 
     @classmethod
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
@@ -140,7 +140,7 @@ class Capabilities:
         return self.stack[need.owner].options if need.kind == "option" else self.cc[need.owner].parameters
 
     def _lack(self, need: _Need, holders: Sequence[str]) -> tuple[str, str]:
-        """What is wrong, and what is expected."""
+        """Return the error, and what is expected."""
         if need.kind == "feature":
             expected = f"engine: {' or '.join(holders)}" if holders else "a scenario without"
             instead = f", or {_INSTEAD[need.name]}" if need.name in _INSTEAD else ""
@@ -177,7 +177,7 @@ class Capabilities:
 
 
 def _unlike(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:
-    """What the stack of a workload does not do: field, what is wrong, what is expected."""
+    """Yield the abilities that the stack of a workload lacks: field, what is wrong, what is expected."""
     name = f"the stack {workload.stack}"
     if not stack.ecn and workload.ecn:
         yield "ecn", f"{name} does not negotiate ECN", "false"
@@ -206,7 +206,7 @@ def _buffers(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]
 
 
 def _needs(plan: Plan, workloads: Sequence[tuple[int, Workload]]) -> Iterator[_Need]:
-    """What a plan asks for; of its workloads only what these do, which are given with their positions."""
+    """Yield the needs of a plan; for its workloads only those of the given ones, which come with their positions."""
     for i, host in enumerate(plan.hosts):
         if host.egress is not None:
             yield _Need(Place("host", i), "egress", "feature", HOST_QUEUE)

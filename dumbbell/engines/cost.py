@@ -1,4 +1,4 @@
-"""What runs cost, estimated before they are started."""
+"""Costs of runs, estimated before they start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dumbbell.scenario.captures import at_hosts, at_ports
 
 # Measured on sweeps of 10 to 200 runs of the simulator through the whole command, on ext4 with blocks of 4 KiB.
 _KEPT_CPU_S = 0.007
-"""Of what is done for a run before and after it is computed: preparing, writing, the summary, reading it for the tables. By one thread."""
+"""Cost of the work before and after a run is computed, by one thread: preparing, writing, the summary, reading it for the tables."""
 _KEPT_WALL_S = 0.01
 """The same with the time until the disk has it."""
 _SAMPLE_CPU_S = 80e-9
@@ -25,23 +25,23 @@ _RUN_BYTES = 9_500
 _BLOCKS_BYTES = 10_000
 """The run's folder, and what its files leave of their last blocks."""
 _PACKED_CPU_S = 0.0005
-"""As `_KEPT_CPU_S` where workers of a cluster make packs: of the one process that has the store. Measured with 5,000 runs."""
+"""Cost like `_KEPT_CPU_S` if workers of a cluster make packs: that of the one process that has the store. Measured with 5,000 runs."""
 _PACKED_BYTES = 500
-"""As `_RUN_BYTES` and `_BLOCKS_BYTES` together, of a run in a pack."""
+"""Size of a run in a pack, in place of `_RUN_BYTES` and `_BLOCKS_BYTES`."""
 _PACKED_FLOW_BYTES = 150
 _PACKED_SAMPLE_BYTES = 0.8
 _FLOW_BYTES = 400
 _SAMPLE_BYTES = 1.5
-"""Of a sample in series.parquet, compressed."""
+"""Size of a sample in series.parquet, compressed."""
 _MEASURED_BYTES = 9.0
-"""Likewise of a value of a datagram that measures: its time and it are as good as random."""
+"""Size of a value of a datagram that measures: its time and value are as good as random."""
 _CAPTURED_BYTES = 400
-"""Of a data packet and its ACKs in the captures of both hosts, or of two points of the path, at most."""
+"""Maximum size of a data packet and its ACKs in the captures of both hosts, or of two points of the path."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of several runs."""
+    """Estimated cost of several runs."""
 
     packets: int
     """Data packets delivered, at most."""
@@ -97,12 +97,12 @@ def _together_s(costs: Mapping[str, float], workers: int, able: Mapping[frozense
 
 
 def _is_packed(run: Prepared, packed: bool) -> bool:
-    """Whether workers of a cluster send a run in a pack."""
+    """True if workers of a cluster send a run in a pack."""
     return packed and not run.resolved.settings.capture and run.cpu_s * LEAST_PACK <= BATCH_S
 
 
 def _bytes(run: Prepared, packed: bool) -> float:
-    """What a run takes on the disk, without captures."""
+    """Return the size of a run on the disk, without captures."""
     measured = expected_measurements(run.plan)
     samples = expected_samples(run.plan, run.engine) - measured
     flows = sum(len(workload.flows) for workload in run.plan.workloads)
@@ -112,6 +112,6 @@ def _bytes(run: Prepared, packed: bool) -> float:
 
 
 def _points(run: Prepared) -> float:
-    """How often each packet is kept, the captures of both hosts counting as one."""
+    """Return how often each packet is kept; the captures of both hosts count as one."""
     kept = run.resolved.settings.capture
     return at_hosts(kept) + len(at_ports(kept)) / 2

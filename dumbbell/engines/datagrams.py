@@ -1,4 +1,4 @@
-"""What streams of datagrams that measure come to: series and columns of the table of flows, the same for every engine."""
+"""Results of streams of datagrams that measure: series and columns of the table of flows, the same for every engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Block
 
 _PACKET_MS = 20.0
-"""Of a voice call: the first sample of a packet waits for the last one."""
+"""Packet time of a voice call: the first sample of a packet waits for the last one."""
 
 
 def blocks(plan: Plan, streams: Mapping[int, Datagrams]) -> Iterator[Block]:
@@ -61,7 +61,7 @@ def columns(workload: Traffic, stream: Datagrams) -> dict[str, Any]:
 
 
 def unaccounted(plan: Plan, name: str, stream: Datagrams, row: Mapping[str, Any]) -> Iterator[str]:
-    """Differences between the datagrams and what was counted of them, one line each; copies that links made count, and are no datagrams.
+    """Yield the differences between the datagrams and their counts, one line each. Copies that links made count, and are no datagrams.
 
     Args:
         plan: Of the run.

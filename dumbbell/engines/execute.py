@@ -64,7 +64,7 @@ def execute_each(
     repair: bool = False,
     allow_library: bool = False,
 ) -> Outcome:
-    """As `execute`, but runs that are stored are read one by one, when they are iterated over: memory does not hold them all."""
+    """Execute like `execute`, but read stored runs one by one, when they are iterated over, so that memory does not hold them all."""
     executor = executor or Threads()
     if store is not None:
         store.request(requests(jobs), replace=not repair)
@@ -93,7 +93,7 @@ def execute_each(
 
 
 def count_stored(jobs: Requested, store: Store) -> int:
-    """How many of the runs the store has."""
+    """Return how many of the runs the store has."""
     return len(jobs) - len(store.missing(map(jobs.key, range(len(jobs)))))
 
 
@@ -110,7 +110,7 @@ class Outcome:
     _jobs: Requested
     _store: Store | None
     unstored: Mapping[str, Run]
-    """Those that are not in the store, by key."""
+    """Runs that are not in the store, by key."""
     damaged: dict[str, DamagedRun] = field(default_factory=dict)
     """By key, the stored runs that were left out when the runs were iterated over."""
     ran: int = 0
@@ -157,7 +157,7 @@ class _Sweep:
         self._todo = sorted(todo, key=lambda i: -jobs.cpu_s(i))
         self._store, self._executor, self._progress = store, executor, progress
         self._claims: dict[str, ExitStack] = {}
-        """Of the runs that are begun and not yet kept."""
+        """Begun runs that are not yet kept."""
         self._begun: dict[str, tuple[float, float]] = {}
         """When each of them was begun, `time.monotonic()`, and what it costs."""
         self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=executor.workers)

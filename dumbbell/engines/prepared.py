@@ -39,7 +39,7 @@ class Prepared:
     engine: str
     planned: Planned
     compiled: Any = field(repr=False)
-    """What the engine made of the plan."""
+    """The engine's compiled form of the plan."""
     scenario: Mapping[str, Any] = field(repr=False)
     """The resolved scenario in plain data."""
     key: str
@@ -49,7 +49,7 @@ class Prepared:
 
     @property
     def plan(self) -> Plan:
-        """What the engine was given."""
+        """Return the plan that the engine was given."""
         return self.planned.plan
 
     @property
@@ -110,7 +110,7 @@ def prepare(runs: Iterable[ResolvedScenario], keyed: bool = True) -> list[Prepar
 
 
 def prepared_each(runs: Iterable[ResolvedScenario], keyed: bool = True) -> Iterator[Prepared]:
-    """As `prepare`, one by one; what is wrong is raised at the end. Once something is, no further run is given."""
+    """Prepare like `prepare`, one by one. Errors are raised at the end. After an error no further run is given."""
     for run, found, planned, compiled in _compiled(runs):
         yield Prepared(run, found.name, planned, compiled, run.dump(), _key(found, run, compiled) if keyed else "")
 

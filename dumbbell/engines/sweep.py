@@ -1,7 +1,7 @@
 """The runs of a scenario, all checked, in memory that hardly grows with their number.
 
-Of a large sweep a run is prepared twice: once to check it before anything runs, and again when it is its turn. Between the two only what
-says which run it is stays: its key and its position, and of each cell the cost of a run, the engine and the coordinates.
+A run of a large sweep is prepared twice: once to check it before anything runs, and again when it is its turn. In between, only what
+identifies the run stays in memory: its key and its position, and for each cell the cost of a run, the engine and the coordinates.
 """
 
 from __future__ import annotations
@@ -146,11 +146,11 @@ class PreparedSweep:
         scenario = scenario.on(default())
         self._scenario, self._most_runs = scenario, most_runs
         self._keys, self._positions, self._cell_of = bytearray(), array("q"), array("l")
-        """Of each run; positions are those among all that there may be, see `Scenario.run`."""
+        """For each run: key, position among all that there may be (see `Scenario.run`), and cell."""
         self._firsts, self._costs = array("q"), array("d")
         self._engines: list[str] = []
         self._cells: list[str] = []
-        """Of each cell: the position of its first run, about what a run costs, its engine, and the first run's coordinates as JSON."""
+        """For each cell: the position of its first run, about what a run costs, its engine, and the first run's coordinates as JSON."""
         self._kept: list[Prepared] = []
         self.libraries: set[str] = set()
         """See `Jobs`."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from dumbbell.results.summary import Summary
 
 Form = Literal["packs", "folders", "memory", "nothing"]
-"""How runs come back: in packs as far as they go into packs, as the files of their folders, as they are, or only what they are like."""
+"""Form in which runs come back: in packs (as far as they go into packs), as the files of their folders, as objects, or only as
+descriptions."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Batch:
 
     part: Part
     keys: tuple[str, ...]
-    """What is expected of `part`, in its order."""
+    """Keys of the runs of `part`, in its order."""
     form: Form
     sweep: str = ""
     """Whose it is, see `halt`."""
@@ -46,28 +47,29 @@ class Batch:
 
 @dataclass
 class Computed:
-    """What a worker sends back."""
+    """A worker's answer."""
 
     packs: list[tuple[str, dict[str, bytes]]] = field(default_factory=list)
     """Id and files."""
     folders: list[tuple[str, dict[str, bytes], Summary]] = field(default_factory=list)
     """Key, files, and metrics."""
     runs: list[Run] = field(default_factory=list)
-    """Those that are not to be stored, or crashed and cannot be."""
+    """Runs that are not to be stored, or that crashed and cannot be."""
     seals: dict[str, str] = field(default_factory=dict)
     """SHA-256 of the run.json of each run that did not crash: what two workers must agree on."""
     packets: int = 0
     """Data packets that reached the other end."""
     wall_s: float = 0.0
-    """Of the runs alone."""
+    """Time of the runs alone."""
     count: int = 0
-    """Of the runs: all of the batch, unless there was an error or it was halted."""
+    """Number of the runs: all of the batch, unless there was an error or it was halted."""
     error: DumbbellError | None = None
     """Why the other runs of the batch were not computed."""
 
 
 def standing(names: Sequence[str]) -> dict[str, Any]:
-    """What a worker is: facts about its machine, and of each of these engines the hashes of its sources, or why it cannot run it."""
+    """Return the facts about a worker's machine, and for each of these engines the hashes of its sources, or why the worker cannot run
+    it."""
     engines: dict[str, Any] = {}
     for name in names:
         try:
@@ -79,7 +81,8 @@ def standing(names: Sequence[str]) -> dict[str, Any]:
 
 
 def writers() -> dict[str, str]:
-    """Of what stored runs consist of beside what engines compute: the code of the metrics, and what writes their files."""
+    """Return the versions of what writes stored runs, apart from the engines: the code of the metrics, and the libraries that write their
+    files."""
     import polars as pl
 
     from dumbbell import __version__

@@ -12,14 +12,14 @@ from dumbbell.engines.sweep import Jobs
 from dumbbell.executor.cluster import Answer, Worker
 
 CHECKED = 1000
-"""Of so many runs one is computed twice."""
+"""One of so many runs is computed twice."""
 _TRIES = 3
 """Second workers that may give no answer."""
 
 
 @dataclass
 class Held:
-    """What a worker computed, until each of its runs that is to be confirmed is."""
+    """A worker's answer, held until each of its runs that is to be confirmed is."""
 
     piece: Piece
     first: Answer[Computed]
@@ -54,7 +54,7 @@ class Confirmations:
         return bool(self._checks)
 
     def hold(self, piece: Piece, first: Answer[Computed]) -> bool:
-        """Whether runs of a piece are to be confirmed before it is kept; then it waits here."""
+        """True if runs of a piece are to be confirmed before it is kept; then it waits here."""
         assert first.value is not None  # or there is nothing to keep
         left = {position for position in piece.positions if position in self.chosen and self.jobs.key(position) in first.value.seals}
         held = Held(piece, first, left)
@@ -63,7 +63,7 @@ class Confirmations:
 
     @property
     def held(self) -> set[Piece]:
-        """What waits here."""
+        """Return the pieces that wait here."""
         return {check.held.piece for check in self._checks}
 
     def discard(self, workers: Collection[str]) -> set[Piece]:

@@ -1,6 +1,5 @@
-"""The workers that there are: which engines they can run, and what they are at. What is asked of all of them together is kept as they come
-and go, so that handing out a batch costs the same however many there are.
-"""
+"""The workers: which engines they can run, and what they work on. Facts about all of them together are updated as they come and go, so that
+handing out a batch costs the same however many there are."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from dumbbell.engines.cluster.queue import Piece
 from dumbbell.executor.cluster import Worker
 
 Handed = Piece | Check
-"""What a worker is given."""
+"""A task that a worker gets."""
 
 
 class Crew:
@@ -24,7 +23,7 @@ class Crew:
         """By engine, how many workers can run it."""
         self._having: dict[Worker, set[Handed]] = {}
         self._spared: set[Handed] = set()
-        """Of what was lost with a worker, what it has not died of."""
+        """Tasks that were lost with a worker, and that the worker has not died of."""
 
     def __len__(self) -> int:
         return len(self._able)
@@ -49,11 +48,11 @@ class Crew:
         return [name for name, count in self._runners.items() if count > (name in own)]
 
     def is_idle(self, worker: Worker) -> bool:
-        """Whether a worker has nothing."""
+        """True if a worker has no task."""
         return worker not in self._having
 
     def has_alone(self, worker: Worker) -> bool:
-        """Whether a worker has something that it may have nothing beside."""
+        """True if a worker runs a task that must run alone."""
         return any(isinstance(each, Piece) and each.is_alone for each in self._having.get(worker, ()))
 
     def takes(self, worker: Worker, of: Handed) -> None:
@@ -69,10 +68,10 @@ class Crew:
                 del self._having[worker]
 
     def loses(self, of: Handed, worker: Worker) -> bool:
-        """Whether a worker that has died may have died of this.
+        """True if a worker that has died may have died of this task.
 
-        Of what it had at once, pieces whose runs had processes of their own are not suspected if it had anything else. How often a piece
-        may be spared is up to the queue: in the end it has a worker to itself.
+        A worker may have had several tasks at once. Pieces whose runs had processes of their own are not suspected if there were other
+        tasks. The queue decides how often a piece may be spared: in the end the piece has a worker to itself.
         """
         if of in self._having.get(worker, ()):
             lost = self._having.pop(worker)

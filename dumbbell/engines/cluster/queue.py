@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from dumbbell.engines.sweep import Jobs
 
 BATCH_S, _FIRST_S = 10.0, 1.0
-"""What a batch takes, as far as it is known, and as long as it is not. A task costs dask some 15 ms, whatever it does."""
+"""Duration of a batch once the pace is known, and before. A task costs dask some 15 ms, whatever it does."""
 _SHARES = 3
 """The last batches are smaller: none is more than this part of what is left for each thread, so that workers end together."""
 _MOST_BATCH = 2000
@@ -30,14 +30,14 @@ class Piece:
     cost: float
     """Estimated, CPU seconds."""
     deaths: int = 0
-    """Of workers that had them."""
+    """Number of workers that had them and died."""
     spared: int = 0
-    """Of workers that had them, and may have died of something else."""
+    """Number of workers that had them and died, but may have died of something else."""
     began: float = field(default_factory=time.monotonic)
 
     @property
     def is_alone(self) -> bool:
-        """Whether a worker that has them has nothing else, so that it can die of nothing else."""
+        """True if a worker that has them must have nothing else, so that it can die of nothing else."""
         return self.spared >= SPARINGS or (len(self.positions) == 1 and self.deaths >= TRIES - 1)
 
 
@@ -67,13 +67,13 @@ class Queue:
         return tuple(name for name, waiting in self._waiting.items() if waiting or name in again)
 
     def take(self, able: Sequence[str], pace: float, threads: int, is_idle: bool = True) -> Piece | None:
-        """The runs that come next for a worker that can run these engines; None if it can run none of them.
+        """Return the next runs for a worker that can run these engines; None if it can run none of them.
 
         Args:
             able: Names of engines.
             pace: Seconds that runs took for each second of their estimated cost; 0 if it is not yet known.
             threads: Those of all workers.
-            is_idle: Whether the worker has nothing else.
+            is_idle: True if the worker has nothing else.
         """
         for piece in self._again:
             if self._jobs.engine(piece.positions[0]) in able and (is_idle or not piece.is_alone):
@@ -115,7 +115,7 @@ class Queue:
         self._again.append(piece)
 
     def try_again(self, piece: Piece) -> bool:
-        """Takes back runs whose worker has died, in halves. Whether it does: not a run that was alone too often."""
+        """Take back runs whose worker has died, in halves. Return False, and take nothing, for a run that was alone too often."""
         deaths = piece.deaths + 1
         if len(piece.positions) == 1 and deaths >= TRIES:
             return False

@@ -1,4 +1,4 @@
-"""What the workers of a cluster can run."""
+"""Engines that the workers of a cluster can run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Surveyed:
     address: str
     threads: int
     host: dict[str, Any]
-    """As in host.json."""
+    """Facts as in host.json."""
     engines: dict[str, str]
     """By name, why it cannot run an engine as it is here; empty for one that it can."""
     refused: str
@@ -57,7 +57,7 @@ class _Survey:
 
 
 def engines() -> tuple[str, ...]:
-    """Those that have no machines of their own."""
+    """Return the engines that have no machines of their own."""
     return tuple(name for name in ENGINES if not engine(name).in_real_time)
 
 

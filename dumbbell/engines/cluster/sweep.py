@@ -116,17 +116,17 @@ class ClusterSweep:
         self._keep_unconfirmed()
 
     def refusal(self, worker: Worker) -> str:
-        """See `Source`: of a worker that can run none of the engines as they are here."""
+        """See `Source`. Return a reason for a worker that can run none of the engines as they are here."""
         reasons = why_not(self._sources, worker.facts)
         return "" if len(reasons) < len(self._sources) else "; ".join(dict.fromkeys(reasons.values()))
 
     def lack(self, worker: Worker) -> str:
-        """See `Source`: of the engines of runs that are left."""
+        """See `Source`. It looks at the engines of the runs that are left."""
         reasons, left = why_not(self._sources, worker.facts), self._queue.left
         return "; ".join(dict.fromkeys(reasons[name] for name in left if name in reasons))
 
     def joins(self, worker: Worker) -> None:
-        """See `Source`. One that has not said what it is may be able to run everything."""
+        """See `Source`. A worker that has not said what it is may be able to run everything."""
         reasons = {} if worker.facts is None else why_not(self._sources, worker.facts)
         self._crew.joins(worker, [name for name in self._sources if name not in reasons])
 
@@ -235,7 +235,7 @@ class ClusterSweep:
 
 
 class _Kept:
-    """Where the results go."""
+    """Destination of the results."""
 
     def __init__(self, store: Store | None, form: Form) -> None:
         self._store, self.form = store, form
@@ -256,7 +256,7 @@ class _Kept:
             yield
 
     def there(self, jobs: Jobs) -> Callable[[int], bool]:
-        """Whether the run at a position is stored."""
+        """Return a function that is true if the run at a position is stored."""
         store = self._store
         return lambda i: store is not None and not store.missing([jobs.key(i)])
 

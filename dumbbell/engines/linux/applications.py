@@ -1,7 +1,7 @@
-"""Flows that real programs make, iperf3 or FTP (vsftpd and curl): what is run at both ends, and what the programs say of it in the end.
+"""Flows that real programs make, iperf3 or FTP (vsftpd and curl): the commands at both ends, and the reports of the programs.
 
-The end that connects is the client. Of the words that are run only numbers, addresses and the name of the congestion control are of the
-scenario. iperf3 is told the congestion control; FTP has that of the route to the receiver (ip-route(8), `congctl`).
+The end that connects is the client. Commands contain nothing of the scenario but numbers, addresses and the name of the congestion control.
+iperf3 gets the congestion control as an option; FTP uses that of the route to the receiver (ip-route(8), `congctl`).
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ _CONTROL = 50_000
 _EACH_SIDE = 10_000
 """`plan.addresses`: within this, ports of one side do not repeat."""
 _TERM, _KILL, _NONE = 15, 9, 0
-"""What ends a program: a signal, or itself."""
+"""The end of a program: a signal, or the program itself."""
 _ENDLESS = 1 << 43
 """Size of a file of FTP whose transfer has no end, bytes: more than any run carries, and a file without content takes no room."""
 _BLOCK = 128 << 10
-"""What iperf3 writes at once (DEFAULT_TCP_BLKSIZE in iperf.h)."""
+"""Bytes that iperf3 writes at once (DEFAULT_TCP_BLKSIZE in iperf.h)."""
 _FILES = "/mnt"
-"""Where the agent has files of its own (program.c)."""
+"""Folder of the agent's own files (program.c)."""
 _TOLD = ("size_download", "size_upload", "speed_download", "speed_upload", "time_connect", "time_pretransfer", "time_total")
 _REPORT = "{" + ",".join(f'"{name}":%{{{name}}}' for name in _TOLD) + "}"
-"""What curl writes (--write-out). Not its `json`, which has its version: asking for that looks up this machine's name, where no DNS is."""
+"""curl's report (--write-out). It is not curl's `json`, which includes its version: asking for that looks up this machine's name, and there
+is no DNS."""
 _VSFTPD = """\
 listen=YES
 listen_ipv6=NO
@@ -81,7 +82,7 @@ class _Roles:
 
     @property
     def control_port(self) -> int:
-        """Of FTP."""
+        """Return the server's control port, for FTP."""
         return _CONTROL + self.server_port % _EACH_SIDE
 
 
@@ -102,7 +103,7 @@ def lines(plan: Plan, workload: Tcp, flow: Connection, i: int, ends: Ends) -> It
     """The agent's lines for a flow of an application; an end that is on another machine has no program here."""
     roles, here = _Roles.of(workload, flow, ends), {"from": ends.source, "to": ends.target}
     ftp = workload.application == "ftp"
-    # Which port FTP's client takes is seen when it has.
+    # The port of FTP's client is known only once the client has it.
     ports = [0 if ftp and roles.client == end else port for end, port in zip(("from", "to"), flow.ports, strict=True)]
     stop_ns = -1 if flow.stop_ns is None else flow.stop_ns
     size = -1 if workload.transfer_bytes is None else workload.transfer_bytes
@@ -156,7 +157,7 @@ def _ftp(plan: Plan, workload: Tcp, flow: Connection, i: int, roles: _Roles) -> 
 
 
 def files(plan: Plan, hosts: Hosts) -> dict[str, str]:
-    """What the programs read: of servers that are here."""
+    """Return the files that the programs read; those of the servers that are here."""
     found = {}
     for i, workload, flow in _numbered(plan):
         ends = hosts.ends(workload)
@@ -231,7 +232,7 @@ def _untold(plan: Plan, workload: Tcp) -> Iterator[str]:
 
 
 def outputs(plan: Plan, folder: Path) -> dict[str, bytes]:
-    """What the programs have written, by file, as it is."""
+    """Return the outputs of the programs by file, unchanged."""
     found = {}
     for i, _, flow in _numbered(plan):
         for path in sorted(folder.glob(f"application-{i}-*")):
@@ -263,7 +264,7 @@ def _of_iperf3(client: Any, server: Any, workload: Tcp) -> dict[str, Any]:
 
 
 def _of_ftp(client: Any, workload: Tcp) -> dict[str, Any]:
-    """Of the client, logging in included (curl(1), --write-out)."""
+    """Return the columns from an FTP client's report, with the time of logging in (curl(1), --write-out)."""
     way = "upload" if workload.opener == "from" else "download"
     return _columns(client[f"size_{way}"], client["time_total"], 8 * client[f"speed_{way}"])
 

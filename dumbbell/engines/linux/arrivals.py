@@ -12,7 +12,7 @@ from dumbbell.plan import Link, Plan, Queue, Traffic
 KIND = "transfers"
 """The workloads that make them."""
 ARRIVAL_BYTES = 32
-"""Of a connection in the list: time (ns), payload (bytes), class, and ports (the source port in the upper half), 64 bits each."""
+"""Bytes of a connection in the list: time (ns), payload (bytes), class, and ports (the source port in the upper half), 64 bits each."""
 
 
 def coming(plan: Plan) -> Iterator[tuple[int, Traffic]]:
@@ -29,13 +29,13 @@ def arrivals(plan: Plan, workload: Traffic) -> bytes:
 
 
 def group_rows(plan: Plan, workload: Traffic, came: bytes) -> Mapping[str, Any]:
-    """Rows of the table of groups for these connections.
+    """Return the rows of the table of groups for these connections.
 
     Args:
         plan: Of the run.
         workload: That made them.
-        came: Of each, in 64 bits and the machine's order: how long it took (ns; the largest number: it is not complete), payload read
-            (bytes), packets sent, segments sent again.
+        came: For each connection, in 64 bits and the machine's order: how long it took
+            (ns; the largest number: it is not complete), payload read (bytes), packets sent, segments retransmitted.
     """
     rows: Mapping[str, Any] = native().group_rows(_drawable(plan, workload), 0, came)
     return rows

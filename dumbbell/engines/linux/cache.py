@@ -1,4 +1,4 @@
-"""Where built kernels and programs are kept: $XDG_CACHE_HOME/dumbbell/kernel, or ~/.cache/dumbbell/kernel."""
+"""Folder of built kernels and programs: $XDG_CACHE_HOME/dumbbell/kernel, or ~/.cache/dumbbell/kernel."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from dumbbell.engines.linux.traffic import FEATURES
 
 
 def of_linux(engine: str, stacks: Mapping[str, str]) -> Capabilities:
-    """What Linux can have; `stacks` are names with summaries."""
+    """Return the abilities that Linux can have; `stacks` are names with summaries."""
     return Capabilities.from_table(
         engine,
         {

@@ -9,7 +9,7 @@ from dumbbell.plan import RUN, Outage, Plan, Refusal
 
 
 def point_lines(plan: Plan, devices: Devices) -> Iterator[tuple[str, ...]]:
-    """Of each point the namespace, the file, and the devices at which packets arrive."""
+    """Yield for each point the namespace, the file, and the devices at which packets arrive."""
     for ports in plan.captured_ports:
         ends = (peer(devices.delays[port] or devices.queues[port]) for port in ports)
         yield NET, f"port-{plan.ports[ports[0]].id}.pcap", *ends

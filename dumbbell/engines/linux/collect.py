@@ -78,21 +78,21 @@ def _as_they_are(blocks: Iterable[Block], _flows: Table) -> Iterable[Block]:
 
 @dataclass(frozen=True)
 class Left:
-    """What a run has left."""
+    """Output of a run."""
 
     folder: Path
     """With the agent's files."""
     plan: Plan
-    """As it was run."""
+    """The plan as it was run."""
     devices: Devices
     captures: Mapping[str, bytes]
     facts: Mapping[str, Any]
-    """Of the engine, for run.json."""
+    """Facts of the engine, for run.json."""
     doubts: tuple[str, ...] = ()
     """Why numbers may not mean what they are called."""
     cpu_s: float | None = None
     series: Callable[[Iterable[Block], Table], Iterable[Block]] = _as_they_are
-    """What becomes of the series; the table is that of flows."""
+    """Function that changes the series; the table is that of flows."""
 
 
 def run_of(prepared: Prepared, left: Left) -> Run:
@@ -171,8 +171,8 @@ def _transactions(folder: Path, flow: int) -> NDArray[np.int64] | None:
 
 
 def _waited_for(plan: Plan, folder: Path) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Entity, and its transactions in the order in which they were over, see `_transactions`. Those of an application that uses several
-    connections are in the file of the first, and are of the group."""
+    """Yield entity and its transactions in the order of their ends, see `_transactions`. The transactions of an application that uses
+    several connections are in the file of the first one, and belong to the group."""
     flows = enumerate(plan.flows)
     for workload in plan.workloads:
         found = [(connection, _transactions(folder, i)) for i, (_, connection) in islice(flows, len(workload.flows))]
@@ -195,7 +195,7 @@ class _Player:
     """When it was stopped, or the end of the run."""
 
     def levels_s(self, at_ns: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What was in its buffer at some times, s."""
+        """Return the level of its buffer at some times, s."""
         return np.array(self._viewed(at_ns)[3])
 
     @property
@@ -280,7 +280,8 @@ _LONGEST_TICK_NS = 10_000_000
 
 
 def _limits(values: Mapping[str, int], lived_ns: int) -> Row:
-    """How long each limit held, ms; None where Linux cannot say. The time after the end of a flow, until its last ACK, does not count."""
+    """Return how long each limit held, ms; None if Linux cannot say. The time after the end of a flow, until its last ACK, does not
+    count."""
     busy_us, rwnd_us, sndbuf_us = (values[name] for name in _LIMITS)
     cwnd_us = max(min(busy_us, lived_ns / 1e3) - rwnd_us - sndbuf_us, 0)
     known_us = {"cwnd": cwnd_us, "rwnd": rwnd_us, "sndbuf": sndbuf_us, "app": max(lived_ns / 1e3 - busy_us, 0)}
@@ -333,7 +334,7 @@ def _groups(plan: Plan, counted: _Counted, folder: Path, outcomes: Mapping[str, 
 
 
 def _viewed(players: Sequence[Row]) -> Row:
-    """What several players come to; nothing if there are none."""
+    """Return the totals of several players; empty if there are none."""
     if not players:
         return {}
     startups = [each["startup_ms"] for each in players if "startup_ms" in each]
@@ -342,13 +343,13 @@ def _viewed(players: Sequence[Row]) -> Row:
 
 
 _CAME = ("taken_ns", "rx_bytes", "sent_packets", "retransmits", "arrived_packets", "delivered", "delivered_ce", "acks_arrived")
-"""What the agent writes of each connection that came and went, and how much of that groups are made of."""
+"""Columns that the agent writes for each connection that came and went, and the number of columns that groups are made of."""
 _OF_GROUPS = 4
 _NEVER = (1 << 64) - 1
 
 
 def _came(folder: Path, workload: int) -> NDArray[np.uint64]:
-    """What came of the connections of a workload, shape (connections, `_CAME`)."""
+    """Return the results of a workload's connections, shape (connections, `_CAME`)."""
     return np.fromfile(folder / came_file(workload), dtype="<u8").reshape(-1, len(_CAME))
 
 
@@ -390,7 +391,7 @@ def _made(plan: Plan, folder: Path) -> Iterator[Row]:
 
 
 def _times(what: str, times_ns: NDArray[np.int64]) -> Row:
-    """What several times come to, ms; nothing if there are none."""
+    """Return statistics of several times, ms; empty if there are none."""
     if not times_ns.size:
         return {}
     ms = times_ns / 1e6

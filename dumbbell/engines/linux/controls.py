@@ -71,7 +71,7 @@ class Control:
     """It draws random numbers."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     prefix: str = ""
-    """That the module's own names of its parameters have."""
+    """Prefix of the module's names of its parameters."""
 
 
 CONTROLS: Mapping[str, Control] = {
@@ -111,7 +111,7 @@ def conflicts(plan: Plan) -> Iterator[Refusal]:
 
 
 def changed(plan: Plan) -> dict[str, tuple[str, str]]:
-    """What is to be written for parameters that have not the module's default: file of the value -> value, and where it goes."""
+    """Return the values of parameters that differ from the module's defaults: file of the value -> value, and its place in the plan."""
     found = {}
     for _, _, workload in plan.over_tcp:
         kind = workload.cc["kind"]

@@ -1,4 +1,4 @@
-"""What Linux is told of datagrams beside their lines: the times of those not evenly spaced, and what shows which were under way."""
+"""Datagrams for Linux, apart from their lines: the times of those not evenly spaced, and the lines that show which were under way."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _drawable(plan: Plan) -> dict[str, Any]:
 
 
 def list_name(i: int) -> str:
-    """Of the file of flow `i`."""
+    """Return the name of the file of flow `i`."""
     return f"datagrams-of-{i}"
 
 
 def is_listed(workload: Workload) -> bool:
-    """Whether the times and sizes of datagrams are listed: they are not evenly spaced."""
+    """True if the times and sizes of datagrams are listed, because they are not evenly spaced."""
     if not isinstance(workload, Traffic) or workload.over is not None:
         return False
     numbers = (workload.parameters["interval_ns"], workload.parameters["size_bytes"])
@@ -55,7 +55,8 @@ def cut_off(device: str, priority: int = _LAST_PRIO) -> str:
 
 
 def drain_lines(plan: Plan, hosts: Hosts, before: Collection[str]) -> Iterator[str]:
-    """What the agent does after the run where streams measure: TCP is cut off, so that the queues run empty and show what was under way.
+    """Yield the agent's lines after a run with streams that measure: they cut TCP off, so that the queues run empty and show which
+    datagrams were under way.
 
     Args:
         plan: The plan.

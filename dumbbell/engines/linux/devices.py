@@ -26,12 +26,12 @@ GATES = {"left": "gl", "right": "gr"}
 
 @dataclass(frozen=True)
 class Devices:
-    """Of all ports, by the port's position in the plan."""
+    """Devices of all ports, by the port's position in the plan."""
 
     queues: tuple[str, ...]
     """The device with the queue discipline; of a host's own queue the host's namespace, whose eth0 has it."""
     on_host: tuple[bool, ...]
-    """Whether it is a host's own queue."""
+    """True for a host's own queue."""
     delays: tuple[str | None, ...]
     """The device with the propagation delay, if there is one."""
     leaves: tuple[str, ...]
@@ -45,7 +45,7 @@ class Devices:
 
     @classmethod
     def of(cls, plan: Plan) -> Devices:
-        """Those of a plan."""
+        """Return the devices of a plan."""
         numbered = list(enumerate(plan.ports))
         sides = {host.egress: host.side for host in plan.hosts if host.egress is not None}
         return cls(

@@ -1,4 +1,4 @@
-"""What applications draw, for the agent: a file of numbers for each size and time that is not always the same.
+"""Draws of applications, for the agent: a file of numbers for each size and time that is not constant.
 
 The numbers are those that the simulator draws (`crates/sim/src/traffic/amount.rs`), from the same random streams.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 40
 """A size is from 1 byte to this (`MAX_RESPONSE`)."""
 _MOST_NS = (1 << 44) - 2
-"""Of a time (`MAX_TIME`)."""
+"""Maximum of a time (`MAX_TIME`)."""
 _LEAST_TURN_NS = 10**6
 """Least time that a request is taken to take: of connections that are faster the numbers may run out, which the agent tells."""
 _MOST_DRAWS = 1 << 20
@@ -34,7 +34,7 @@ class Amount(NamedTuple):
     what: str
     """Names its random stream, within the application's."""
     planned: Any
-    """As the plan has it."""
+    """The value in the plan."""
 
     @property
     def is_drawn(self) -> bool:
@@ -42,7 +42,7 @@ class Amount(NamedTuple):
         return not isinstance(self.planned, int)
 
     def word(self, flow: int) -> object:
-        """How the agent's script says it; `flow` is the position of the application's first connection."""
+        """Return the word for the agent's script; `flow` is the position of the application's first connection."""
         return f"draws-{flow}-{self.what}" if self.is_drawn else self.planned
 
     def draws(self, seed: int, name: str, count: int) -> NDArray[np.uint64]:
@@ -63,7 +63,7 @@ def least_request(plan: Plan, traffic: Traffic) -> int:
 
 
 def amounts(traffic: Traffic) -> Mapping[str, Amount]:
-    """What an application takes, by name."""
+    """Return the sizes and times that an application takes, by name."""
     parameters = traffic.parameters
     named = {"request": "request_bytes", "response": "response_bytes", "first": "first_bytes", "size": "size_bytes"}
     found = {what: parameters[name] for what, name in {**named, "think": "think_ns", "off": "off_ns"}.items() if name in parameters}
@@ -91,7 +91,7 @@ def _drawn(plan: Plan) -> Iterator[tuple[int, Amount, list[int]]]:
 
 
 def _count(plan: Plan, traffic: Traffic, first: Connection, what: str) -> int:
-    """How many numbers an application can take at most, or almost: every request takes a round trip."""
+    """Return about the maximum of numbers that an application can take: every request takes a round trip."""
     span_ns = (plan.duration_ns if first.stop_ns is None else first.stop_ns) - first.start_ns
     if "off_ns" in traffic.parameters:
         return _periods(plan.seed, traffic, first, span_ns)
@@ -104,7 +104,7 @@ def _count(plan: Plan, traffic: Traffic, first: Connection, what: str) -> int:
 
 
 def _periods(seed: int, traffic: Traffic, first: Connection, span_ns: int) -> int:
-    """How many periods of a source there can be: neither what is on nor what is off fills the time more often."""
+    """Return the maximum number of periods of a source: neither the time on nor the time off can fill the span more often."""
     most = [_MOST_DRAWS]
     for amount in amounts(traffic).values():
         if amount.what == "burst":

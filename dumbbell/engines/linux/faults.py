@@ -68,5 +68,5 @@ def _correlation(parameters: Parameters) -> str:
 
 
 def _percent(chance: int) -> str:
-    """As many digits as tc needs to come to the same number."""
+    """Return the percentage with as many digits as tc needs to get the same number."""
     return f"{100 * chance / CERTAIN:.12g}%"

@@ -20,10 +20,10 @@ none: of a side all of it takes one way. A class of connections that come and go
 HERE = "-"
 """In place of a device: the machine itself, which routes what comes there."""
 ENTRIES: Mapping[Side, str] = {"left": peer(GATES["left"]), "right": peer(GATES["right"])}
-"""Where packets of either side come to the ports, if both are on this machine."""
+"""Devices at which packets of each side come to the ports, if both sides are on this machine."""
 _SOURCE = "src_port"
 _PRIORITIES = (1000, 900)
-"""Of filters for one port, and of those for several: a kind of match has a priority of its own."""
+"""Priority of filters for one port, and of those for several: a kind of match has a priority of its own."""
 
 
 def hops(devices: Devices) -> Iterator[str]:
@@ -35,13 +35,13 @@ def hops(devices: Devices) -> Iterator[str]:
 def filter_lines(
     plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, str] = ENTRIES, hooked: Collection[str] = ()
 ) -> Iterator[str]:
-    """tc's lines for all of them.
+    """Yield tc's lines for all of them.
 
     Args:
         plan: The run.
         devices: Those of its ports.
-        hosts: Its hosts: what comes out at the end is handed to the device named as its namespace, or to the machine itself if that is
-            `HERE`.
+        hosts: Its hosts. A packet at the end of its way goes to the device named like its namespace, or to the machine
+            itself if that is `HERE`.
         entries: By side the device at which its packets come in.
         hooked: Devices that have a place for filters already.
     """
@@ -97,7 +97,7 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, st
     def lead(match: _Match, side: Side, ports: tuple[int, ...], target: str) -> None:
         at = entries[side]
         for port in ports:
-            # What comes to a gate has passed its host's own queue.
+            # Packets that come to a gate have passed their host's own queue.
             for device in (None if devices.on_host[port] else devices.queues[port], devices.delays[port]):
                 if device is not None:
                     found.setdefault(at, {})[match] = device

@@ -1,9 +1,9 @@
 """Hosts: namespaces, addresses and settings.
 
-Hosts of a side are one namespace for each set of TCP settings that differ (K counts them); a host with a queue of its own is a namespace
-to itself, and the queue is on its eth0, so that a drop there is what TCP gets for an answer. What leaves a host is routed once, to gl (from
-the right to gr): the IP layer takes a packet off its sender's account there, as any other machine would; without that TCP small queues
-would count the packets in the bottleneck as the sender's own and hold back what follows.
+Hosts of a side are one namespace for each set of TCP settings that differ (K counts them). A host with a queue of its own has a namespace
+to itself, and the queue is on its eth0, so that TCP learns of a drop there. Packets that leave a host are routed once, to gl (from the
+right to gr): the IP layer takes a packet off its sender's account there, as any other machine would. Without that, TCP small queues would
+count the packets in the bottleneck as the sender's own and hold back what follows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STACK_OPTIONS: dict[str, Any] = {
     "slow_start_after_idle": True,
     "output_limit_bytes": 1 << 20,
 }
-"""What a plan may override of the stack, with Linux's default."""
+"""Options of the stack that a plan may override, with Linux's defaults."""
 _SIDES: tuple[Side, Side] = ("left", "right")
 MAC = "02:00:00:00:00:01"
 """The address of every host: without ARP, a host sends to its own address, and whoever gets the frame takes it."""
@@ -48,7 +48,7 @@ class Profile:
 
     @classmethod
     def of(cls, workload: Tcp) -> Profile:
-        """What a workload asks of its hosts: options of the stack are sysctls and route metrics."""
+        """Return the requirements of a workload on its hosts: options of the stack are sysctls and route metrics."""
         host, options = workload.host, workload.options
         sysctls = {
             "net.ipv4.tcp_rmem": " ".join(map(str, host.rmem)),
@@ -83,7 +83,7 @@ class Profile:
 
 
 _WITHOUT_TCP = Profile("none", ecn=False, sysctls=(), metrics="")
-"""Where all that hosts send are datagrams."""
+"""Profile of hosts that send only datagrams."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Namespace:
 
 @dataclass(frozen=True)
 class Ends:
-    """Of a workload's data."""
+    """The ends of a workload's data."""
 
     source: str
     """Namespace, as the next."""
@@ -137,7 +137,7 @@ class Hosts:
         )
 
     def ends(self, workload: Workload) -> Ends:
-        """Where a workload's data come from and go to."""
+        """Return the source and destination of a workload's data."""
         return self._ends[workload.id]
 
     def captures(self) -> list[tuple[str, str]]:
@@ -185,7 +185,7 @@ def links(hosts: Hosts, devices: Devices, mtu: int = ETHERNET_MTU) -> list[str]:
 
 
 def _size(mtu: int) -> str:
-    """What makes a device carry packets of this size; a route has that of its device."""
+    """Return the words that make a device carry packets of this size; a route has the size of its device."""
     return "" if mtu == ETHERNET_MTU else f" mtu {mtu}"
 
 

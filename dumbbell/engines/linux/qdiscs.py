@@ -10,7 +10,7 @@ from dumbbell.engines.linux.faults import fault_words
 from dumbbell.plan import Link, Port, Queue
 
 _LINK_BUCKET_US = 2
-"""Of a line: what its timer may be late without losing capacity."""
+"""Bucket of a link: the time that its timer may be late without losing capacity."""
 _NO_LIMIT = 100_000_000
 """Packets (netem) or bytes (tbf's own fifo, replaced at once): more than ever wait."""
 _CHILD = "10:"
@@ -21,7 +21,7 @@ _ONLY_IF_ANY = ("drop_overmemory",)
 """Counters that tc shows only above 0."""
 
 _NO_RATE = 10**16
-"""Of a line that takes no time, bit/s: netem divides bits by it, in whole ns."""
+"""Rate of a link that takes no time, bit/s: netem divides bits by it, in whole ns."""
 
 Parameters = Mapping[str, Any]
 
@@ -56,7 +56,8 @@ def _shaper(shaper: Parameters, device: str, rate: int, verb: str = "add") -> It
 
 
 def link_delay(port: Port) -> str:
-    """What follows the queue of a port: netem with its propagation delay and the store and forward of a link; empty without either."""
+    """Return the discipline after the queue of a port: netem with its propagation delay and the store and forward of a link. Empty without
+    either."""
     if isinstance(port, Link):
         return ""
     rate = port.shaper["rate_bps"] if port.shaper["kind"] == "link" else None
@@ -73,7 +74,7 @@ def netem(delay_ns: int, rate: int | None, limit: int | None, faults: Parameters
 
 
 def rate_lines(port: Queue, device: str, delay_device: str | None, rate: int) -> Iterator[str]:
-    """What changes the rate of a port while it works."""
+    """Yield the lines that change the rate of a port during the run."""
     kind = port.shaper["kind"]
     if kind == "own":
         # A bandwidth ends autorate unless that is asked for again.
@@ -94,7 +95,8 @@ def tc_words(qdisc: Parameters) -> str:
 
 
 def overflow(statistics: Parameters, drops: int) -> int:
-    """How many of the drops were for want of room, by what tc shows of a queue discipline; the others are its own decisions."""
+    """Return how many of the drops were for want of room, by tc's statistics of a queue discipline. The other drops are its own
+    decisions."""
     known = DISCIPLINES.get(statistics["kind"])
     if known is None or known.overflow is None:
         return drops
@@ -126,9 +128,9 @@ _MORE_OF_CAKE = {
 
 
 def tins(qdisc: Parameters, statistics: Parameters) -> Iterator[dict[str, Any]]:
-    """What tc shows of each tin of a cake, as columns of the table of tins; `tin` is what it is called in its port.
+    """Yield tc's statistics of each tin of a cake, as columns of the table of tins; `tin` is its name in its port.
 
-    None where the port's own row says it all: of a cake with one tin and no keyword that few use.
+    Yields nothing if the port's own row says it all: for a cake with one tin and no keyword that few use.
     """
     diffserv = qdisc.get("diffserv", "besteffort")
     if qdisc["kind"] != "cake" or (diffserv == "besteffort" and "more" not in qdisc):
@@ -147,7 +149,7 @@ _NAMES_OF_TINS: Mapping[str, tuple[str, ...]] = {
     "diffserv8": _NUMBERED,
     "precedence": _NUMBERED,
 }
-"""What tc calls them, in its order."""
+"""tc's names of the tins, in tc's order."""
 _OF_TINS = {
     "arrived_packets": "sent_packets",  # counted when they are queued
     "arrived_bytes": "sent_bytes",

@@ -1,4 +1,4 @@
-"""What no engine whose hosts are Linux can run, beyond its table."""
+"""Plans that no engine whose hosts are Linux can run, beyond its table."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SCRIPT = "script"
 
 @dataclass(frozen=True)
 class Script:
-    """What a run needs: the files that the agent finds, and how to read what it leaves."""
+    """Parts of a run: the files that the agent finds, and how to read its output."""
 
     files: dict[str, str]
     devices: Devices

@@ -22,10 +22,10 @@ class Stream:
 
 
 def streams(plan: Plan, folder: Path) -> dict[int, Stream]:
-    """The streams by their positions among all flows. What arrived after the end of the run was under way.
+    """Return the streams by their positions among all flows. A datagram that arrived after the end of the run was under way.
 
-    In real time a machine may note an arrival late, and after the end if the end was near; the reply may have been back before. When the
-    datagram arrived is not known then: it was under way, and its reply, too.
+    In real time a machine may note an arrival late, and after the end if the end was near. The reply may have been back before. The arrival
+    time of the datagram is not known then, so that both the datagram and its reply count as under way.
     """
     found: dict[int, Stream] = {}
     for i, workload in measuring(plan).items():

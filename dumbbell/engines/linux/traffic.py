@@ -19,7 +19,7 @@ _PLENTY, _MOST_WAITING = 1 << 18, 65_535
 _LAST = 65_535
 """Priority of a filter behind all others, `drain_lines` having one of its own: tc refuses a second with the same."""
 _DOUBLED = 2
-"""What Linux makes of the size of a socket buffer that it is asked for; a plan has what comes of it."""
+"""Factor by which Linux raises a requested size of a socket buffer; a plan has the result."""
 
 
 def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
@@ -44,14 +44,15 @@ def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
 
 
 def _cut_off(hosts: Hosts, workload: Workload, flow: Connection, i: int, cut: set[str]) -> Iterator[str]:
-    """What cuts flow `i` off when it stops; `cut` are the namespaces that have the hook for filters, and becomes those that do."""
+    """Yield the lines that cut flow `i` off when it stops. `cut` are the namespaces that have the hook for filters; it is extended by those
+    that get it here."""
     if flow.stop_ns is None or workload.transport != "tcp":
         return
     for name, port in zip(_stopped(hosts, workload), flow.ports, strict=False):
         if name not in cut:
             cut.add(name)
             yield f"run {name} - tc qdisc add dev eth0 clsact"
-        # Which port a program's client has nobody knows yet.
+        # Nobody knows the port of a program's client yet.
         by_client = isinstance(workload, Tcp) and workload.application is not None and workload.opener == "from"
         match = f"flower ip_proto tcp {f'dst_port {flow.ports[1]}' if by_client else f'src_port {port}'}"
         yield f"at {flow.stop_ns} {name} - tc filter add dev eth0 egress protocol ip prio {i + 1} {match} action drop"
@@ -69,7 +70,8 @@ def end_line(namespace: str, device: str) -> str:
 
 
 def end_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
-    """Cuts off every host when the run is over. Those of flows that stop early have the hook for filters already."""
+    """Yield the lines that cut off every host when the run is over. The hosts of flows that stop early have the hook for filters
+    already."""
     early = [
         workload for workload in plan.workloads if workload.transport == "tcp" and any(each.stop_ns is not None for each in workload.flows)
     ]
@@ -81,7 +83,7 @@ def end_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
 
 
 def _options(workload: Workload, mtu: int) -> Iterator[str]:
-    """What sockets have that differs from those of every other."""
+    """Yield the options of sockets that differ from the defaults."""
     tcp = workload.over
     if tcp is not None and tcp.segment_bytes != segment_bytes(mtu, tcp.timestamps):
         yield f"mss {mss_option(tcp.segment_bytes, tcp.timestamps)}"
@@ -155,7 +157,7 @@ def _onoff(onoff: Traffic, _which: int) -> Iterable[object]:
 
 
 def _page(page: Traffic, which: int) -> Iterable[object]:
-    """Which of its browser's connections it is and how many there are, sizes, numbers, time of thinking."""
+    """Return its number among its browser's connections and how many there are, sizes, numbers, time of thinking."""
     parameters, found, each = page.parameters, amounts(page), page.connections_each
     numbers = (found["request"], found["first"], parameters["objects"], found["size"], _or_never(parameters["count"]), found["think"])
     return _session(page, which % each, each, *numbers)
@@ -171,7 +173,7 @@ def _datagrams(datagrams: Traffic, _which: int) -> Iterable[object]:
     """Interval, payload, number, what becomes of them."""
     parameters = datagrams.parameters
     options = [word for word, name in (("reply", "reply"), ("measure", "measured")) if parameters[name]]
-    # Those that are listed need none of these numbers.
+    # Datagrams that are listed need none of these numbers.
     interval_ns, bytes_ = (1, HEADERS) if is_listed(datagrams) else (parameters["interval_ns"], parameters["size_bytes"])
     return (interval_ns, bytes_ - HEADERS, _or_never(parameters["count"]), *options)
 
@@ -190,7 +192,7 @@ _LINES: Mapping[str, Callable[[Any, int], Iterable[object]]] = {
 _WORDS: Mapping[str, str] = {"voip": "udp"}
 """The agent's word for a kind of workload, where it is another one."""
 FEATURES = tuple(KINDS[kind].feature for kind in (*_LINES, KIND) if kind in KINDS)
-"""What tables of capabilities call these kinds."""
+"""Names of these kinds in tables of capabilities."""
 
 
 def _ends(hosts: Hosts, workload: Workload, flow: Connection) -> Iterable[object]:

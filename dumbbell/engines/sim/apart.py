@@ -50,7 +50,7 @@ def simulate_calling(prepared: Prepared, stop: Any) -> Any:
 
 
 def _noted(function: Function, raised: list[tuple[Function, Exception]]) -> Callable[[Round], Answer]:
-    """The function for a connection. What it raises is noted and goes on."""
+    """Return the function for a connection. It notes exceptions and raises them again."""
 
     def noted(call: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -63,10 +63,10 @@ def _noted(function: Function, raised: list[tuple[Function, Exception]]) -> Call
 
 
 def simulate(prepared: Prepared, cpu_s: float) -> tuple[Any, float]:
-    """What the simulator gives for a run that is expected to take `cpu_s`, and the CPU seconds that it took.
+    """Return the simulator's output for a run that is expected to take `cpu_s`, and the CPU seconds that it took.
 
-    Raises `Failed` if it crashed, was stuck or set a window of nonsense, `ScenarioError` if a library does not fit or refuses its
-    parameters, and `BadInput` if loading is not allowed or a library is another one than when the run was prepared.
+    Raises `Failed` if the simulator crashed, was stuck or set a nonsensical window. Raises `ScenarioError` if a library does not fit or
+    does not accept its parameters. Raises `BadInput` if loading is not allowed, or if a library has changed since the run was prepared.
     """
     if not prepared.may_load:
         raise BadInput(not_allowed(prepared.libraries.values()))

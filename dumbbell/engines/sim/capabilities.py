@@ -13,5 +13,5 @@ NAME = "sim"
 
 @cache
 def capabilities() -> Capabilities:
-    """What the simulator can run."""
+    """Return the abilities of the simulator."""
     return Capabilities.from_table(NAME, json.loads(native().capabilities()))

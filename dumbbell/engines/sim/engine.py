@@ -29,8 +29,9 @@ _MOST_VALUES = 50_000_000
 _RUN_CPU_S = 0.001
 """Beside the simulation: its numbers as arrays and tables, and their digest."""
 _SMALL_WINDOWS = 3.0
-"""How much more a packet costs where flows have windows of few packets, each of which comes with an ACK, a timer or a loss of its own: by
-this, divided by the root of the window. Measured with 1 to 300 flows of cubic at 1 to 100 Mbit/s: windows of 0.2 to 330 packets."""
+"""Extra cost of a packet if flows have windows of few packets: each packet then comes with an ACK, a timer or a loss of its own. The
+cost rises by this, divided by the root of the window. Measured with 1 to 300 flows of cubic at 1 to 100 Mbit/s: windows of 0.2 to 330
+packets."""
 
 
 class Sim(Engine):
@@ -41,7 +42,7 @@ class Sim(Engine):
     """Nothing that it checks depends on what is drawn."""
 
     def capabilities(self) -> Capabilities:
-        """What the simulator can run."""
+        """Return the abilities of the simulator."""
         return capabilities()
 
     def require(self) -> None:
@@ -61,7 +62,7 @@ class Sim(Engine):
         return (native().SOURCE_HASH,)
 
     def refusals(self, plan: Plan, compiled: str) -> Iterator[Refusal]:
-        """What the simulator itself refuses, and more samples than fit in memory."""
+        """Yield the simulator's own refusals, and one if the samples do not fit in memory."""
         yield from super().refusals(plan, compiled)
         if (values := expected_samples(plan, NAME)) > _MOST_VALUES:
             what = f"{Duration(plan.sample_ns)} takes {values} values in {Duration(plan.duration_ns)}"

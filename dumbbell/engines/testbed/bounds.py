@@ -1,4 +1,4 @@
-"""How long a run in real time may take, and what is to be said of a machine that is too busy for one."""
+"""Limits of the time of a run in real time, and the message about a machine that is too busy for a run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _LATE_US = 1000.0
 
 
 def times(plan: Plan, lead_s: float) -> Times:
-    """How long a run and its end may take."""
+    """Return the maximum time of a run and of its end."""
     return Times(plan.duration_ns / 1e9, _DRAIN_S + 2 * max(path.base_rtt_ns for path in plan.paths) / 1e9, lead_s)
 
 
 def too_busy(machine: str, late: Lateness) -> tuple[str, ...]:
-    """What is to be said of a machine whose timers are late."""
+    """Return the messages about a machine whose timers are late."""
     return (f"{machine}: timers are {late.p99_us:.0f} us late (p99): too busy",) if late.p99_us > _LATE_US else ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from dumbbell.plan import Plan, Port, Queue
 
 LEAST_MS = 1.0
-"""How long a bucket lasts at least at its rate."""
+"""Minimum time that a bucket lasts at its rate."""
 _FACTOR = 4.0
 """Times the 99th percentile of how late timers are."""
 _ROOM_BYTES = 26
@@ -22,7 +22,7 @@ class Buckets:
 
     plan: Plan
     said: tuple[str, ...]
-    """What was changed, a line a port."""
+    """Messages about the changes, one line for each port."""
 
 
 def with_buckets(plan: Plan, late_us: float) -> Buckets:

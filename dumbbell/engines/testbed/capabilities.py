@@ -1,4 +1,5 @@
-"""What the engine `testbed` can run, if its machines have it: what they lack is told by name when a run is set up."""
+"""Abilities of the engine `testbed`, if its machines have them. When a run is set up, dumbbell names the abilities that the machines
+lack."""
 
 from __future__ import annotations
 
@@ -15,6 +16,6 @@ OWN_STACK = "host"
 
 @cache
 def capabilities() -> Capabilities:
-    """What Linux can have."""
+    """Return the abilities that Linux can have."""
     found = of_linux(NAME, {"linux-6.12": "Linux 6.12 itself", OWN_STACK: "the stack of the machine, which is recorded"})
     return replace(found, feature=found.feature.union(APPLICATIONS.values()))

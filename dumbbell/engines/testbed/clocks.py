@@ -1,4 +1,4 @@
-"""How far the clocks of machines are from the controller's."""
+"""Offsets of the machines' clocks from the controller's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Offset:
     uncertainty_ns: int
 
     def plain(self, later: Offset) -> dict[str, float]:
-        """As JSON, with what it became by the end of a run."""
+        """Return plain data for JSON, with the drift up to the end of a run."""
         drift_us = (later.offset_ns - self.offset_ns) / 1e3
         return {"offset_us": self.offset_ns / 1e3, "uncertainty_us": self.uncertainty_ns / 1e3, "drift_us": drift_us}
 

@@ -35,7 +35,7 @@ from dumbbell.plan import RUN, Plan, Refusal, Side, Workload
 _OFF = dict.fromkeys(
     ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload", "large-receive-offload"), False
 )
-"""What makes segments of several packets, or one segment of several packets."""
+"""Offloads that make segments of several packets, or one segment of several packets."""
 _AT_ONCE = {"adaptive-rx": "off", "adaptive-tx": "off", "rx-usecs": "0", "tx-usecs": "0"}
 """Interrupts that do not wait for more packets."""
 _SIDES: tuple[Side, Side] = ("left", "right")
@@ -43,14 +43,14 @@ _SIDES: tuple[Side, Side] = ("left", "right")
 
 @dataclass(frozen=True)
 class Part:
-    """Of one machine."""
+    """The part of a deployment on one machine."""
 
     settings: Mapping[str, str]
     """Sysctls, set before anything else."""
     changes: tuple[Change, ...]
     """In order; what they make is undone, or goes with what it is on."""
     files: Mapping[str, str | bytes]
-    """What the agent finds in its folder."""
+    """Files that the agent finds in its folder."""
     captures: tuple[str, ...] = ()
     """Files with packets."""
     tc: tuple[str, ...] = ()
@@ -61,27 +61,27 @@ class Part:
 
 @dataclass(frozen=True)
 class Deployment:
-    """Of a run."""
+    """The deployment of a run."""
 
     parts: Mapping[str, Part]
     """By machine."""
     devices: Devices
-    """Of the router's ports."""
+    """Devices of the router's ports."""
     ends: Mapping[str, tuple[str, str]]
     """Workload -> the machines that its data come from and go to."""
     queues: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Ports of the plan that are hosts' own queues -> the machine and the device that have it."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """Of the run: addresses, settings, tc's lines."""
+    """Facts of the run: addresses, settings, tc's lines."""
 
 
 class _Seats:
-    """Which machine is which host."""
+    """The machine for each host."""
 
     def __init__(self, plan: Plan, hosts: HostsFile) -> None:
         self.refused: list[Refusal] = []
         self.profiles: dict[str, Profile] = {}
-        """Of each machine that is used."""
+        """Profile of each machine that is used."""
         self.of: dict[str, tuple[str, str]] = {}
         self.queues: dict[int, str] = {}
         """Port -> the machine whose own queue it is."""
@@ -136,7 +136,8 @@ class _Seen(Hosts):
 
 
 def deploy(plan: Plan, hosts: HostsFile, facts: Mapping[str, Facts], at: str) -> Deployment:
-    """What is done where, of a plan that `unseated` does not refuse. `facts`: of all machines; `at`: the folder of their files."""
+    """Return the deployment of a plan that `unseated` accepts: what is done on each machine. `facts`: of all machines; `at`: the folder of
+    their files."""
     seats, devices = _Seats(plan, hosts), Devices.of(plan)
     name, router = hosts.router
     used = {machine for pair in seats.of.values() for machine in pair}
@@ -267,5 +268,5 @@ def _ports_here(devices: Devices) -> Iterator[str]:
 
 
 def _up(device: str, mac: str | None, mtu: int) -> str:
-    """What an end of a pair is like."""
+    """Return ip's line for an end of a pair."""
     return f"link set dev {device}{f' address {mac}' if mac else ''} mtu {mtu} arp off up"

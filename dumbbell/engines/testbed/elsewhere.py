@@ -34,7 +34,7 @@ def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Left:
     own = {host.egress for host in prepared.plan.hosts if host.egress is not None}
 
     def made(late_us: Mapping[str, float]) -> tuple[Plan, tuple[str, ...]]:
-        # Which of the hosts has a queue of its own is not known yet.
+        # It is not yet known which of the hosts has a queue of its own.
         found = with_buckets(prepared.plan, max(late_us.values()) if own else late_us[router])
         return found.plan, found.said
 
@@ -56,7 +56,7 @@ def run(prepared: Prepared, hosts: Hosts, folder: Path) -> Left:
 
 
 def needs(plan: Plan, hosts: Hosts) -> dict[str, Needs]:
-    """What each machine has to have for a run."""
+    """Return what each machine must have for a run."""
     own = {host.egress for host in plan.hosts if host.egress is not None}
     kinds, of_own = (
         {kind for port in ports for kind in (port.qdisc["kind"], port.shaper["kind"])}

@@ -34,7 +34,7 @@ _LEAST_SAMPLE_NS = 10_000_000
 _OVERHEAD_S = 3.0
 """Wall time of a run beside its duration."""
 _NOTE_BYTES = 16
-"""What the request of a page begins with if the server is on another machine (struct note in agent.h)."""
+"""Bytes at the start of a page's request if the server is on another machine (struct note in agent.h)."""
 
 
 class Testbed(Engine):
@@ -44,7 +44,7 @@ class Testbed(Engine):
     in_real_time = True
 
     def capabilities(self) -> Capabilities:
-        """What Linux can have."""
+        """Return the abilities that Linux can have."""
         return table.capabilities()
 
     def require(self) -> None:

@@ -1,7 +1,7 @@
-"""What a machine is, as far as it decides what a run on it is worth: read by one call, changing nothing.
+"""Facts of a machine that decide what a run on it is worth. One call reads them and changes nothing.
 
-The questions are in `facts.sh`, the answers are read by `facts_reading.py`; TEACUP (`log_sysdata`) and Flent
-(`record_extended_metadata`) record less of the same. What a machine cannot say, for want of a tool or of hardware, is None.
+`facts.sh` has the questions, and `facts_reading.py` reads the answers. TEACUP (`log_sysdata`) and Flent (`record_extended_metadata`) record
+fewer of these facts. A fact that a machine cannot tell, because it lacks a tool or the hardware, is None.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACTIONS: Mapping[str, str] = {"mirred": "egress redirect dev lo", "gact": "conti
 SECONDS = 30.0
 """Within which a machine says what it is, however busy."""
 _NOT_SET = "tcp_available_congestion_control"
-"""What a sysctl shows that grows with each module that is loaded, whoever asked for it."""
+"""Sysctl that is not compared, because it grows with each module that is loaded, whoever asked for the module."""
 _DEVICE = re.compile(r"(?!-)[A-Za-z0-9_.:-]{1,15}")
 _ADDRESS = re.compile(r"[0-9a-fA-F.:]+")
 
@@ -48,7 +48,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What ethtool says of a device; None where the driver has no such thing."""
+    """ethtool's facts of a device. None if the driver lacks the property."""
 
     driver: Mapping[str, str]
     features: Mapping[str, Feature]
@@ -67,7 +67,7 @@ class Device:
 
     name: str
     kind: str
-    """Of a virtual one; else empty."""
+    """Kind of a virtual device; empty for others."""
     up: bool
     carrier: bool
     mtu: int
@@ -81,7 +81,7 @@ class Device:
     """`rx.packets` and so on."""
     hardware: Hardware | None = None
     filters: Mapping[str, tuple[Any, ...]] | None = None
-    """As tc shows them, by `ingress` and `egress`."""
+    """Filters as tc shows them, by `ingress` and `egress`."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,12 @@ class Processors:
     governors: tuple[str, ...]
     """Different ones; none in a virtual machine."""
     load: float
-    """Of the last minute."""
+    """Load of the last minute."""
     ticks: tuple[int, ...]
     """Since the machine was booted: user, nice, system, idle, iowait, irq, softirq, steal ..."""
     clocksource: str | None
     tracking: str | None
-    """What chrony says of the clock."""
+    """chrony's report about the clock."""
 
     @property
     def steal(self) -> float:
@@ -128,7 +128,7 @@ class Processors:
 
 @dataclass(frozen=True)
 class Presence:
-    """What was tried in a namespace of its own: name -> empty if the kernel has it, else what it said."""
+    """Parts of the kernel that were tried in a namespace of its own: name -> empty if the kernel has the part, else the error message."""
 
     qdiscs: Mapping[str, str]
     filters: Mapping[str, str]
@@ -138,7 +138,7 @@ class Presence:
 
 @dataclass(frozen=True)
 class Leftover:
-    """What is there of a session, alive or dead."""
+    """Remains of a session, alive or dead."""
 
     session: str | None
     """Whose."""
@@ -158,7 +158,7 @@ class Account:
     tools: Mapping[str, str]
     """Name -> path."""
     free_bytes: int | None
-    """Where sessions have their folders."""
+    """Free bytes where sessions have their folders."""
     noexec: bool
     """Programs in that folder cannot be run."""
     memory_bytes: int | None
@@ -168,16 +168,16 @@ class Account:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a machine is."""
+    """Facts of a machine."""
 
     kernel: Kernel
     processors: Processors
     account: Account
     devices: Mapping[str, Device]
     qdiscs: tuple[Mapping[str, Any], ...]
-    """As tc shows them."""
+    """Queue disciplines as tc shows them."""
     neighbours: tuple[list[str], ...]
-    """As /proc/net/arp shows them."""
+    """Neighbours as /proc/net/arp shows them."""
     routes: tuple[Mapping[str, Any], ...]
     ways: Mapping[str, Mapping[str, Any]]
     """Address -> the route to it."""
@@ -195,7 +195,7 @@ class Facts:
         return asdict(self)
 
     def settings(self) -> Iterator[tuple[str, str]]:
-        """What a run may change and has to leave as it was, by names."""
+        """Yield the settings that a run may change and has to restore, by names."""
         for prefix, values in (("sysctl ", self.kernel.sysctls), ("module parameter ", self.kernel.modules)):
             yield from ((prefix + name, value) for name, value in values.items() if not name.endswith(_NOT_SET))
         for device in self.devices.values():
@@ -218,7 +218,7 @@ class Facts:
 
 
 def differences(before: Facts, after: Facts) -> list[str]:
-    """What a run may change and has not left as it was, a line each."""
+    """Return the settings that a run changed and did not restore, a line each."""
     if before.kernel.boot_id != after.kernel.boot_id:
         return ["the machine has been booted in between"]
     one, other = dict(before.settings()), dict(after.settings())
@@ -232,15 +232,15 @@ def differences(before: Facts, after: Facts) -> list[str]:
 
 
 async def collect(machine: Machine, devices: Iterable[str] = (), addresses: Iterable[str] = (), before: Facts | None = None) -> Facts:
-    """Asks a machine what it is.
+    """Ask a machine for its facts.
 
     Args:
-        machine: Which.
+        machine: The machine.
         devices: Those whose hardware and filters matter.
         addresses: Those whose routes matter.
-        before: What the machine was; what does not change is not asked again.
+        before: Earlier facts of the machine. Facts that do not change are not asked for again.
 
-    Raises `EnvironmentFault` if it does not say.
+    Raises `EnvironmentFault` if the machine does not answer.
     """
     from dumbbell.engines.testbed.facts_reading import read_facts
 
@@ -254,7 +254,7 @@ async def collect(machine: Machine, devices: Iterable[str] = (), addresses: Iter
 
 
 def _completed(facts: Facts, before: Facts) -> Facts:
-    """What was not asked again, unless the machine is not the same any more."""
+    """Return the facts with those that were not asked for again, unless the machine has been booted in between."""
     if facts.kernel.boot_id != before.kernel.boot_id:
         return facts
     devices = dict(facts.devices)
@@ -276,7 +276,7 @@ def command(devices: Iterable[str], addresses: Iterable[str], *, everything: boo
 
 @cache
 def script() -> bytes:
-    """What `sh -s` is fed."""
+    """Return the input of `sh -s`."""
     tried = {"PROBE_TC": "\n".join(tc_lines().values()), "PROBE_IP": "\n".join(control_lines().values())}
     lists = "".join(f"{name}='{lines}'\n" for name, lines in tried.items())
     return (lists + resources.files(__package__).joinpath("facts.sh").read_text("utf-8")).encode()
@@ -284,7 +284,7 @@ def script() -> bytes:
 
 @cache
 def tc_lines() -> dict[tuple[str, str], str]:
-    """What tc is asked to do in a namespace of its own: (what, name) -> line. What has to be there for the next is made first."""
+    """Return tc's trial lines, for a namespace of its own: (what, name) -> line. A line comes after the lines that it needs."""
     kinds = dict.fromkeys((*(kind for kind in DISCIPLINES if kind != "tc"), *SHAPERS))
     lines = {("qdiscs", kind): f"qdisc replace dev lo root {kind} {TRIED_OPTIONS.get(kind, '')}".rstrip() for kind in kinds}
     lines["qdiscs", "clsact"] = "qdisc add dev lo clsact"

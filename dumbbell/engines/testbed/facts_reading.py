@@ -25,13 +25,13 @@ from dumbbell.engines.testbed.facts import (
 )
 
 PREFIX = "dumbbell-"
-"""Of the names of our namespaces."""
+"""Prefix of the names of dumbbell's namespaces."""
 _FAILED = re.compile(r"Command failed -:(\d+)")
 _NOISE = "We have an error talking to the kernel"
 
 
 def read_facts(out: bytes) -> Facts:
-    """What a machine is. Raises `ValueError` if the text is not whole, or not what it should be."""
+    """Return the facts of a machine. Raises `ValueError` if the text is incomplete or malformed."""
     answers = _Answers(out.decode(errors="replace"))
     try:
         links, routes, ways = _network(answers)
@@ -68,23 +68,23 @@ class _Answers:
         if "end" not in self._found:
             raise ValueError(f"the answer ends behind {list(self._found)[-1]!r}" if self._found else "there is no answer")
         self.files: dict[str, list[str]] = {}
-        # Of a file `file:line`. No line has a slash; a device, and so a folder, may have a colon.
+        # A line is `file:line`. The line itself has no slash, but a device, and so a folder, may have a colon.
         for path, line in re.findall(r"^(/.*/[^/:]+):([^/\n]*)$", self.needed("values"), re.MULTILINE):
             self.files.setdefault(path, []).append(" ".join(line.split()))
 
     def text(self, name: str) -> str | None:
-        """What a command said; None if it failed or was not run."""
+        """Return the output of a command; None if it failed or was not run."""
         status, body = self._found.get(name, (1, ""))
         return None if status else body.strip("\n")
 
     def needed(self, name: str) -> str:
-        """What a command said that has to be there."""
+        """Return the output of a command. Raises `ValueError` if there is none."""
         if (text := self.text(name)) is None:
             raise ValueError(f"it does not say its {name}")
         return text
 
     def has(self, name: str) -> bool:
-        """Whether it was asked for."""
+        """True if it was asked for."""
         return name in self._found
 
     def value(self, path: str) -> str | None:
@@ -110,7 +110,7 @@ def _network(answers: _Answers) -> tuple[list[dict[str, Any]], list[dict[str, An
     text, found, decoder = answers.needed("network"), [], json.JSONDecoder()
     while text := text.lstrip():
         value, end = decoder.raw_decode(text)
-        # Where its filters leave nothing it shows empty objects.
+        # ip shows empty objects if its filters leave nothing.
         found.append([each for each in value if each])
         text = text[end:]
     if len(found) < 2:
@@ -178,7 +178,8 @@ def _account(answers: _Answers) -> Account:
 
 
 def _sockets(answers: _Answers) -> Iterator[str]:
-    """Sockets with a local address: protocol, local and remote end. What waits for its end only (TIME_WAIT) is nobody's."""
+    """Yield sockets with a local address: protocol, local and remote end. A socket that only waits for its end (TIME_WAIT) belongs to
+    nobody."""
     for name in ("tcp", "udp", "tcp6", "udp6"):
         for words in (line.split() for line in answers.files.get(f"/proc/net/{name}", [])):
             if words[0] == "sl" or words[3] == "06":
@@ -252,7 +253,8 @@ def _coalescing(text: str | None) -> dict[str, str] | None:
 
 
 def _last_values(text: str | None) -> dict[str, str] | None:
-    """Of rings ethtool shows the largest values first, and then, under the same names, what is set."""
+    """Return the last value of each name: for rings ethtool first shows the maximum values and then, under the same names, the set
+    values."""
     return None if text is None else dict(re.findall(r"^([A-Z][A-Za-z ]*):\s*(\S+)$", text, re.MULTILINE))
 
 
@@ -284,7 +286,7 @@ def _presence(answers: _Answers) -> Presence | None:
 
 
 def _tried(text: str, names: list[Any]) -> dict[Any, str]:
-    """What a batch of tc or ip said of each of its lines: nothing, if it did it."""
+    """Return the message of a batch of tc or ip about each of its lines; empty if the line succeeded."""
     found = dict.fromkeys(names, "")
     said = ""
     for line in text.splitlines():
@@ -308,7 +310,7 @@ def _leftover(answers: _Answers) -> Leftover:
 
 
 def _locked(text: str | None) -> bool:
-    """Whether /proc/locks, below the numbers of the lock's device and inode, has it."""
+    """True if /proc/locks, which comes below the numbers of the lock's device and inode, has the lock."""
     if not text:
         return False
     (device, inode), *held = (line.split() for line in text.splitlines())

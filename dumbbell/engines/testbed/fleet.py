@@ -1,4 +1,4 @@
-"""What is done with all machines of a testbed at once. What fails is told of all of them, a line each."""
+"""Actions on all machines of a testbed at once. An error names all machines that failed, a line each."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _SECONDS = 30.0
 _ANSWERING_S = 120.0
 """Within which all questions are answered, or known to have no answer."""
 _FRESH_S = 5.0
-"""How old facts may be that a run begins with: as old as those are whose machines are slow to be set up."""
+"""Maximum age of the facts with which a run begins: the time that slow machines take to be set up."""
 _late: dict[str, Lateness] = {}
-"""Of machines, measured once by a process."""
+"""Lateness of machines, measured once by a process."""
 _known: dict[str, tuple[float, dict[str, Facts]]] = {}
-"""What the machines of a hosts file were after the last run of this process, and when that was, `time.monotonic()`."""
+"""Facts of the machines of a hosts file after the last run of this process, and their time, `time.monotonic()`."""
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -52,7 +52,7 @@ U = TypeVar("U")
 
 @dataclass(frozen=True)
 class Found:
-    """What machines are, and what is wrong with them."""
+    """Facts of machines, and their problems."""
 
     facts: Mapping[str, Facts]
     problems: list[Problem]
@@ -78,7 +78,8 @@ def recovered(hosts: Hosts) -> dict[str, int]:
 
 
 async def with_machines(hosts: Hosts, act: Callable[[Mapping[str, Machine]], Awaitable[T]]) -> T:
-    """What something gives while the machines are connected. Raises `EnvironmentFault` with a line for each that cannot be reached."""
+    """Return the result of an action while the machines are connected. Raises `EnvironmentFault` with a line for each machine that cannot
+    be reached."""
     machines = await connect(targets(hosts))
     try:
         return await act(machines)
@@ -120,7 +121,8 @@ async def facts_after(hosts: Hosts, machines: Mapping[str, Machine], before: Map
 
 
 async def each(machines: Mapping[str, Machine], act: Callable[[Machine], Awaitable[T]]) -> dict[str, T]:
-    """What something gives for each machine, done on all at once. Raises `EnvironmentFault` with a line for each that fails."""
+    """Return the result of an action for each machine, done on all at once. Raises `EnvironmentFault` with a line for each machine that
+    fails."""
     found = await asyncio.gather(*(act(machine) for machine in machines.values()), return_exceptions=True)
     if others := [each for each in found if isinstance(each, BaseException) and not isinstance(each, EnvironmentFault)]:
         raise others[0]
@@ -130,7 +132,8 @@ async def each(machines: Mapping[str, Machine], act: Callable[[Machine], Awaitab
 
 
 async def both(one: Awaitable[T], other: Awaitable[U]) -> tuple[T, U]:
-    """What two things give that are done on a machine at once. Raises what the first of them raises once both are over."""
+    """Return the results of two actions that run on a machine at once. Raises the exception of the first one that failed, once both are
+    over."""
     found = await asyncio.gather(one, other, return_exceptions=True)
     for each in found:
         if isinstance(each, BaseException):
@@ -169,7 +172,7 @@ def _archive(agent: Path, probe: Path) -> bytes:
 
 
 async def lateness(machine: Machine, agent: str) -> Lateness:
-    """How late its timers are, measured once by a process. Raises `MachineFault`."""
+    """Return how late a machine's timers are, measured once by a process. Raises `MachineFault`."""
     if machine.name in _late:
         return _late[machine.name]
     done = await machine.run([agent, "lateness", str(_LATENESS_MS)], timeout=_SECONDS)
@@ -194,7 +197,7 @@ async def change(machine: Machine, journal: Journal, part: Part, at: str) -> Non
 
 
 async def answers(machine: Machine, at: str, asked: Sequence[Question]) -> list[int]:
-    """What a machine gets for an answer to each question, ns. Raises `MachineFault`."""
+    """Return a machine's answer to each question, ns. Raises `MachineFault`."""
     text = "".join(f"{each.words}\n" for each in asked)
     done = await machine.run([f"{at}/{PROBE}"], text.encode(), _ANSWERING_S)
     if done.status:

@@ -41,7 +41,7 @@ _NO_DEVICES = ("lo", "all", "default")
 _PATH = re.compile(r"~?[\w./ @%+,:=-]+")
 """Without what a shell interprets."""
 _LONGEST_PREFIX = 30
-"""Of a network with room for two."""
+"""Maximum prefix length of a network with room for two."""
 
 Wrong = Iterator[tuple[Location, str, str]]
 
@@ -72,13 +72,13 @@ def _shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a machine's ssh server listens."""
+    """Address of a machine's ssh server."""
 
     host: str
     port: int
 
     def __str__(self) -> str:
-        """As in known_hosts."""
+        """Return the address as in known_hosts."""
         return self.host if self.port == _SSH_PORT else f"[{self.host}]:{self.port}"
 
 
@@ -181,17 +181,17 @@ class Router(Model):
 
 
 class Control(Model):
-    """How the machines are reached."""
+    """Way of reaching the machines."""
 
     known_hosts: File
     key: File
     user: User = "root"
     sudo: Flag = False
-    """Whether programs are run by sudo there."""
+    """True if programs are run by sudo there."""
 
 
 class Clock(Model):
-    """What is expected of the machines' clocks."""
+    """Requirements of the machines' clocks."""
 
     sync: Literal["agent", "ntp"] = "agent"
     """`agent`: offsets are measured at each run; `ntp`: the machines must say so, too."""
@@ -241,7 +241,7 @@ class Hosts(Model):
 
     @property
     def is_local(self) -> bool:
-        """Whether the machines are namespaces of this one."""
+        """True if the machines are namespaces of this one."""
         return self.machines == LOCAL
 
     @property
@@ -264,7 +264,7 @@ class Hosts(Model):
 
 
 def _wrong(hosts: Hosts) -> Wrong:
-    """What is wrong of settings that are right by themselves."""
+    """Yield the errors in settings that are right by themselves."""
     if isinstance(hosts.machines, str):
         if hosts.control is not None:
             yield ("control",), "has no place beside machines: local", "no control, or machines to reach by it"
@@ -294,7 +294,7 @@ def _interfaces(name: str, machine: Host | Router) -> Iterator[tuple[Location, s
 
 
 def _twice(written: Iterator[tuple[Location, str]]) -> Wrong:
-    """What two machines have that only one can have."""
+    """Yield the values that two machines have although only one can have them."""
     seen: dict[str, str] = {}
     for location, value in written:
         if value in seen:

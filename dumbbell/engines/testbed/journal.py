@@ -1,7 +1,7 @@
-"""What is changed on a machine, and how it is undone.
+"""Changes on a machine, and their undoing.
 
-`journal.sh` makes the changes there: it writes the undo of each into the journal before it makes it, and undoes all of them, from the last,
-when its stdin ends, however that comes. What it did not come to is undone by `recover`.
+`journal.sh` makes the changes there. It writes the undo of each change into the journal before it makes the change. When its stdin ends,
+for any reason, it undoes all changes, the last one first. `recover` undoes the changes that it did not get to.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dumbbell.engines.testbed.facts import Feature
 from dumbbell.engines.testbed.transport.base import KEEPALIVE, UNDOING, Machine, MachineFault, Process
 
 FOLDER = "/run/dumbbell"
-"""Of sessions, on each machine. Emptied when a machine is booted, and with it goes all that is changed."""
+"""Folder of the sessions on each machine. Booting a machine empties it and undoes all changes."""
 DEADLINE = 30.0
 """Seconds without a sign of life after which a controller counts as dead."""
 _RECORD, _PART, _WORD = "\x1e", "\x1d", "\x1f"
@@ -46,7 +46,7 @@ class Change:
         return " ".join(self.do[3:] if self.do[:2] == ("sh", "-c") else self.do)
 
     def line(self) -> str:
-        """As `journal.sh` reads it. Raises `ValueError` for words that it could not."""
+        """Return the change as `journal.sh` reads it. Raises `ValueError` for words that `journal.sh` could not read."""
         return _PART.join("".join(_ended(word) for word in words) for words in (self.unless, self.undo, self.do))
 
 
@@ -62,7 +62,7 @@ def batch(program: str, lines: Sequence[str]) -> Change:
 
 
 def _told(change: Change, said: str) -> str:
-    """What failed, and what was said of it; of a batch only the line that failed."""
+    """Return the command that failed and its message. For a batch, only the line that failed."""
     found = re.search(r"Command failed -:(\d+)", said)
     lines = change.do[4:]
     if found is None or not 0 < int(found[1]) <= len(lines):
@@ -122,7 +122,7 @@ def values(wanted: Mapping[str, str], former: Mapping[str, str]) -> list[Change]
     if not different:
         return []
     prefix = ("sh", "-c", 'while [ $# -gt 1 ]; do printf "%s\\n" "$2" >"$1" || exit; shift 2; done', "set")
-    # What is gone does not keep the others from being undone.
+    # A file that is gone does not keep the others from being restored.
     undo = ("sh", "-c", 'while [ $# -gt 1 ]; do [ ! -e "$1" ] || printf "%s\\n" "$2" >"$1" || bad=1; shift 2; done; exit ${bad:-0}', "undo")
     do_words = [word for pair in different.items() for word in pair]
     undo_words = [word for path in different for word in (path, former[path])]
@@ -136,7 +136,7 @@ def sysctls(wanted: Mapping[str, str], former: Mapping[str, str]) -> list[Change
 
 
 def segments(device: str, wanted: int, former: int) -> Change:
-    """How many segments a device is given in one piece."""
+    """Change the maximum number of segments that a device gets in one piece."""
     prefix = ("ip", "link", "set", "dev", device, "gso_max_segs")
     return Change((*prefix, str(wanted)), (*prefix, str(former)))
 
@@ -261,5 +261,5 @@ def _undone(machine: Machine, out: str) -> int:
 
 @cache
 def script() -> bytes:
-    """What `sh -s` is fed."""
+    """Return the input of `sh -s`."""
     return resources.files(__package__).joinpath("journal.sh").read_bytes()

@@ -1,4 +1,4 @@
-"""How late timers are."""
+"""Lateness of timers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Lateness:
-    """How late a timer of 1 ms comes on a machine, us."""
+    """Lateness of a timer of 1 ms on a machine, us."""
 
     median_us: float
     p99_us: float
@@ -21,5 +21,5 @@ class Lateness:
         return cls(median_us, p99_us, worst_us)
 
     def plain(self) -> dict[str, float]:
-        """As JSON."""
+        """Return plain data for JSON."""
         return {"median_us": self.median_us, "p99_us": self.p99_us, "worst_us": self.worst_us}

@@ -24,13 +24,13 @@ from dumbbell.errors import EnvironmentFault
 
 MACHINE = "here"
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where the agent looks for programs (program.c)."""
+"""Folders in which the agent looks for programs (program.c)."""
 _LATENESS_MS = 1000
-"""How long it is measured how late timers are."""
+"""Duration of the measurement of late timers."""
 LEAD_S = 0.1
 """From when all is set up to time 0."""
 _AS_ROOT = ("unshare", "--user", "--map-root-user")
-"""What makes an ordinary user root of namespaces of their own."""
+"""Command that makes an ordinary user root of namespaces of their own."""
 
 
 @cache
@@ -89,7 +89,8 @@ async def _run(folder: Path, times: Times) -> Agent:
 
 
 def why(folder: Path) -> str | None:
-    """What the agent says of its failure, with what the program said that failed; of tc and ip only the line that did."""
+    """Return the agent's message about its failure, with the message of the program that failed. For tc and ip, only the line that
+    failed."""
     with contextlib.suppress(OSError):
         error = (folder / "error").read_text(encoding="utf-8", errors="replace").strip()
         log = folder / "log"
@@ -102,7 +103,7 @@ def why(folder: Path) -> str | None:
 
 
 def _remedy(line: str, said: str) -> str:
-    """What to do where the kernel lacks a part."""
+    """Return a remedy if the kernel lacks a part."""
     if "is unknown" in said and (kind := re.match(r"qdisc add dev \S+ (?:root|parent \S+) (?:handle \S+ )?(\S+)", line)):
         return f"; this machine's kernel has no {kind[1]}, expected the module sch_{kind[1]}, or other machines (--hosts)"
     if "classifier" in said or "action" in said:

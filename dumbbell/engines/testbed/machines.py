@@ -1,4 +1,4 @@
-"""What a run records of its machines: how busy they were, and what their hardware and kernels said before and after it."""
+"""Facts of its machines that a run records: how busy they were, and the state of their hardware and kernels before and after the run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def loads(folders: Mapping[str, Path]) -> Iterator[Block]:
 
 
 def recorded(before: Facts, after: Facts) -> dict[str, Any]:
-    """What run.json has of a machine's facts: settings, and of its data devices driver, offloads and what they counted during the run."""
+    """Return the facts of a machine for run.json: settings, and for its data devices driver, offloads and their counts during the run."""
     devices = {}
     for name, device in before.devices.items():
         if device.hardware is None or name not in after.devices:

@@ -30,15 +30,15 @@ _CAME = 8
 """Numbers of a connection that came and went."""
 _RX = "rx_bytes"
 _OF_TARGET = {"received", "arrived_packets", "completed_ns", "reply_sent"}
-"""What is counted where data arrive."""
+"""Numbers that are counted at the end where data arrive."""
 _OF_SERVER = {"received", "arrived_packets", *(f"reply_{name}" for name in ("sent_packets", "retransmits", "delivered", "delivered_ce"))}
-"""Of an application, what is counted at the end that is not its client or source."""
+"""Numbers of an application that are counted at the end that is not its client or source."""
 _LIMITS = {"busy_us", "rwnd_limited_us", "sndbuf_limited_us"}
-"""Of the end whose data matter."""
+"""Numbers of the end whose data matter."""
 _SOURCE = "onoff"
 """The application whose data are those of its first end, and that only the second knows to have arrived."""
 _CAME_OF_TARGET = [0, 1, 4]
-"""What of a connection that came and went is counted where its data arrive (struct came in transfers.c)."""
+"""Numbers of a connection that came and went that are counted where its data arrive (struct came in transfers.c)."""
 
 
 def merge(plan: Plan, deployment: Deployment, router: str, place: Path, into: Path) -> None:
@@ -86,7 +86,7 @@ def _copy_series(deployment: Deployment, router: str, place: Path, into: Path) -
 
 
 def receivers(plan: Plan, deployment: Deployment, place: Path) -> dict[int, NDArray[np.float64]]:
-    """Of each bulk flow what its receiver has read: time in ns and bytes, shape (samples, 2)."""
+    """Return for each bulk flow the bytes that its receiver has read: time in ns and bytes, shape (samples, 2)."""
     if not plan.sample_ns:
         return {}
     ends = [deployment.ends[workload.id][1] for workload, _ in plan.connections]

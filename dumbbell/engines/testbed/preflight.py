@@ -1,6 +1,7 @@
-"""What stands in the way of a run, or makes its numbers doubtful: a pure function of what the machines are and what the run needs.
+"""Problems that prevent a run or make its numbers doubtful: a pure function of the machines' facts and of the run's needs.
 
-All problems of all machines at once, before anything has been changed. An error prevents the run; a warning is kept with its results.
+It finds all problems of all machines at once, before anything has been changed. An error prevents the run; a warning is kept with the
+results.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ OFFLOADS = (
     "large-receive-offload",
     "rx-gro-hw",
 )
-"""That make one packet of several, which a queue then counts as one."""
+"""Offloads that make one packet of several, which a queue then counts as one."""
 TOOLS: Mapping[str, str] = {
     "ip": "iproute2",
     "tc": "iproute2",
@@ -34,9 +35,9 @@ TOOLS: Mapping[str, str] = {
     "tar": "tar",
     "gzip": "gzip",
 }
-"""What every session uses, and the package that has it."""
+"""Programs that every session uses, and their packages."""
 DEFAULT_QUEUES = ("noqueue", "noop", "pfifo_fast", "fq_codel", "mq")
-"""That a device has if nobody chose one."""
+"""Queue disciplines that a device has if nobody chose one."""
 _NET_ADMIN = 1 << 12  # include/uapi/linux/capability.h
 _OUR_DEVICES = re.compile(r"[pqxy][0-9]+")
 _MODULES: Mapping[str, str] = {"clsact": "sch_ingress", "pfifo": "sch_fifo", "bfifo": "sch_fifo"}
@@ -48,7 +49,7 @@ _CLOCK_ERROR_NS = 50_000_000
 
 @dataclass(frozen=True)
 class Needs:
-    """What a run needs of one machine."""
+    """Needs of a run on one machine."""
 
     qdiscs: frozenset[str] = frozenset()
     filters: tuple[frozenset[str], ...] = ()
@@ -58,24 +59,24 @@ class Needs:
     tools: frozenset[str] = frozenset()
     """Beside those of every session."""
     rate_bps: int | None = None
-    """Of the fastest bottleneck that its data devices have to feed."""
+    """Rate of the fastest bottleneck that its data devices have to feed."""
     without_offload: bool = False
     """Packets are to be as large on the wire as TCP means them; on the router always."""
     bytes: int = 0
-    """That it will write."""
+    """Bytes that it will write."""
     rcvbuf_bytes: int | None = None
     kernel: str | None = None
     """Beginning of its version, such as 6.12; None: whichever it has."""
     burst_us: float | None = None
-    """How long the bucket of the shaper lasts, if the scenario says so."""
+    """Time that the bucket of the shaper lasts, if the scenario sets it."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of a machine; None: it was not."""
+    """Measurements of a machine; None: not measured."""
 
     lateness_p99_us: float | None = None
-    """Of a timer of 1 ms."""
+    """Lateness of a timer of 1 ms."""
     clock_uncertainty_ns: int | None = None
     clock_drift_ns: int | None = None
 
@@ -137,11 +138,11 @@ def addresses_asked(hosts: Hosts, name: str) -> list[str]:
 def check(
     hosts: Hosts, facts: Mapping[str, Facts], needs: Mapping[str, Needs], measured: Mapping[str, Measured] | None = None
 ) -> list[Problem]:
-    """All problems of all machines, errors first, in the order of the machines.
+    """Return all problems of all machines, errors first, in the order of the machines.
 
     Args:
         hosts: The hosts file.
-        facts: Of each machine; if the machines are local, of the only one, under whatever name.
+        facts: Of each machine; if the machines are local, of the only one, under any name.
         needs: Of each machine; without an entry it needs nothing in particular.
         measured: Of each machine, as far as it has been measured.
     """
@@ -153,7 +154,7 @@ def check(
 
 
 def check_after(before: Mapping[str, Facts], after: Mapping[str, Facts]) -> list[Problem]:
-    """What a run has left behind, and what has gone wrong in devices meanwhile."""
+    """Return the remains of a run, and the errors that devices counted during it."""
     problems = []
     for name, then in before.items():
         now = after[name]
@@ -328,7 +329,7 @@ def _queues(case: _Case) -> Found:
         (each["dev"], each["kind"], each["handle"]) for each in case.facts.qdiscs if each["dev"] in names and _is_top(each)
     )
     for device, kind, handle in judged:
-        # What the kernel attaches by itself has no handle.
+        # A queue discipline that the kernel attaches by itself has no handle.
         if handle != "0:":
             remedy = f"tc qdisc del dev {device} {kind if kind in ('clsact', 'ingress') else 'root'}"
             text = f"{kind} {handle} is left on {device}; expected the kernel's default there"
@@ -339,7 +340,8 @@ def _queues(case: _Case) -> Found:
 
 
 def _is_top(qdisc: Mapping[str, Any]) -> bool:
-    """Whether it is a device's own, on one of its queues, or a place for filters, and not inside another that somebody chose."""
+    """True if it belongs to a device, is on one of the device's queues, or is a place for filters, and is not inside another one that
+    somebody chose."""
     return bool(qdisc.get("root")) or str(qdisc.get("parent", "")).startswith((":", "ffff:"))
 
 
@@ -411,5 +413,5 @@ _CHECKS = (
 
 
 def lines(problems: Iterable[Problem], level: Literal["error", "warning"]) -> list[str]:
-    """Those of one level, as they are shown."""
+    """Return the lines about problems of one level."""
     return [str(each) for each in problems if each.level == level]

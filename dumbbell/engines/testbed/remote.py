@@ -35,21 +35,21 @@ Made = Callable[[Mapping[str, float]], tuple[Plan, tuple[str, ...]]]
 
 
 _warned: dict[tuple[str, ...], frozenset[str]] = {}
-"""Of machines that are set up what is to be said of their hardware, asked once by a process."""
+"""Warnings about the hardware of machines that are set up, asked for once by a process."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left."""
+    """Results of a run."""
 
     deployment: Deployment
     plan: Plan
-    """As it was run."""
+    """The plan as it was run."""
     machines: Mapping[str, Mapping[str, Any]]
     """Facts of each for run.json."""
     warnings: tuple[str, ...]
     said: tuple[str, ...]
-    """What was changed of the plan."""
+    """Messages about changes of the plan."""
 
 
 def run(hosts: Hosts, needs: Mapping[str, Needs], made: Made, times: Times, place: Path) -> Outcome:
@@ -99,7 +99,7 @@ class _Ready:
     """Machines that are set up."""
 
     machines: Mapping[str, Machine]
-    """Those that the run uses."""
+    """Machines that the run uses."""
     at: str
     """The folder of the session on each."""
     deployment: Deployment
@@ -110,7 +110,7 @@ class _Ready:
 
     @property
     def agent(self) -> str:
-        """Where the agent is."""
+        """Return the path of the agent."""
         return _agent(self.at)
 
 
@@ -136,7 +136,7 @@ async def _set_up(
 
     async def change(machine: Machine) -> clocks.Offset:
         made = fleet.change(machine, journals[machine.name], deployment.parts[machine.name], at)
-        # Of many exchanges the fastest counts, so that what is done beside them costs nothing.
+        # The fastest of many exchanges counts, so that work at the same time does no harm.
         return (await fleet.both(clocks.measure(machine, _agent(at)), made))[0]
 
     return _Ready(used, at, deployment, plan, said, late, await fleet.each(used, change))
@@ -145,9 +145,8 @@ async def _set_up(
 async def _verify(
     hosts: Hosts, ready: _Ready, journals: Mapping[str, Journal], before: Mapping[str, Facts], needs: Mapping[str, Needs]
 ) -> list[str]:
-    """What is still to be warned of once all is set up. Raises `EnvironmentFault` if a path is not that of the plan; else its queues and
-    filters are new again, as if nobody had asked.
-    """
+    """Return the warnings that remain once all is set up. Raises `EnvironmentFault` if a path is not that of the plan. Otherwise its queues
+    and filters are new again, so that the questions leave no trace."""
     if tuple(ready.machines) not in _warned:
         now = await fleet.facts_of(hosts, ready.machines, before)
         _warned[tuple(ready.machines)] = frozenset(lines(check(hosts, now, {}), "warning"))
@@ -170,7 +169,7 @@ async def _verify(
 
 
 async def _conducted(hosts: Hosts, ready: _Ready, times: Times) -> dict[str, bool]:
-    """Whether each agent's timers came before other work. Raises `MachineFault` with what an agent says that fails."""
+    """Return for each agent: true if its timers came before other work. Raises `MachineFault` with the message of an agent that fails."""
     router, _ = hosts.router
     queues = {name for name, _ in ready.deployment.queues.values()}
     processes = await fleet.each(ready.machines, lambda machine: machine.start([ready.agent, "run", ready.at]))

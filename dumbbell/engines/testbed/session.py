@@ -16,7 +16,7 @@ _LATE_S = 10.0
 """Most time that the end of a run may be late, and that the agents may take to write their results."""
 _HEARTBEAT_S = 5.0
 _LINE_BYTES = 200
-"""Of an agent's output that is quoted."""
+"""Bytes of an agent's output that are quoted."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Agent:
 
 @dataclass(frozen=True)
 class Times:
-    """Of a run, s."""
+    """Times of a run, s."""
 
     duration_s: float
     drain_s: float
@@ -85,7 +85,7 @@ async def conduct(agents: Sequence[Agent], times: Times) -> None:
                 group.create_task(agent.hear("ended", times.lead_s + times.duration_s + _LATE_S))
         hosts = [agent for agent in agents if agent.has_ports and not agent.is_router]
         for agent in (*hosts, *(agent for agent in agents if agent.is_router)):
-            # What is left then is counted as queued.
+            # Packets that are left then are counted as queued.
             with contextlib.suppress(MachineFault):
                 if agent.is_router and hosts:
                     await agent.look_again(times.drain_s)

@@ -1,6 +1,6 @@
-"""Whether what flows have in flight is where the bottleneck says that it is.
+"""A check that the data which flows have in flight are where the bottleneck says that they are.
 
-A queue of a FIFO holds what is in flight beyond the path itself. Where several segments travel as one packet, or wait in a queue that
+The queue of a FIFO holds the data in flight beyond the path itself. If several segments travel as one packet, or wait in a queue that
 nobody counts (of a driver, of a switch), flows have more in flight than both, and no throughput shows it.
 """
 

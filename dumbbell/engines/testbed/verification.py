@@ -1,7 +1,7 @@
-"""Whether the paths between machines are those of the plan, asked by `probe.c` before anything else is sent: pure functions.
+"""A check that the paths between machines are those of the plan: pure functions. `probe.c` asks before anything else is sent.
 
-Each path is asked from both its ends, by packets of the ports that a flow of it has, since filters tell flows by these. What there is to a
-round trip without queues are the delays of all ports on the way there and back.
+Each path is asked from both its ends, by packets with the ports of one of its flows, because filters tell flows apart by ports. Without
+queues a round trip takes the sum of the delays of all ports on the way there and back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dumbbell.plan.addresses import CLASS_PORTS
 
 T = TypeVar("T")
 TOLERANCE_NS = 1_000_000
-"""Of a round trip, for what machines, wires and switches take."""
+"""Tolerance of a round trip, for machines, wires and switches."""
 _SMALL_BYTES = 100
 """More than a frame with a SYN or what refuses it."""
 _EARLY_NS, _EARLY_SHARE = 10_000, 2000
@@ -38,17 +38,17 @@ class Question:
     machine: str
     other: str
     path: str
-    """Of the plan, by its id; empty: whichever what has no ports takes."""
+    """Id of the plan's path. Empty: the path that packets of no port take."""
     words: str
-    """As `probe.c` reads it."""
+    """The question as `probe.c` reads it."""
     least_ns: int | None = None
-    """Of a round trip; None: whichever."""
+    """Minimum of a round trip; None: any."""
     most_ns: int | None = None
     may_be_lost: bool = False
     """The path loses packets, perhaps all tries."""
 
     def wrong(self, took_ns: int) -> str | None:
-        """What is wrong with an answer, in one line."""
+        """Return the error in an answer, in one line."""
         if took_ns < 0 and self.may_be_lost:
             return None
         if not self.path:
@@ -79,7 +79,7 @@ def questions(plan: Plan, deployment: Deployment, late_us: float) -> list[Questi
         least_ns, most_ns = _bounds(plan, path, late_us)
         expected: tuple[int | None, int | None] = (least_ns, most_ns) if _is_known(plan, path) else (None, None)
         for (machine, other), (port, to) in zip(_both(ends), _both(ports), strict=True):
-            # As a destination a port has a number.
+            # A port that is a destination needs a number.
             words = f"tcp {addresses[machine]} {port if port != _UNUSED else _FREE} {addresses[other]} {to} {most_ns}"
             key = machine, other, plan.paths[path].id, workload.direction
             found.setdefault(key, Question(machine, other, plan.paths[path].id, words, *expected, may_be_lost=losing[path]))
@@ -135,12 +135,12 @@ def _queueing_ns(port: Port) -> int:
 
 
 def _loses(plan: Plan, path: int) -> bool:
-    """Whether packets are lost on purpose."""
+    """True if packets are lost on purpose."""
     return any("loss" in (port.faults or ()) if isinstance(port, Link) else "loss" in port.qdisc for port in _ports(plan, path))
 
 
 def _is_known(plan: Plan, path: int) -> bool:
-    """Whether each packet takes the delays of its ports; what a command for tc makes nobody knows."""
+    """True if each packet takes the delays of its ports. Nobody knows the delay of a queue that a command for tc makes."""
     return not any(
         port.own_rtt or _UNKNOWN & set(port.faults or ()) if isinstance(port, Link) else port.qdisc["kind"] == _COMMAND
         for port in _ports(plan, path)

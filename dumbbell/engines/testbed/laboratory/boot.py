@@ -24,10 +24,11 @@ from dumbbell.errors import EnvironmentFault
 HOSTS, SSH_CONFIG, FACTS = "hosts.yaml", "ssh_config", "laboratory.json"
 """Files in the folder of a laboratory."""
 PRIORITY = 5
-"""Of SCHED_FIFO: guests keep time only if they run when they have to."""
+"""Priority of SCHED_FIFO: guests keep time only if they run when they have to."""
 _MEMORY_MIB = 192
 _BUFFER_BYTES = 4 << 20
-"""Of a wire between two guests, either way: more than TCP has on the way at the rates that guests reach, so that it loses nothing."""
+"""Buffer of a wire between two guests, each way. It is more than TCP has in flight at the rates that guests reach, so that the wire loses
+nothing."""
 _LIMIT_S = 60.0
 """The most that guests may take to boot."""
 _WITHOUT_IPV6 = "cd /proc/sys/net/ipv6/conf 2>/dev/null && echo 1 >default/disable_ipv6; true"
@@ -37,7 +38,7 @@ _READY = "READY"
 _KEY = "ed25519"
 _HERE = Path(__file__).parent
 _SIGNALLED = 128
-"""What the number of a signal that ended a program is added to."""
+"""Base of the exit status of a program that a signal ended."""
 
 Progress = Callable[[int, int], None]
 
@@ -54,7 +55,7 @@ class Laboratory:
 
     @property
     def folder(self) -> Path:
-        """Where the hosts file, the keys, what the guests printed and a configuration for `ssh -F` are."""
+        """Return the folder with the hosts file, the keys, the guests' output and a configuration for `ssh -F`."""
         return self.hosts.parent
 
     @property
@@ -104,7 +105,8 @@ def booted(left: int, right: int, progress: Progress = lambda _done, _total: Non
 
 
 def probe() -> str:
-    """How the guests of a laboratory would be scheduled here. Raises `EnvironmentFault` if it cannot be booted; boots no guest."""
+    """Return how the guests of a laboratory would be scheduled here. It boots no guest. Raises `EnvironmentFault` if the laboratory cannot
+    be booted."""
     requirements.check()
     binaries.find()
     with namespaces.opened() as private:
@@ -117,7 +119,7 @@ def _scheduling(priority: int) -> str:
 
 
 def _priority() -> int:
-    """That of SCHED_FIFO which guests get; 0 if this machine does not allow it."""
+    """Return the priority of SCHED_FIFO for guests; 0 if this machine does not allow it."""
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))

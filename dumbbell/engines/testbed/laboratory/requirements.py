@@ -1,4 +1,4 @@
-"""What a machine must have for a laboratory, beside the kernel."""
+"""Requirements of a laboratory on this machine, apart from the kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dumbbell.errors import EnvironmentFault
 
 TUN = Path("/dev/net/tun")
 SSHD = Path("/usr/sbin/sshd")
-"""Where Debian and its descendants, Fedora and Arch have it; sshd wants to be called by an absolute path."""
+"""Path of sshd in Debian and its descendants, Fedora and Arch. sshd must be called by an absolute path."""
 _TOOLS = {"ip": "iproute2", "ethtool": "ethtool", "ssh-keygen": "openssh-client"}
 """Required program -> the package of Debian and Ubuntu that contains it."""
 

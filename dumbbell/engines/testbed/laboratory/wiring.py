@@ -17,7 +17,7 @@ CONTROLLER = "192.0.2.1"
 _CONTROL = "192.0.2.{}"
 _ROUTER = 2
 _SIDES = {"left": (10, "10.1.0"), "right": (130, "10.2.0")}
-"""Of each side what is before the first host's number on the control network, and the network of its data link."""
+"""For each side: the number before the first host's number on the control network, and the network of its data link."""
 _GATEWAY = 254
 _RIGHT_OF = {"left": "right", "right": "left"}
 
@@ -71,7 +71,7 @@ def _port(side: str, number: int, device: int) -> Port:
 
 
 def bridged(found: list[Machine], side: str) -> bool:
-    """Whether a side has a bridge: more than one host. Else its host and the router are wired to each other."""
+    """True if a side has more than one host and therefore a bridge. Otherwise its host and the router are wired to each other."""
     return sum(machine.role == side for machine in found) > 1
 
 

@@ -1,6 +1,6 @@
-"""How a machine is reached: running a program there, keeping one under a lease, and handing files over.
+"""Access to a machine: running a program there, keeping one under a lease, and handing files over.
 
-Programs are lists of words. What comes from a scenario is no word of a command line: it goes to a program's stdin or into a file.
+Programs are lists of words. Text from a scenario is never a word of a command line: it goes to a program's stdin or into a file.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Machine(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """As the hosts file has it."""
+        """Return the name in the hosts file."""
 
     @abstractmethod
     async def run(self, argv: Sequence[str], stdin: bytes = b"", timeout: float | None = None) -> Done:

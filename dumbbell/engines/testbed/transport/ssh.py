@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import asyncssh
 
 _HOST_KEYS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "rsa-sha2-512", "rsa-sha2-256")
-"""Of hosts: how they sign. First those that the known_hosts file has are asked for, then the others, so as to say what is there."""
+"""Signature algorithms of hosts. dumbbell first asks for those in the known_hosts file, then for the others, so that it can say which one
+the host has."""
 _SUDO = 'sudo -n -- env SSH_CONNECTION="$SSH_CONNECTION" '
 """For the login shell, in front of each program: what it says of the connection sudo would keep from it."""
 _SILENT = 3
@@ -30,7 +31,7 @@ _SILENT = 3
 
 @dataclass(frozen=True)
 class Target:
-    """Where a machine is, and who we are there."""
+    """Address of a machine, and the user there."""
 
     host: str
     port: int
