@@ -202,16 +202,17 @@ impl Sender {
         self.phase == Phase::Established
     }
 
-    /// The application writes.
+    /// The application writes, or makes what it still has to write longer while it waits for room.
     pub(in crate::tcp::linux) fn append(&mut self, bytes: u64, out: &mut impl Outbox) {
+        let waits = self.stream.waiting > 0;
+        self.stream.waiting += bytes;
+        if waits {
+            return;
+        }
         self.refresh(out.now());
         self.restart_after_idle();
         self.note_write();
-        let waits = self.stream.waiting > 0;
-        self.stream.waiting += bytes;
-        if !waits {
-            self.take_written(out);
-        }
+        self.take_written(out);
         self.write(out, false);
         self.chrono_written();
     }
