@@ -132,6 +132,9 @@ impl TwoWayEnd {
 
     /// The application writes.
     pub fn write(&mut self, bytes: u64, out: &mut impl Outbox) {
+        if self.sender.has_written_all() {
+            self.receiver.look(out.now());
+        }
         let (sender, mut out) = self.sending(out, Blocks::default());
         sender.append(bytes, &mut out);
     }
@@ -223,6 +226,7 @@ impl TwoWayEnd {
         if !self.sender.is_established() {
             return 0;
         }
+        self.receiver.look(out.now());
         let has_data = u32::from(p.len) > HEADERS || p.has(flags::FIN);
         let end = seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN));
         if self.is_to_drop(&ack, seq, end) {

@@ -149,6 +149,11 @@ impl Receiver {
         (self.rtt.srtt_us, self.rtt.rto) = (srtt_us, rto);
     }
 
+    /// The end looks at the clock, because a packet has come or its application writes (`tcp_mstamp_refresh`).
+    pub(in crate::tcp::linux) fn look(&mut self, now: Time) {
+        self.compression.look(now);
+    }
+
     /// Acknowledges again what has come.
     pub(in crate::tcp::linux) fn acknowledge(&mut self, out: &mut impl Outbox) {
         self.send_ack(self.rcv_nxt, out);
