@@ -97,7 +97,7 @@ _HOMES = {
     "run": "dumbbell.api",
     "table": "dumbbell.api",
 }
-"""Where what is not part of a scenario lives."""
+"""Modules of the names that are not part of a scenario."""
 
 
 def __getattr__(name: str) -> Any:

@@ -33,19 +33,18 @@ def run(
     executor: Executor | None = None,
     allow_library: bool = False,
 ) -> Results:
-    """Runs all cells of a scenario, each as often as its `repeat` or `until` says.
+    """Run all cells of a scenario, each as often as its `repeat` or `until` says.
 
     Args:
-        scenario: What to run.
-        out: A results folder: the runs are kept there, and those already there are not run again. None: all stays in memory.
+        scenario: The scenario to run.
+        out: A results folder. The runs are kept there, and existing runs are not rerun. None: all stays in memory.
         workers: Threads that compute; None: one a processor.
-        progress: Is told how far it is.
-        executor: Where to compute, in place of threads: `dumbbell.executor` has others.
+        progress: Called with the progress.
+        executor: Computes the runs in place of threads: `dumbbell.executor` has others.
         allow_library: Load and run the libraries that the scenario names as congestion controls (`cc: {library: ./mine.so}`).
 
-    A stored run that is damaged is left out with a warning, see `Results.damaged`.
-    Raises `ScenarioError` (a `BadInput`) if the scenario cannot be run, `BadInput` for a number of workers that is none, or for a library
-    without `allow_library`.
+    A stored run that is damaged is left out with a warning, see `Results.damaged`. Raises `ScenarioError` (a `BadInput`) if the scenario
+    cannot be run, `BadInput` for an impossible number of workers, or for a library without `allow_library`.
     """
     store = None if out is None else Store(out)
     if scenario.until is not None:
@@ -78,7 +77,7 @@ def plot(
     start_s: float = 0.0,
     stop_s: float = math.inf,
 ) -> Figure:
-    """A figure of many runs, as `dumbbell plot` draws it with options of the same names; without any, the summary of a sweep.
+    """Draw a figure of many runs, as `dumbbell plot` does with options of the same names; without any, the summary of a sweep.
 
     Args:
         what: Results, a results folder, several of these, or several by the names that the figure has for them.
@@ -89,19 +88,19 @@ def plot(
         panels: A key with a panel for each value.
         where: Only these runs or flows.
         over: Keys whose values are taken together.
-        per: What a value is of: `run`, `flow`, `group`, `stream` or `port`.
+        per: Kind of row of a value: `run`, `flow`, `group`, `stream` or `port`.
         statistic: `mean` or `median`, each with its 95 % interval, or `spread`.
-        samples: For boxes and distributions: samples of the series instead of a number a run or flow.
-        window_s: Goodput over time is averaged over so many seconds.
-        title: In place of the one that is made; empty: none, nor the line below it that says what is drawn.
-        x_label: Likewise.
-        y_label: Likewise.
-        labels: What values and keys are called in the figure.
+        samples: For boxes and distributions: samples of the series instead of a number for each run or flow.
+        window_s: Goodput over time is averaged over this many seconds.
+        title: Your title. Empty: no title, and no line below it that says what is drawn.
+        x_label: Your label of the x axis.
+        y_label: Your label of the y axis.
+        labels: Names of values and keys in the figure.
         size: `screen`, `one-column` or `two-column`.
         start_s: Start of the time axis.
         stop_s: End of the time axis.
 
-    Raises `BadInput` for a name that is none.
+    Raises `BadInput` for an unknown name.
     """
     from dumbbell.comparing.across.questions import Asked, settle, summary
     from dumbbell.comparing.across.words import PYTHON

@@ -20,7 +20,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """As `printable`, but line breaks stay."""
+    """Return text like `printable`, but keep line breaks."""
     return "\n".join(map(printable, text.split("\n")))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dumbbell.errors import printable, printable_lines
 
 _FORMULA = re.compile(r"(?:^|(?<=[;\n]))(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
-"""Where a cell of a spreadsheet begins that is taken for a formula; some countries separate cells by semicolons."""
+"""Start of a cell of a spreadsheet that is taken for a formula; some countries separate cells by semicolons."""
 _SIGNED = re.compile(r"[-+](?:(?:[\d.,±%()\[\]\s+-]|to|(?<=\d)e[-+]?\d)*|inf|nan)")
 """A signed number, perhaps with its unit, limits or spread: nothing in it is a function or the name of a cell."""
 _CODE = re.compile(r"(?<!`)(`[^`\\]+`)(?!`)")

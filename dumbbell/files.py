@@ -144,7 +144,7 @@ def creatable(path: Path | None) -> Path | None:
 
 
 def creatable_folder(path: Path) -> Path:
-    """As `creatable`, of a folder: a name that ends as those of files do is taken for a slip if nothing is there."""
+    """Check a folder like `creatable`. A name that ends like a file's is taken for a slip if there is no such folder."""
     if path.suffix in _OF_FILES and not path.is_dir():
         raise BadInput(f"{path}: has the name of a file; expected that of a folder")
     creatable(path)
@@ -152,7 +152,7 @@ def creatable_folder(path: Path) -> Path:
 
 
 def _exists(path: Path) -> bool:
-    """Whether something is there. Raises `OSError` if nothing can be, as of a name that is too long."""
+    """True if the path exists. Raises `OSError` if it cannot exist, for example because its name is too long."""
     try:
         os.stat(path)
     except FileNotFoundError:

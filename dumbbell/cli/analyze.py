@@ -83,7 +83,7 @@ def _check(files: Sequence[Path], pair: bool, each: bool, csv: Path | None) -> N
 
 
 def _series(file: Path, out: Path | None, plot: Path | None, connection: list[int] | None, window_s: float) -> Series | None:
-    """What is written or drawn of a capture's packets; None if nothing is."""
+    """Return the series to write or draw of a capture's packets; None if there are none."""
     if out is None and plot is None:
         return None
     from dumbbell.cli.capture_files import Series

@@ -139,7 +139,7 @@ def _of_file(
     knob = None if vary is None else _knob(vary)
     named = Scenario.from_file(file).name
     task = Task(named, scenario, mbit, cov, knob, within, seeds, warm_up_s, window_s)
-    # What is wrong with the scenario, or with the key, is said before anything runs.
+    # An error in the scenario, or in the key, is reported before anything runs.
     for changes in [{}] if knob is None else [{knob.key: f"{size}B"} for size in (knob.low, knob.high)]:
         Scenario.from_file(file, None, changes, "--vary")
         task.scenario({**settings_alone(task), **changes})

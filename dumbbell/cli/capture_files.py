@@ -1,4 +1,4 @@
-"""What `dumbbell analyze` writes: Parquet files (`--out`) and figures (`--plot`), from one reading of the capture if it can be."""
+"""Files of `dumbbell analyze`: Parquet files (`--out`) and figures (`--plot`), from one reading of the capture if possible."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class _Checked:
     store: Store
     keys: list[str]
     runs: PreparedSweep | None
-    """Those of the scenario file, in the order of the keys; None if a folder was given."""
+    """Runs of the scenario file, in the order of the keys; None if a folder was given."""
     whole: int = 0
     unsealed: int = 0
     """Runs without checksums, of an earlier version."""
@@ -41,11 +41,11 @@ class _Checked:
 
     @property
     def good(self) -> bool:
-        """Whether everything is there and as it was written."""
+        """True if everything is there and as it was written."""
         return not self.damaged and not self.missing
 
     def plain(self) -> dict[str, Any]:
-        """As data for JSON."""
+        """Return data for JSON."""
         damaged = [{"key": key, "what": what} for key, what in self.damaged.items()]
         counts = {"runs": len(self.keys), "whole": self.whole, "without_checksums": self.unsealed, "repaired": self.repaired}
         return {"folder": str(self.store.path), **counts, "damaged": damaged, "missing": self.missing}

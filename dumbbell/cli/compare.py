@@ -73,7 +73,8 @@ def _compare(
 
 
 def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
-    """The reference, and whether all its cells are to be listed. Of a part with several references the first that has runs."""
+    """Return the reference, and true if all its cells are to be listed. For a part with several references it is the first one that has
+    runs."""
     from dumbbell.comparing.reference import read_reference
     from dumbbell.studies import find_part, formats, study_names
 

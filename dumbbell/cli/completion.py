@@ -11,7 +11,7 @@ from dumbbell import completion
 from dumbbell.cli.output import show
 
 Shell = StrEnum("Shell", {name.upper(): name for name in completion.SHELLS})  # type: ignore[misc]
-"""What can be completed in."""
+"""Shells that dumbbell completes in."""
 
 
 def register(app: typer.Typer) -> None:

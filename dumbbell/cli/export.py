@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in WRITTEN})  # type: ignore[misc]
-"""What a run can be written as."""
+"""Formats of an export."""
 
 
 def register(app: typer.Typer) -> None:

@@ -18,7 +18,7 @@ from dumbbell.exchange.formats import READ
 from dumbbell.files import creatable_folder
 
 Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in READ})  # type: ignore[misc]
-"""What can be read."""
+"""Formats of an import."""
 
 
 def register(app: typer.Typer) -> None:

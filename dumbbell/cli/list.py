@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """Kinds of lists."""
 
     CC = "cc"
     QDISC = "qdisc"

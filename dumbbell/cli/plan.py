@@ -34,9 +34,9 @@ def _plan(
 ) -> None:
     """Sketch the network of a scenario's first run, show how many runs it has, and estimate their time and disk space on this machine.
 
-    Of more than 300 runs a sample is checked and the rest estimated from it; `dumbbell run` checks all. With `until:` the numbers are those
-    of the fewest repeats that a cell may have, and of the most.
-    With --json also the plan of the first run: everything its engine is given, with all defaults filled in.
+    If there are more than 300 runs, dumbbell checks a sample and estimates the rest from it; `dumbbell run` checks all. With `until:` it
+    shows the numbers for the minimum and the maximum of runs that a cell may have. With --json it also prints the plan of the first run:
+    everything its engine is given, with all defaults filled in.
     """
     from dumbbell.engines import cost
     from dumbbell.engines.sweep import MOST_KEPT

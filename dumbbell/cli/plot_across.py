@@ -67,14 +67,14 @@ LabelOption = Annotated[
 
 @dataclass(frozen=True)
 class Output:
-    """Where figures go, and how."""
+    """Destination and form of figures."""
 
     view: View
     formats: Sequence[Format]
     out: Path | None
 
     def figures(self, results: Path) -> tuple[Path, str]:
-        """Where figures of a results folder go: a folder that the user has chosen, and where in it."""
+        """Return where figures of a results folder go: a folder that the user has chosen, and the place in it."""
         return (results, "figures/") if self.out is None else (self.out, "")
 
 

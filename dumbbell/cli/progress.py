@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WIDEST, _NARROWEST = 40, 8
 """Limits of a bar's width, columns; without room for the narrowest there is no bar."""
 _TYPED = "^C"
-"""What a terminal echoes on Ctrl-C; the progress line leaves room for it."""
+"""Text that a terminal echoes on Ctrl-C; the progress line leaves room for it."""
 _MANY = 10
 """From this number of items on, progress without a terminal is printed, in tenths."""
 

@@ -1,4 +1,4 @@
-"""What `run` says of the cells of a scenario with `until`: how many repeats each took, and which did not get there."""
+"""Report of `run` on the cells of a scenario with `until`: how many runs each cell took, and which cells did not reach the target."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATES = {"narrow": "narrow enough", "wide": "too wide", "equal": "all equal", 
 
 
 def repeats_json(scenario: Scenario, repeated: Repeated) -> dict[str, Any]:
-    """As data for JSON."""
+    """Return data for JSON."""
     cells = [{"cell": dict(scenario.coordinates(i)), **verdict.plain()} for i, verdict in enumerate(repeated.verdicts)]
     rule = repeated.rule
     return {"metric": rule.column, "per": rule.per, "ci": str(scenario.until and scenario.until.ci), "cells": cells}

@@ -97,7 +97,7 @@ class _Done(NamedTuple):
     jobs: Requested
     outcome: Outcome
     repeated: Repeated | None
-    """Of a scenario with `until`."""
+    """Runs of a scenario with `until`."""
 
 
 def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int | None, allow_library: bool) -> _Done:
@@ -124,7 +124,7 @@ _MOST_LIMITS = 10
 
 
 class _Tables:
-    """What is shown of runs: a row for each flow, each group, and each stream of datagrams that measures."""
+    """Tables of runs: a row for each flow, each group, and each stream of datagrams that measures."""
 
     def __init__(self, coordinates: list[str]) -> None:
         self._coordinates = coordinates
@@ -132,7 +132,7 @@ class _Tables:
         self._groups: list[tuple[str, ...]] = []
         self._streams: list[tuple[str, ...]] = []
         self._completed = False
-        """Whether a flow has a size."""
+        """True if a flow has a size."""
 
     def add(self, run: Run) -> None:
         """Adds the rows of a run."""
@@ -199,7 +199,7 @@ _OF_STREAMS = {
     "r_factor": "R",
     "mos": "MOS",
 }
-"""Likewise of streams of datagrams that measure."""
+"""Headings of the columns of streams of datagrams that measure."""
 
 
 def _numbers(row: Mapping[str, Any], names: Collection[str]) -> list[str]:
@@ -217,7 +217,7 @@ def _seconds(time_s: float) -> str:
 
 
 def _most(shares: Mapping[str, float]) -> str:
-    """What limited a flow most: `cwnd 97 %`."""
+    """Return the largest limit of a flow: `cwnd 97 %`."""
     known = {name: share for name, share in shares.items() if not math.isnan(share)}
     most = max(known, key=lambda name: known[name], default=None)
     return "-" if most is None else f"{most} {100 * known[most]:.0f} %"

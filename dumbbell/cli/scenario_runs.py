@@ -51,12 +51,12 @@ class ScenarioSample:
     """The number of runs that the scenario has; with `until` at least, and `most` at most."""
     most: int
     runs: list[Prepared]
-    """Those that were checked."""
+    """Runs that were checked."""
     is_sample: bool
-    """Whether there are cells of which none was."""
+    """True if there are cells without a checked run."""
     missing: list[Missing]
     folder: Path
-    """Of their results, which may not be there yet."""
+    """Folder of their results, which may not be there yet."""
 
 
 def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> ScenarioSample:
@@ -100,7 +100,7 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
 
 
 def _missing_repeats(scenario: Scenario, folder: Path, cells: Sequence[int], firsts: Sequence[Prepared]) -> Iterator[Missing]:
-    """What is missing of the repeats of these cells, of which `firsts` are the first; the cells stand for all."""
+    """Yield what is missing for the runs of these cells, whose first runs are `firsts`; the cells stand for all."""
     from dumbbell.results import Store
     from dumbbell.until.rounds import asked_so_far
 

@@ -55,7 +55,7 @@ def flush_output() -> int | None:
 
 
 def output_failed(error: OSError) -> int:
-    """What a write to stdout failed with becomes an exit status, and a line unless the reader has just gone away."""
+    """Turn an error of a write to stdout into an exit status, and print a line unless the reader has just gone away."""
     _discard(1)
     if error.errno == errno.EPIPE:
         return 128 + 13  # as a program ends that SIGPIPE kills

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """How a table is written."""
+    """Forms of a table."""
 
     TEXT = "text"
     CSV = "csv"

@@ -31,7 +31,7 @@ CommandArgument = Annotated[list[str] | None, typer.Argument(metavar="COMMAND...
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    # What comes behind COMMAND is its own.
+    # Words behind COMMAND belong to COMMAND.
     _commands.command(name="lab", context_settings={"allow_interspersed_args": False})(_lab)
     _commands.command(name="check")(_check)
     _commands.command(name="recover")(_recover)
@@ -118,7 +118,7 @@ def _status(start: Callable[[], subprocess.Popen[bytes]]) -> int:
 
 
 def _in_foreground() -> bool:
-    """Whether Ctrl-C on the terminal, if there is one, goes to this process and to COMMAND alike."""
+    """True if Ctrl-C on the terminal, if there is one, goes to this process and to COMMAND alike."""
     try:
         with open("/dev/tty", "rb") as terminal:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()

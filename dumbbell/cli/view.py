@@ -114,7 +114,7 @@ def _several(folders: Sequence[Path]) -> tuple[Collection, str]:
 
 
 def _opened(what: Path) -> tuple[Collection, str]:
-    """What is to be shown, and its name."""
+    """Return the collection to show, and its name."""
     if what.is_file():
         from dumbbell.explorer.capture import Capture
         from dumbbell.results import check_capture

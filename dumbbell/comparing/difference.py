@@ -43,7 +43,7 @@ class Cell:
     floor: float = 0.0
     """Minimum denominator of the relative difference."""
     fault: str = ""
-    """What is known to be wrong with the reference value, in words; empty if nothing."""
+    """Known error in the reference value, in words; empty if there is none."""
 
     @property
     def error(self) -> float:
@@ -72,17 +72,18 @@ class Cell:
 
     @property
     def within(self) -> bool:
-        """Whether ours is within tolerance."""
+        """True if dumbbell's value is within tolerance of the reference."""
         return abs(self.error) <= self.allowed + ROUNDING
 
     @property
     def inside(self) -> bool | None:
-        """Whether ours is within the reference's range over repeats; None if the reference has no repeats."""
+        """True if dumbbell's value is within the reference's range over its runs; None if the reference has one run."""
         return None if self.spread is None else self.spread[0] - ROUNDING <= self.ours <= self.spread[1] + ROUNDING
 
     @property
     def within_spread(self) -> bool:
-        """As `within`, but a chaotic cell also agrees if the published value, widened by the tolerance, overlaps our range over repeats."""
+        """True if `within`. A chaotic cell also agrees if the published value, widened by the tolerance, overlaps dumbbell's range over
+        seeds."""
         if self.chaotic and self.repeats >= SPREAD_REPEATS:
             return self.low - self.allowed - ROUNDING <= self.theirs <= self.high + self.allowed + ROUNDING
         return self.within
@@ -252,7 +253,7 @@ def judged_share(cells: Sequence[Cell]) -> float | None:
 
 
 def meets(reached: float | None, bar: float) -> bool:
-    """Whether a share reaches its bar. Without cells it does not."""
+    """True if a share reaches its target. Without cells it does not."""
     return reached is not None and reached >= bar
 
 

@@ -94,7 +94,7 @@ class Metric:
     tolerance_of: Callable[[Mapping[str, KeyValue]], Tolerance] | None = None
     """The tolerance of a cell where that depends on its key."""
     informative: Callable[[float, Mapping[str, KeyValue]], bool] = lambda _theirs, _key: True
-    """Whether a cell is informative. It is not if, for example, the published value is simply the capacity."""
+    """True if a cell is informative. It is not if, for example, the published value is simply the capacity."""
     informative_rule: str = ""
     """The rule in words; empty if every cell is informative."""
     bar: float | None = None
@@ -132,9 +132,9 @@ class Format:
     measure: Callable[[Sequence[Run]], Measured]
     """Computes our values of the same cells and metrics from runs."""
     loose: Callable[[Key, str], bool] = lambda _key, _metric: False
-    """Whether a cell is known to be chaotic. Such cells are judged against our spread over repeats in addition to the tolerance."""
+    """True if a cell is known to be chaotic. Such a cell is judged by dumbbell's spread over seeds in addition to the tolerance."""
     fault: Callable[[Key, str], str] = lambda _key, _metric: ""
-    """What is known to be wrong with a published value, in words; empty if nothing. The value is compared as printed all the same."""
+    """Known error in a published value, in words; empty if there is none. The value is compared as printed all the same."""
     all_metrics_bar: float | None = None
     """The minimum share of cells with every metric within tolerance that `--check` accepts."""
     table_number: Callable[[Key, str], int | None] = lambda _key, _metric: None
@@ -142,7 +142,7 @@ class Format:
 
     @property
     def long(self) -> bool:
-        """Whether a row holds one value of a named metric."""
+        """True if a row holds one value of a named metric."""
         return "metric" in self.columns
 
     def named(self, key: Key) -> dict[str, KeyValue]:

@@ -19,7 +19,7 @@ WIDTH = 116
 _GAP = "  "
 """Separates columns on a terminal."""
 _NUMBER = re.compile(r"[-+]?(\d|$)")
-"""How fields of a column of numbers begin."""
+"""Beginning of the fields of a column of numbers."""
 Value: TypeAlias = str | int | float | None
 _Laid = tuple[list[int], list[str]]
 """The widths of the columns, and the rows as text."""

@@ -26,7 +26,7 @@ WORDS = os.path.join(_HERE, "words.json")
 
 
 def script(shell: str) -> str:
-    """What makes a shell ask."""
+    """Return the script that makes a shell ask."""
     with open(os.path.join(_HERE, f"dumbbell.{shell}"), encoding="utf-8") as file:
         return file.read()
 
@@ -113,7 +113,7 @@ def completions(known: Node, words: Sequence[str]) -> Iterator[str]:
 
 
 def _values_of(node: Node, option: str) -> Sequence[str] | None:
-    """What an option takes: a list, which may be empty; None if nothing, or if there is no such option."""
+    """Return the values of an option: a list, which may be empty; None if it takes none, or if there is no such option."""
     takes: Sequence[str] | None = node["options"].get(option, {}).get("takes")
     return takes if takes else None if takes is None else [""]
 
@@ -137,7 +137,7 @@ def _all(takes: Iterable[str], word: str, values: Node, given: Sequence[str]) ->
 
 
 def _named(name: str, word: str, values: Node, given: Sequence[str]) -> Iterator[str]:
-    """What @NAME stands for: the values of that name, of `part` those of the study that is given.
+    """Yield the values that @NAME stands for: those of that name; for `part` those of the given study.
 
     NAME, is some of them with commas between, NAME. dotted keys, and NAME= dotted keys with a value.
     """

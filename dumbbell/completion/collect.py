@@ -55,9 +55,9 @@ _TAKES: Mapping[str, Sequence[str]] = {
     "--x": ("time", "@metric", "@key."),
     "--y": ("@metric",),
 }
-"""What an option or an argument (by its name in the help) takes, of one command or of all: words, and what `completion` explains.
+"""Values of an option or an argument (by its name in the help), of one command or of all: words, and the names that `completion` explains.
 
-Those that are not here take what their type says: a choice, a file, or nothing that can be completed.
+Options that are not here take what their type says: a choice, a file, or nothing that can be completed.
 """
 _OF: Mapping[str, Sequence[str]] = {
     "cc": ("@cc",),
@@ -71,10 +71,10 @@ _OF: Mapping[str, Sequence[str]] = {
     "path.reverse.qdisc.kind": ("@qdisc",),
     "qdisc": ("@qdisc",),
 }
-"""What keys with a value take; the others what their type lets them choose among, or nothing that can be completed."""
+"""Values of keys. Other keys take what their type lets them choose among, or nothing that can be completed."""
 _NAMED = ("cc", "qdisc", "stack")
 _MOST_DOTS = 4
-"""Of a key that is completed."""
+"""Maximum number of dots in a key that is completed."""
 
 
 def text() -> str:
@@ -139,7 +139,7 @@ def _brief(help_text: str) -> str:
 
 
 def _values() -> dict[str, dict[str, Any]]:
-    """What the words of `_TAKES` with @ stand for: each with its meaning."""
+    """Return the values that the words of `_TAKES` with @ stand for, each with its meaning."""
     from dumbbell import templates
     from dumbbell.agreement.sets import STARTS
     from dumbbell.bench.cases import NAMES

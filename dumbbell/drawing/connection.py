@@ -28,9 +28,9 @@ class Way:
     title: str
     """From where to where."""
     sent: Mapping[str, NDArray[np.float64]]
-    """Of its packets with payload: `t_s`, `start`, `end` (bytes of the stream), `again` (bytes that were sent before), `outstanding`."""
+    """Packets with payload: `t_s`, `start`, `end` (bytes of the stream), `again` (bytes that were sent before), `outstanding`."""
     answers: Mapping[str, NDArray[np.float64]]
-    """Of the packets that acknowledge: `t_s`, `ack`, `window`, `outstanding` after them, `rtt_ms` (NaN without)."""
+    """Packets that acknowledge: `t_s`, `ack`, `window`, `outstanding` after them, `rtt_ms` (NaN if it has none)."""
     rates: tuple[NDArray[np.float64], NDArray[np.float64]]
     """Starts of windows and Mbit/s in them, of payload that was not sent before."""
 

@@ -23,7 +23,7 @@ Panel = TypeVar("Panel")
 
 @dataclass(frozen=True)
 class Curve:
-    """Of one protocol."""
+    """Curve of one protocol."""
 
     label: str
     style: str

@@ -1,4 +1,4 @@
-"""What the figure of a run draws, and how each looks: colours tell congestion controls and groups apart, line styles directions."""
+"""Entities that the figure of a run draws, and their looks: colours tell congestion controls and groups apart, line styles directions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Drawn:
     colour: str
     direction: str
     look: str
-    """What looks alike has it in common."""
+    """Key that entities of one look share."""
     thin: bool = False
     """It is one of many."""
     end_s: float = np.inf
@@ -48,7 +48,7 @@ class Drawn:
 
     @property
     def stroke(self) -> Stroke:
-        """Of its lines."""
+        """Return the style of its lines."""
         return _stroke(self.direction)
 
 
@@ -70,7 +70,7 @@ class _Flow:
 
 
 def received(run: Run, drawn: Drawn) -> Series:
-    """What was received, bytes: the samples, and all of it in the end, which may be before the next sample."""
+    """Return the bytes received: the samples, and the total at the end, which may be before the next sample."""
     t_s, values = until(run.series(drawn.entity, "rx_bytes"), drawn.end_s)
     if not t_s.size or not t_s[-1] < drawn.end_s < np.inf or np.isnan(drawn.received_bytes):
         return t_s, values

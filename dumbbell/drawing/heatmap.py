@@ -38,7 +38,7 @@ class Scale:
     map: str
     logarithmic: bool = False
     clipped: bool = True
-    """Whether there may be values beyond."""
+    """True if there may be values beyond the limits."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class Axis:
     label: str
     values: Sequence[float]
     labels: Sequence[str] = ()
-    """What is written at the values, if not the numbers themselves."""
+    """Labels of the values, if they are not the numbers themselves."""
 
     @property
     def texts(self) -> Sequence[str]:
-        """What is written at the values."""
+        """Return the labels of the values."""
         return self.labels or [f"{value:g}" for value in self.values]
 
 

@@ -59,7 +59,8 @@ def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float =
 
 
 def _sampled(run: Run, drawn: Sequence[Drawn]) -> list[Series]:
-    """What says when samples were taken: what was received, or what else is there of a run that was read from another tool's file."""
+    """Return series that show when samples were taken: the bytes received, or another series if the run was read from another tool's
+    file."""
     for name in ("rx_bytes", "cwnd", "srtt_ms"):
         found = [run.series(each.entity, name) for each in drawn]
         if any(len(t_s) for t_s, _ in found):
@@ -105,7 +106,7 @@ def _rate(drawn: Drawn, received: Series, window_s: float, sample_s: float) -> L
 
 
 def _sum(received: Sequence[Series]) -> Series:
-    """Of cumulative series that begin when their flows do."""
+    """Return the sum of cumulative series that begin when their flows do."""
     times = np.unique(np.concatenate([t_s for t_s, _ in received]))
     return times, np.sum([np.interp(times, t_s, values, left=0.0) for t_s, values in received], axis=0)
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 
 class ShownFigure(Figure):
-    """As matplotlib's; Jupyter shows it as a picture wherever it is the value of a cell, with or without `%matplotlib`."""
+    """Figure of matplotlib that Jupyter shows as a picture wherever it is the value of a cell, with or without `%matplotlib`."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)

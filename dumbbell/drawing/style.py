@@ -72,7 +72,8 @@ class Geometry:
 
     @property
     def tall(self) -> float:
-        """What heights are shares of: the width, but panels in one column of a paper are as high as in two, for their labels to fit."""
+        """Return the length that heights are shares of: the width. Panels in one column of a paper are as high as in two, so that their
+        labels fit."""
         return max(self.width, _TWO_COLUMNS_WIDE * self.font / _PRINT_FONT)
 
     def title(self, text: str) -> str:
@@ -92,7 +93,7 @@ GEOMETRY: dict[Size, Geometry] = {
 
 
 def is_control(name: str) -> bool:
-    """Whether it is a congestion control with a look of its own."""
+    """True if it is a congestion control with a look of its own."""
     return name in _CC
 
 

@@ -24,7 +24,7 @@ _DASHES: Mapping[Stroke, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": 
 
 
 _MOST_COLUMNS = 8
-"""Of a legend."""
+"""Maximum number of columns of a legend."""
 _HANDLE_EM, _CHARACTER_EM = 5.0, 0.6
 """Width of a legend's entry beside its label, and of a character of that, in the size of the font."""
 
@@ -38,9 +38,9 @@ class Line:
     colour: str
     stroke: Stroke = "solid"
     wide: bool = False
-    """Whether it is drawn wide and pale, so that it remains visible behind another line."""
+    """True if it is drawn wide and pale, so that it remains visible behind another line."""
     thin: bool = False
-    """Whether it is one of many lines of this look."""
+    """True if it is one of many lines of this look."""
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ def expected_samples(plan: Plan, engine: str) -> int:
 
 
 def expected_measurements(plan: Plan) -> int:
-    """Return how many of these values belong to the datagrams of streams that measure: delay and jitter of each datagram, and the round trip of
+    """Return how many of these values belong to the datagrams of streams that measure: delay and jitter of each, and the round trip of
     two."""
     if not plan.sample_ns:
         return 0

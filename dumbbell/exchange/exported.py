@@ -1,4 +1,4 @@
-"""What a run becomes in the format of another tool, and writing it: all files of an export, or none."""
+"""A run in the format of another tool, and writing it: all files of an export, or none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Exported:
     shared: Mapping[str, bytes] = field(default_factory=dict)
     """By name, what is added to files that several runs share."""
     left_out: tuple[str, ...] = ()
-    """What of the run the format cannot hold."""
+    """Parts of the run that the format cannot hold."""
 
 
 Write: TypeAlias = Callable[["Run", str], Exported]
@@ -41,7 +41,7 @@ def writer(form: str) -> Write:
 
 
 def file_name(run: Run) -> str:
-    """What the names of a run's files begin with: its name, its coordinates and the beginning of its key."""
+    """Return the beginning of the names of a run's files: its name, its coordinates and the beginning of its key."""
     words = [run.name, *(f"{key.rsplit('.', 1)[-1]}-{value}" for key, value in run.cell.items())]
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', '-'.join(words)).lstrip('.')[:_LONGEST_NAME]}-{run.key[:10]}"
 

@@ -1,4 +1,5 @@
-"""What was read from the file of another tool as a run: of the engine `import`, of status warn, saying what is not known of it."""
+"""Runs that were read from the file of another tool. They have the engine `import` and the status warn, and say which facts are not
+known."""
 
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ class Found:
     """Something that was measured: a run, as far as a file tells of one."""
 
     tool: str
-    """What wrote the file, and its version."""
+    """Tool that wrote the file, and its version."""
     unknown: list[str]
-    """What is not known, or means something else than in a run from here; a line each."""
+    """Facts that are not known, or that mean something else than in dumbbell's own runs; a line each."""
     flows: list[FoundFlow] = field(default_factory=list)
     ports: list[FoundPort] = field(default_factory=list)
     cell: dict[str, str | int | float] = field(default_factory=dict)
@@ -62,12 +63,12 @@ class FoundFlow:
     end_ns: int | None = None
     """By default the last sample."""
     columns: dict[str, int | float] = field(default_factory=dict)
-    """Of the table of flows."""
+    """Columns of the table of flows."""
     series: dict[str, Samples] = field(default_factory=dict)
 
     @property
     def entity(self) -> str:
-        """What it is called in results."""
+        """Return the name in results."""
         return f"{'flow' if self.kind == TCP else self.kind}/{self.name}"
 
 
@@ -77,12 +78,12 @@ class FoundPort:
 
     name: str
     columns: dict[str, int | float] = field(default_factory=dict)
-    """Of the table of ports."""
+    """Columns of the table of ports."""
     series: dict[str, Samples] = field(default_factory=dict)
 
     @property
     def entity(self) -> str:
-        """What it is called in results."""
+        """Return the name in results."""
         return f"port/{self.name}"
 
 

@@ -19,7 +19,7 @@ from dumbbell.errors import BadInput, shortened
 from dumbbell.files import MOST_JSON_BYTES, parse_json, read_regular
 
 MOST_NUMBER = 1e15
-"""What no number of a measurement exceeds: 1 Pbyte, or 11 days in ns."""
+"""Maximum of a number in a measurement: 1 Pbyte, or 11 days in ns."""
 MOST_TIME_S = 1e8
 """The longest run, 3 years."""
 MOST_VALUES = 10_000_000
@@ -111,7 +111,7 @@ class Place:
             raise self.wrong(f"has more than {MOST_FLOWS} flows, queues or runs", f"at most {MOST_FLOWS} in a file")
 
     def item(self, content: Mapping[str, Any], key: str) -> tuple[Place, Any]:
-        """What a mapping has by this key, and the place of that."""
+        """Return a mapping's value of this key, and the value's place."""
         if key not in content:
             raise self.wrong(f"has no {key!r}", f"the key {key}")
         return self.at(key), content[key]

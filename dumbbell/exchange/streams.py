@@ -1,4 +1,4 @@
-"""What other tools know of a run: its TCP streams, each with what was received, and its probes."""
+"""A run as other tools know it: its TCP streams, each with the bytes received, and its probes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stream:
 
     name: str
     direction: Direction
-    """Of its data."""
+    """Direction of its data."""
     cc: str
     """Empty if it is not known."""
     start_s: float
@@ -38,13 +38,13 @@ class Stream:
     received: Series
     """Times (s) and bytes that were received up to then, from 0 at the start to all of them at the end."""
     series: Mapping[str, Series]
-    """Those of its other series that were sampled, by name."""
+    """Its other series that were sampled, by name."""
     segment_bytes: int
     """Payload of a full segment."""
     ports: tuple[int, int]
-    """Of the sender and the receiver of the data; 0 where they are not known."""
+    """Ports of the sender and the receiver of the data; 0 if they are not known."""
     addresses: tuple[str, str]
-    """Of the same two; 0.0.0.0 where they are not known."""
+    """Addresses of the sender and the receiver; 0.0.0.0 if they are not known."""
 
     @property
     def until_s(self) -> float:
@@ -109,7 +109,7 @@ def left_out(run: Run, found: list[Stream]) -> list[str]:
 
 
 def duration_s(run: Run, found: list[Stream]) -> float:
-    """How long a run took: as planned, or until the last stream ended."""
+    """Return the duration of a run: as planned, or until the last stream ended."""
     return float(run.plan["duration_ns"]) / NS_PER_S if run.plan else max(stream.end_s for stream in found)
 
 

@@ -24,7 +24,7 @@ sys.path[:] = json.loads(sys.argv[2])
 from dumbbell.executor.apart import answer
 answer(int(sys.argv[1]))
 """
-"""What the process executes. It imports as little as it can, since it does so for each call."""
+"""Program of the process. It imports as little as it can, because it runs anew for each call."""
 _STDERR = 2
 WALL_PER_CPU = 10
 """Wall time that a call may take for each second of CPU time that it may: it shares the machine with others."""
@@ -58,7 +58,7 @@ def call(function: str, *arguments: Any, cpu_s: int) -> tuple[Any, float]:
 
 
 def _ending(status: int, cpu_s: int) -> str:
-    """How a process ended that gave no answer."""
+    """Return how a process ended that gave no answer."""
     if status == -signal.SIGXCPU:
         return f"the process that computed it did not end within {cpu_s} s of CPU time"
     how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"

@@ -51,7 +51,7 @@ class WorkerDied(Exception):
 
 
 class Executor(ABC):
-    """Where runs are computed. One executor may be used for several sets of jobs, one after another."""
+    """Computes runs. One executor may be used for several sets of jobs, one after another."""
 
     workers: int
     """Number of runs computed at a time."""

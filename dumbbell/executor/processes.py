@@ -22,7 +22,7 @@ sys.path[:] = json.loads(sys.argv[2])
 from dumbbell.executor.worker import work
 work(int(sys.argv[1]))
 """
-"""What a worker executes. Unlike `multiprocessing` it does not import the caller's main module, which may not be safe to import."""
+"""Program of a worker. Unlike `multiprocessing` it does not import the caller's main module, which may not be safe to import."""
 _STDERR = 2
 """Workers print to stderr, because stdout is for the command's output."""
 
@@ -82,7 +82,7 @@ class _Worker(Generic[AnyJob]):
 
     @property
     def alive(self) -> bool:
-        """Whether it can take another job."""
+        """True if it can take another job."""
         return not self.connection.closed
 
     def became_ready(self) -> bool:

@@ -15,7 +15,7 @@ class ProgressState:
     """Estimated cost of the runs that are done."""
     cost_total: float = 0.0
     running: tuple[tuple[float, float], ...] = ()
-    """Of each running job its start (`time.monotonic()`) and its cost; a job counts as running until its run is stored."""
+    """For each running job its start (`time.monotonic()`) and its cost. A job counts as running until its run is stored."""
     busy_s: float = 0.0
     """Wall time that workers spent on the runs that are done."""
     packets: int = 0

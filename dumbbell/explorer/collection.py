@@ -1,4 +1,4 @@
-"""What the explorer shows: a list of runs, or of the connections of a capture, each with facts and series."""
+"""Content of the explorer: a list of runs, or of the connections of a capture, each with facts and series."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def shell_command(*words: str) -> str:
 
 
 class Collection(Protocol):
-    """Where the page gets everything from. All look-ups raise `KeyError` for what is not there."""
+    """Source of all that the page shows. All look-ups raise `KeyError` for what is not there."""
 
     def index(self) -> Document:
-        """What is known of all of them."""
+        """Return the facts about all of them."""
 
     def renew(self) -> None:
         """Takes in what was added since it was read."""

@@ -19,26 +19,26 @@ SMALL_BYTES = 160_000
 MOST_POINTS = 200_000
 """Samples of a series, of which more are reduced to the least and greatest of equal parts of the time."""
 _ELEMENT_BYTES = 60
-"""Of an element around what is embedded, more or less."""
+"""Approximate size of an element around embedded content."""
 _CHUNK = 50
 """Runs whose facts are packed together, since they are much alike."""
 _DETAIL_BYTES = 700_000
-"""Of these, those for the facts of runs: with more, runs without series have none."""
+"""Maximum size of the facts of runs: with more, runs without series have no facts."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How much of a collection goes into the page."""
+    """Extent of the part of a collection that goes into the page."""
 
     everything: bool = False
     points: int | None = MOST_POINTS
     most_bytes: int | None = None
-    """Of the page, as far as leaving series and facts out can do it; by default `MOST_BYTES` of these."""
+    """Maximum size of the page, as far as leaving out series and facts can reach it; by default `MOST_BYTES` of these."""
 
 
 @dataclass
 class _Blobs:
-    """What is embedded, packed; the same content only once."""
+    """Embedded content, packed; equal content is embedded once."""
 
     content: dict[str, bytes] = field(default_factory=dict)
     size: int = 0
@@ -61,7 +61,7 @@ class Exported(NamedTuple):
     runs: int
     with_series: int
     what: str
-    """What its runs are: runs, or connections."""
+    """Noun for its runs: runs, or connections."""
 
 
 def export(collection: Collection, extent: Extent = Extent()) -> Exported:

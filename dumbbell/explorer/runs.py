@@ -124,7 +124,7 @@ def _changed_ns(folder: Path) -> int:
 
 
 def _outlined(entity: str, name: str, samples: Samples) -> Document:
-    """What is known of a series before its samples are there."""
+    """Return the facts of a series that the page has before the samples."""
     values = samples[1]
     return {"entity": entity, "name": name, "samples": len(values), "idle": not values.any()}
 

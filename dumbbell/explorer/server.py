@@ -35,7 +35,7 @@ LOOPBACK = "127.0.0.1"
 MOST_WAITING = 64
 """Connections without a request. One more closes the one that has waited longest; browsers open 6, and open closed ones again."""
 HEAD_S = 10.0
-"""How long a connection may wait for its request to be whole."""
+"""Time that a connection may take to send its whole request."""
 _MOST_COLUMNS = 1_000_000
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -57,7 +57,7 @@ class Refused(Exception):
 
 
 class Site:
-    """What the server answers."""
+    """Answers of the server."""
 
     def __init__(self, collection: Collection, title: str) -> None:
         self.token = secrets.token_urlsafe(24)
@@ -253,7 +253,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """What a browser is given."""
+        """Return the address for a browser."""
         return f"http://{LOOPBACK}:{self.server_port}/?token={self.site.token}"
 
 

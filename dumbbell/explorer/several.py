@@ -14,7 +14,7 @@ FOLDER = "folder"
 
 
 class Several:
-    """The runs of several collections. Of a run that is in more than one, the first counts."""
+    """The runs of several collections. If a run is in more than one, the first counts."""
 
     def __init__(self, collections: Mapping[str, Collection]) -> None:
         """`collections` by the names of their folders."""
@@ -61,17 +61,17 @@ class Several:
         return [key for place in zip_longest(*own) for key in place if key is not None]
 
     def detail(self, key: str) -> Document:
-        """As the run's own collection has it."""
+        """Return the facts from the run's own collection."""
         return self._of[key].detail(key)
 
     def series(self, key: str) -> Iterator[tuple[str, str, Samples]]:
-        """Likewise."""
+        """Yield the series from the run's own collection."""
         return self._of[key].series(key)
 
     def one_series(self, key: str, entity: str, name: str) -> Samples:
-        """Likewise."""
+        """Return the series from the run's own collection."""
         return self._of[key].one_series(key, entity, name)
 
     def captures(self, key: str) -> Mapping[str, Path]:
-        """Likewise."""
+        """Return the captures from the run's own collection."""
         return self._of[key].captures(key)

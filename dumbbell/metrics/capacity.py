@@ -39,7 +39,8 @@ def opportunity_rate_mbit(at_s: Array, each_bytes: int, window_s: float, end_s: 
 
 
 def drain_ms(at_s: Array, each_bytes: int, waiting: Series) -> Array:
-    """How long (ms) the last of what waits at each time (s, bytes) waits for its opportunity; NaN where the opportunities end before."""
+    """Return how long (ms) the last of the waiting bytes at each time (s, bytes) waits for its opportunity; NaN where the opportunities end
+    before."""
     times, waiting_bytes = waiting
     needed = np.ceil(waiting_bytes / each_bytes).astype(int)
     position = np.searchsorted(at_s, times, side="right") + needed - 1

@@ -1,4 +1,4 @@
-"""What a congestion window does over time: reductions, and where congestion avoidance begins; bursts of drops."""
+"""Behaviour of a congestion window over time: reductions, and where congestion avoidance begins; bursts of drops."""
 
 from __future__ import annotations
 

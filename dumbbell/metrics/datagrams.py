@@ -37,24 +37,24 @@ class Datagrams:
 
     @property
     def are_answered(self) -> bool:
-        """Whether a datagram was sent back."""
+        """True if a datagram was sent back."""
         return bool((self.back_ns != NOT_SENT).any())
 
     @property
     def lost(self) -> NDArray[np.bool_]:
-        """Those that were lost on their way, or whose reply was; shape (datagrams,)."""
+        """Datagrams that were lost on their way, or whose reply was; shape (datagrams,)."""
         lost: NDArray[np.bool_] = (self.there_ns == LOST) | (self.back_ns == LOST)
         return lost
 
     @property
     def under_way(self) -> NDArray[np.bool_]:
-        """Those that were still under way when the run ended, or whose reply was; shape (datagrams,)."""
+        """Datagrams that were still under way when the run ended, or whose reply was; shape (datagrams,)."""
         under_way: NDArray[np.bool_] = (self.there_ns == UNDER_WAY) | (self.back_ns == UNDER_WAY)
         return under_way
 
     @property
     def lost_share(self) -> float:
-        """Of those that are not under way; NaN if there are none."""
+        """Return the share of lost datagrams among those that are not under way; NaN if there are none."""
         settled = int((~self.under_way).sum())
         return int(self.lost.sum()) / settled if settled else math.nan
 

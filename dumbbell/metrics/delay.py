@@ -11,9 +11,9 @@ from dumbbell.metrics.window import Array, Series, in_window
 
 
 def mean(series: Series, start_s: float = 0.0, stop_s: float = math.inf) -> float:
-    """Mean of the samples in [start_s, stop_s], in the series' unit; NaN if there is none.
+    """Return the mean of the samples in [start_s, stop_s], in the series' unit; NaN if there is none.
 
-    Of `srtt_ms` this is what a reader of `ss -ti` at a fixed interval gets.
+    For `srtt_ms` this is the number that a reader of `ss -ti` at a fixed interval gets.
     """
     values = in_window(series, start_s, stop_s)[1]
     return float(np.mean(values)) if values.size else math.nan

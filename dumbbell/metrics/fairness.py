@@ -1,4 +1,4 @@
-"""How evenly a quantity is shared."""
+"""Fairness: the evenness of shares of a quantity."""
 
 from __future__ import annotations
 

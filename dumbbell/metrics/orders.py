@@ -1,14 +1,14 @@
-"""Whether one random quantity is larger, or more variable, than another: tests of stochastic orders on two samples.
+"""Tests of stochastic orders on two samples: is one random quantity larger, or more variable, than another?
 
-Orders as in Shaked and Shanthikumar, Stochastic Orders (2007): X is below Y in the
+The orders are those of Shaked and Shanthikumar, Stochastic Orders (2007): X is below Y in the
 
 - stochastic order if F_X(t) >= F_Y(t) for all t: Y is larger (section 1.A);
 - increasing convex order if E max(X - t, 0) <= E max(Y - t, 0) for all t: Y is larger or more variable (4.A);
 - dilation order if X - E X is below Y - E Y in the convex order: Y is more variable, whatever its mean (3.A.31).
 
-Each is a condition D(t) <= 0 for all t, and the statistic is the largest D in the samples. Its distribution where the order just holds
+Each is a condition D(t) <= 0 for all t, and the statistic is the maximum of D in the samples. Its distribution where the order just holds
 comes from a bootstrap of both samples in which D is recentred (Barrett and Donald, Consistent tests for stochastic dominance, 2003;
-resampled in blocks, Linton, Maasoumi and Whang 2005, since samples over time are not independent).
+resampled in blocks, Linton, Maasoumi and Whang 2005, because samples over time are not independent).
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class OrderTest:
     violation: float
     """The largest D(t) in the samples, at least 0: a share for the stochastic order, else in the unit of the samples."""
     p_value: float
-    """How likely so large a violation is where the order just holds. Small: X is not below Y."""
+    """Probability of so large a violation where the order just holds. If it is small, X is not below Y."""
 
 
 def order_test(x: Array, y: Array, order: Order, *, block: int = 1, resamples: int = 1000, seed: int = 0) -> OrderTest:
-    """Tests whether X is below Y.
+    """Test the hypothesis that X is below Y.
 
     Args:
         x: Sample of X, shape (n,), over the same kind of window as `y`.
         y: Sample of Y, shape (m,).
-        order: Which order.
+        order: The order.
         block: Length of the blocks that are resampled together (circularly); 1 for independent samples.
         resamples: Of the bootstrap.
         seed: Of the bootstrap: equal samples give equal results.
@@ -68,7 +68,7 @@ def order_test(x: Array, y: Array, order: Order, *, block: int = 1, resamples: i
 
 
 def relation(x: Array, y: Array, order: Order, *, level: float = 0.95, block: int = 1, resamples: int = 1000, seed: int = 0) -> Relation:
-    """How X stands to Y in an order, by tests in both directions at a confidence level; arguments as of `order_test`.
+    """Return the relation of X to Y in an order, by tests in both directions at a confidence level; arguments as of `order_test`.
 
     `below` and `above`: only the other direction is refuted; `equal`: neither is; `neither`: both are.
     """

@@ -1,9 +1,10 @@
-"""How steadily a link and its flows run: utilisation and coefficients of variation of what leaves the bottleneck's queue in equal bins.
+"""Steadiness of a link and its flows: utilisation, and coefficients of variation of the bytes that leave the bottleneck's queue in equal
+bins.
 
-Words of RFC 5166 (section 2.1: link utilisation and throughput; 2.3: minimising oscillations, by the coefficient of variation over a time
-scale). CoV-PTA and CoV-PTP, of the transmission aggregated over flows and of each flow, are those of Cai, Eun, Ha, Rhee and Xu, "Stochastic
-Ordering for Internet Congestion Control" (NCSU, 2007), which takes bins of one second at the bottleneck's egress. Standard deviations are
-those of the population.
+The terms are those of RFC 5166 (section 2.1: link utilisation and throughput; 2.3: minimising oscillations, by the coefficient of variation
+over a time scale). CoV-PTA and CoV-PTP, of the transmission aggregated over flows and of each flow, are those of Cai, Eun, Ha, Rhee and Xu,
+"Stochastic Ordering for Internet Congestion Control" (NCSU, 2007), which takes bins of one second at the bottleneck's egress. Standard
+deviations are those of the population.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ def bits_by_bin(cumulative_bytes: Series, start_s: float, stop_s: float, bin_s: 
 
 
 def link_utilisation(bits: Array, capacity_bps: float, bin_s: float = 1.0) -> float:
-    """The share of the capacity that is used over the window that `bits` are of, all traffic counted: mean_k(B_k) / (C bin), 0..1.
+    """Return the share of the capacity that is used over the window of `bits`, all traffic counted: mean_k(B_k) / (C bin), 0..1.
 
     Args:
-        bits: What left the link in each bin, shape (bins,).
+        bits: Bits that left the link in each bin, shape (bins,).
         capacity_bps: Of the link, bit/s, counted as the bits are.
         bin_s: Length of a bin.
 
@@ -92,10 +93,11 @@ def synchronisation_index(bits: Array) -> float:
 
 
 def loss_synchronisation(losing: Flags) -> float:
-    """The mean over congestion events of the share of flows that lose packets in it: 1/n..1 for n flows; NaN if there is no event.
+    """Return the mean over congestion events of the share of flows that lose packets in the event: 1/n..1 for n flows; NaN if there is no
+    event.
 
     Args:
-        losing: Whether each flow lost a packet in each bin, shape (flows, bins). An event is a longest run of bins in which some flow did;
+        losing: True where a flow lost a packet in a bin, shape (flows, bins). An event is a longest run of bins in which some flow did;
             bins should be about as long as a round trip.
     """
     if losing.ndim != 2 or not losing.shape[0]:

@@ -33,9 +33,9 @@ def throughput_mbit(cumulative_bytes: Series, start_s: float = 0.0, stop_s: floa
 
 
 def window_throughput_mbit(cumulative_bytes: Series, window_s: float, ends_s: Array) -> Array:
-    """Mean rates (Mbit/s) over the windows [end - window_s, end], shape of `ends_s`; NaN where the samples do not cover a window.
+    """Return mean rates (Mbit/s) over the windows [end - window_s, end], shape of `ends_s`; NaN where the samples do not cover a window.
 
-    As `throughput_mbit` each is between two samples, the last at or before either edge.
+    Each rate is between two samples, the last at or before either edge, as in `throughput_mbit`.
     """
     if window_s <= 0:
         raise ValueError(f"a window must be positive, not {window_s} s")
@@ -71,7 +71,8 @@ def utilisation(throughput: float, capacity: float) -> float:
 
 
 def first_increase(cumulative: Series) -> float:
-    """Time (s) of the first sample at which a counter is above zero; NaN if it never is. As coarse as the sampling."""
+    """Return the time (s) of the first sample at which a counter is above zero; NaN if it never is. The time is as coarse as the
+    sampling."""
     t_s, values = cumulative
     above = np.flatnonzero(values > 0)
     return float(t_s[above[0]]) if above.size else math.nan

@@ -1,7 +1,7 @@
-"""What a voice call over packets is worth: playout and the E-model.
+"""Quality of a voice call over packets: playout and the E-model.
 
-Source: ITU-T Rec. G.107 (06/2015), whose symbols the formulas keep, with its default values (table 2) for everything but delay and
-packet loss; the equipment is that of G.711 without loss concealment (G.113 Appendix I: Ie 0, Bpl 4.3).
+Source: ITU-T Rec. G.107 (06/2015), whose symbols the formulas keep, with its default values (table 2) for everything but delay and packet
+loss; the equipment is that of G.711 without loss concealment (G.113 Appendix I: Ie 0, Bpl 4.3).
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _MOST_R, _MOST_MOS = 100.0, 4.5
 
 
 def r_factor(delay_ms: float, lost_share: float = 0.0, burst_ratio: float = 1.0) -> float:
-    """The rating R of the E-model; it may be negative.
+    """Return the rating R of the E-model; it may be negative.
 
     Args:
         delay_ms: From mouth to ear. The echo paths are as long: T = Ta and Tr = 2 Ta.
-        lost_share: Of the packets, those that are not played, 0 to 1.
+        lost_share: Share of the packets that are not played, 0 to 1.
         burst_ratio: BurstR, see `burst_ratio`.
     """
     noise_send = _PS - _SLR - _DS - 100 + 0.004 * (_PS - _OLR - _DS - 14) ** 2
@@ -114,7 +114,7 @@ def burst_ratio(lost: NDArray[np.bool_]) -> float:
 
 @dataclass(frozen=True)
 class Playout:
-    """What a receiver with a fixed playout buffer makes of a stream."""
+    """Playout of a stream by a receiver with a fixed playout buffer."""
 
     delay_ms: float
     """From the sending of a packet to its playing; NaN if none arrived."""

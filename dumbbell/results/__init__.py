@@ -64,7 +64,7 @@ _HOMES = {
     ),
     "tables": ("Table",),
 }
-"""Where each of them lives."""
+"""Modules of the names."""
 
 
 def _imported(name: str) -> Any:

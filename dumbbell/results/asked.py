@@ -1,4 +1,4 @@
-"""What a stored run was asked for, as the models of its scenario."""
+"""Request of a stored run, as the models of its scenario."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def asked_flows(run: Run) -> dict[str, Flow]:
-    """The entry of `flows:` that each flow of a run is of, by the flow's name. Raises `BadInput` if the run's scenario is not one.
+    """Return for each flow of a run, by its name, its entry of `flows:`. Raises `BadInput` if the run's scenario is not one.
 
-    Those of a run that was read from another tool's file say what that file does.
+    The entries of a run that was read from another tool's file say what that file does.
     """
     from dumbbell.scenario import Flow, flow_names
 

@@ -1,4 +1,4 @@
-"""What the queues of a run could send at most, which may vary: rates and their steps, or the opportunities of a trace."""
+"""Maximum that the queues of a run could send, which may vary: rates and their steps, or the opportunities of a trace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MS_PER_S = 1e3
 
 @dataclass(frozen=True)
 class Capacity:
-    """Of a queue."""
+    """Capacity of a queue."""
 
     rates: Series
     """Times (s) and the rate from each on (Mbit/s), if it has rates."""
@@ -32,7 +32,7 @@ class Capacity:
     end_s: float
     """The end of the run."""
     uncounted_bytes: int = 0
-    """Of each frame, those that the rate does not count."""
+    """Bytes of each frame that the rate does not count."""
 
     def steps(self, window_s: float) -> Series:
         """Rates (Mbit/s) as the two ends of each step; those of opportunities are means over windows."""
@@ -42,7 +42,8 @@ class Capacity:
         return np.repeat(np.append(times, self.end_s), 2)[1:-1], np.repeat(mbit, 2)
 
     def delay_ms(self, waiting: Series) -> Array:
-        """How long (ms) the last of what waits at each time (s, bytes) will wait, if no packet overtakes it and the rate stays."""
+        """Return how long (ms) the last of the waiting bytes at each time (s, bytes) will wait, if no packet overtakes it and the rate
+        stays."""
         if self.opportunities_s is not None:
             return metrics.drain_ms(self.opportunities_s, OPPORTUNITY_BYTES, waiting)
         (t_s, waiting_bytes), (times, mbit) = waiting, self.rates

@@ -1,6 +1,6 @@
-"""Checksums of what a store holds, by which files that changed on disk are found when they are read.
+"""Checksums of a store's files. They find files that changed on disk when the files are read.
 
-A JSON file ends with a seal: its last entry is the SHA-256 of all bytes before that entry. Of the other files of a run its run.json has
+A JSON file ends with a seal: its last entry is the SHA-256 of all bytes before that entry. For the other files of a run, its run.json has
 size and SHA-256. So each file is checked by itself, without a list that several processes would have to write.
 """
 
@@ -33,7 +33,7 @@ def seal(content: bytes) -> bytes:
 
 
 def is_sealed(content: bytes) -> bool:
-    """Whether the file has a seal. Raises `ValueError` with the reason if it is not that of the other bytes."""
+    """True if the file has a seal. Raises `ValueError` with the reason if the seal is not that of the other bytes."""
     end = content[-_SEAL_BYTES:]
     if (found := _SEAL.fullmatch(end)) is None:
         if b'"sha256": "' in end:
@@ -69,7 +69,7 @@ class StoredFile:
 
     @cached_property
     def path(self) -> Path:
-        """Where it is."""
+        """Return the path of the file."""
         return self.folder.path / self.name
 
     def read(self) -> bytes:
@@ -137,7 +137,7 @@ def file_entry(content: bytes) -> dict[str, Any]:
 
 
 def lost(error: OSError) -> str:
-    """What is wrong if a file cannot be read because it, or its contents, are lost; empty if they are not."""
+    """Return the reason why a file or its contents are lost; empty if they are not."""
     if isinstance(error, FileNotFoundError):
         return "no such file"
     return f"cannot be read ({error.strerror})" if error.errno == errno.EIO else ""

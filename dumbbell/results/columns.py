@@ -18,7 +18,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "group": GROUP_METRICS,
     "stream": DATAGRAM_METRICS,
 }
-"""What a row of a table is of -> its columns."""
+"""Kind of row of a table -> its columns."""
 SEED = "seed"
 """The coordinate that tells repeats apart."""
 
@@ -32,10 +32,10 @@ _UNITS = {
     **dict.fromkeys(("rwnd_limited", "sndbuf_limited", "app_limited"), "share"),
     **dict.fromkeys(("goodput", "flow_goodput"), "Mbit/s"),
 }
-"""Of columns and series whose name does not end with it."""
+"""Units of columns and series whose names do not end with the unit."""
 _LESS_IS_BETTER = ("ms", "s")
 _MOST_NAMES = 12
-"""That a line lists."""
+"""Maximum number of names that a line lists."""
 
 # A quantity as the coordinates of a sweep have it, by kind: the units from the smallest to the largest, what each is called, and its size.
 _QUANTITIES: Sequence[Mapping[str, tuple[str, float]]] = (
@@ -94,9 +94,10 @@ def unknown_key(word: str, keys: Iterable[str], given: str) -> BadInput:
 
 
 def find_column(word: str, columns: Iterable[str]) -> str | None:
-    """The column or series that a word stands for: itself, with or without its unit, or by a name that it had; None if there is none.
+    """Return the column or series that a word stands for: the word itself, with or without its unit, or by a former name; None if there is
+    none.
 
-    Where only flows have a goodput, `goodput` is theirs.
+    If only flows have a goodput, `goodput` is theirs.
     """
     columns = list(dict.fromkeys(columns))
     word = _FORMER.get(word, word)
@@ -133,14 +134,14 @@ def unit_of(column: str) -> str:
 
 
 def title_of(column: str) -> str:
-    """What a column or series is called in figures: `srtt mean (ms)`."""
+    """Return the name of a column or series in figures: `srtt mean (ms)`."""
     unit = unit_of(column)
     name = bare(column).replace("_", " ")
     return f"{name} ({unit})" if unit else name
 
 
 def is_delay(column: str) -> bool:
-    """Whether it is a time that is the better the shorter it is."""
+    """True if it is a time, so that less is better."""
     return unit_of(column) in _LESS_IS_BETTER
 
 
@@ -175,9 +176,10 @@ def as_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
 
 
 def quantity(value: object) -> tuple[str, float] | None:
-    """What a coordinate with a unit, or a number, is worth: its kind and its size, the same for `20ms` and `0.02s`; None if it is none.
+    """Return the value of a coordinate with a unit, or of a number: its kind and its size, the same for `20ms` and `0.02s`. None for other
+    coordinates.
 
-    Digits alone are text: `6.1` and `6.10` may be versions.
+    Digits alone are text, because `6.1` and `6.10` may be versions.
     """
     part = _split(value)
     kind = None if part is None else next((kind for kind in _QUANTITIES if part[1] in kind), None)
@@ -187,7 +189,7 @@ def quantity(value: object) -> tuple[str, float] | None:
 
 
 def is_meant(value: object, typed: str) -> bool:
-    """Whether a coordinate is what somebody typed: the same text, or an equal quantity."""
+    """True if a coordinate is what somebody typed: the same text, or an equal quantity."""
     if str(value) == typed:
         return True
     number = _split(typed) if isinstance(value, int | float) else None

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from dumbbell.results.run import Run
 
 ENGINE = "import"
-"""What stands in the place of the engine's name; no scenario can ask for it."""
+"""Name in place of the engine's; no scenario can ask for it."""
 UNKNOWN_CC = "unknown"
 """The congestion control of a flow whose control is not known."""
 
 
 def is_imported(run: Run) -> bool:
-    """Whether a run was read from another tool's file."""
+    """True if a run was read from another tool's file."""
     return is_import(run.engine)
 
 
 def is_import(engine: Mapping[str, Any]) -> bool:
-    """Whether the engine in a run's record says so."""
+    """True if the engine in a run's record says so."""
     return engine.get("name") == ENGINE
 
 

@@ -32,7 +32,7 @@ class _Cut:
     runs: int = 0
     samples: int = 0
     is_asked_for: bool = True
-    """Whether the folder's list of requests has them. Others may be of the same cells, so that their age tells them apart."""
+    """True if the folder's list of requests has them. Other runs may be of the same cells, and then only their age tells them apart."""
 
 
 class _Spoilt(Exception):
@@ -44,11 +44,11 @@ class _Spoilt(Exception):
 
 
 def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
-    """Puts packs that are not full together, and leaves a run in one of them; the number of packs that went. Damaged ones stay.
+    """Join packs that are not full, and leave each run in one pack only. Return the number of packs that went. Damaged packs stay.
 
-    Of packs that stay, and that share no run with one that may go, only the ends of files are read, which have their numbers of rows. The
-    caller has claimed to pack. Raises `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written, `DamagedRun` if a pack
-    does not read back.
+    A pack that stays, and that shares no run with one that may go, is not read, except for the ends of its files, which have their numbers
+    of rows. The caller has claimed to pack. Raises `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written, `DamagedRun`
+    if a pack does not read back.
     """
     before = {each.folder for each in store.packs.all()}
     spoilt: set[Path] = set()
@@ -62,7 +62,7 @@ def join(store: Store, stopped: Callable[[], bool] = lambda: False) -> int:
 
 
 def _join(there: Sequence[Pack], store: Store, stopped: Callable[[], bool]) -> None:
-    """As `join`, of these packs. Raises `_Spoilt` with those that have to be left out."""
+    """Join these packs, see `join`. Raises `_Spoilt` with those that have to be left out."""
     small = [each for each in there if not each.is_full]
     keys = Counter(key for each in small for key in each.keys)
     beside = [each for each in there if each.is_full and not each.key_set.isdisjoint(keys)]
@@ -103,7 +103,7 @@ def _join(there: Sequence[Pack], store: Store, stopped: Callable[[], bool]) -> N
 
 
 def take_out(store: Store, keys: Collection[str]) -> None:
-    """Takes runs, which have whole folders, out of the packs that they lie in, unless these are damaged. As `join`."""
+    """Take runs, which have whole folders, out of the packs that they lie in, unless these are damaged. See `join`."""
     for each in store.packs.all():
         if (left := [key for key in each.keys if key not in keys]) != list(each.keys) and not each.damage and (sizes := _sizes(each)):
             with suppress(_Spoilt):
@@ -111,7 +111,7 @@ def take_out(store: Store, keys: Collection[str]) -> None:
 
 
 def _is_sound(each: Pack) -> bool:
-    """Whether all of a pack can be read."""
+    """True if all of a pack can be read."""
     with suppress(DamagedRun):
         each.parts()
         return True
@@ -119,7 +119,7 @@ def _is_sound(each: Pack) -> bool:
 
 
 def _sizes(each: Pack) -> dict[str, int]:
-    """Of each run of a pack the number of its samples; none if it is damaged where they stand."""
+    """Return the number of samples of each run of a pack; empty if the pack is damaged where the numbers stand."""
     try:
         return each.sizes()
     except DamagedRun:
@@ -143,7 +143,7 @@ def _least(packs: Sequence[Pack]) -> int:
 def _cuts_of(
     alike: Sequence[Pack], sizes: Mapping[Pack, dict[str, int]], covered: Collection[str], order: Collection[str]
 ) -> Iterator[_Cut]:
-    """What becomes of the runs of packs that others have not `covered`: those in `order`, the list of requests, apart from others."""
+    """Yield the cuts for the runs of packs that others have not `covered`: runs in `order`, the list of requests, apart from others."""
     taken = set(covered)
     for is_asked_for in (True, False):
         left = [(each, [key for key in each.keys if (key in order) == is_asked_for]) for each in alike]

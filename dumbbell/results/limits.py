@@ -1,4 +1,4 @@
-"""What limited the TCP connections of a run, as shares of their lives, and which keys of the scenario are behind it."""
+"""Limits of the TCP connections of a run, as shares of their lives, and the keys of the scenario that set them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIMITS: Mapping[str, str] = {
     "sndbuf": "the send buffer",
     "app": "the application",
 }
-"""What can limit a connection: in the columns `NAME_limited_ms` of the table of flows, and what it is called."""
+"""Limits of a connection: their names in the columns `NAME_limited_ms` of the table of flows, and in words."""
 
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "rwnd": {"reads_bps": "host.reads", "rcvbuf": "host.rcvbuf", "rmem": "host.rmem"},

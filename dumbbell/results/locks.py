@@ -26,7 +26,7 @@ def remove_unclaimed(folder: SafeFolder, name: str) -> None:
 
 
 def is_claimed(folder: SafeFolder, name: str) -> bool:
-    """Whether a process holds a claim now. On a file system without locks nobody does."""
+    """True if a process holds a claim now. On a file system without locks nobody does."""
     try:
         descriptor = _looked_at(folder, name)
     except BlockingIOError:
@@ -67,7 +67,7 @@ def claim(descriptor: int) -> None:
 
 
 def is_at(descriptor: int, folder: SafeFolder, name: str) -> bool:
-    """Whether an open file is still the one of that name: whoever tidies up may have removed it before it was locked."""
+    """True if an open file is still the one of that name: whoever tidies up may have removed it before it was locked."""
     try:
         return os.path.samestat(os.fstat(descriptor), folder.stat(name))
     except FileNotFoundError:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MANIFEST, RUNS, HOSTS, SAMPLES, TABLES = "pack.json", "runs.parquet", "hosts.parquet", "series.parquet", "tables.parquet"
 MOST_RUNS, MOST_SAMPLES = 2000, 4_000_000
-"""Of a pack: runs, and samples if it has several runs. While it is written its samples are in memory, at 70 bytes or so each."""
+"""Maximum of a pack: runs, and samples if it has several runs. While it is written its samples are in memory, at about 70 bytes each."""
 PACKED = frozenset((SERIES, *(f"{table}.parquet" for table in KEYS)))
 """The files of a run that a pack takes in, beside run.json and host.json."""
 _FORMAT = 1
@@ -73,7 +73,7 @@ class Gathered:
         self._samples = 0
 
     def takes(self, run: Packable) -> bool:
-        """Whether the pack has room for one more."""
+        """True if the pack has room for one more run."""
         return not self._runs or (len(self._runs) < MOST_RUNS and self._samples + len(run.samples) <= MOST_SAMPLES)
 
     def add(self, run: Packable) -> None:
@@ -114,7 +114,7 @@ def contents(runs: Sequence[Packable]) -> tuple[str, dict[str, bytes]]:
 
 
 class Parts(NamedTuple):
-    """What is in the files of a pack, a row a run, a sample or a table; the runs are in the same order in all of them."""
+    """Content of the files of a pack, a row a run, a sample or a table. The runs are in the same order in all of them."""
 
     runs: pl.DataFrame
     hosts: pl.DataFrame
@@ -122,7 +122,7 @@ class Parts(NamedTuple):
     tables: pl.DataFrame
 
     def only(self, keys: Collection[str]) -> Parts:
-        """Those of some runs."""
+        """Return the parts of some runs."""
         import polars as pl
 
         wanted = pl.col("key").is_in(list(keys))
@@ -164,7 +164,7 @@ class Pack:
         self._store, self.name, self.folder = store, name, store.path / name
         self.runs = self.folder / RUNS
         self._damage = ""
-        """What is wrong with pack.json."""
+        """Damage of pack.json; empty if there is none."""
         self._files: dict[str, StoredFile] = {}
         self.metrics = ""
         """A hash of the code that computed those of its runs."""
@@ -205,7 +205,7 @@ class Pack:
 
     @property
     def has_summaries(self) -> bool:
-        """Whether the code that computes metrics is that which computed those of the pack."""
+        """True if the metrics of the pack were computed by the present code."""
         return self.metrics == sources()
 
     @cached_property
@@ -224,14 +224,16 @@ class Pack:
         return count >= MOST_RUNS or self.about_samples * (count + 1) > MOST_SAMPLES * count
 
     def files(self, key: str, stored: Mapping[str, StoredFile]) -> dict[str, StoredFile]:
-        """Those of the files of a run that are in the pack, as `stored` has those in a folder; the others lie in the run's folder."""
+        """Return the files of a run that are in the pack, in the form in which `stored` has those in a folder. The others lie in the run's
+        folder."""
         return {
             name: PackedFile(each.folder, each.name, each.size, each.sha256, self, key) for name, each in stored.items() if name in PACKED
         }
 
     @property
     def damage(self) -> str:
-        """What is wrong with the pack as a whole, in a line; empty if it is as it was written. Reads all files that were not yet read."""
+        """Return the damage of the pack as a whole, in a line; empty if it is as it was written. It reads all files that were not yet
+        read."""
         try:
             for name in self._files or [RUNS]:
                 self._checked(name, "")
@@ -275,7 +277,7 @@ class Pack:
             yield found.encode()
 
     def sizes(self) -> dict[str, int]:
-        """Of each run the number of its samples. Raises `DamagedRun`."""
+        """Return the number of samples of each run. Raises `DamagedRun`."""
         file, _ = self._checked(RUNS, "")
         try:
             rows = _read(file, ["key", "samples"]).rows()
@@ -286,12 +288,12 @@ class Pack:
             raise self._damaged(RUNS, f"has no numbers of samples ({_first_line(error)})", "") from None
 
     def parts(self) -> Parts:
-        """What is in its files, all of which are as dumbbell wrote them. Raises `DamagedRun`."""
+        """Return the content of its files, all of which are as dumbbell wrote them. Raises `DamagedRun`."""
         import polars as pl
 
         name = RUNS
         try:
-            # Where the samples of a run are follows from the numbers of those before it, in this pack and in one that takes it in.
+            # The place of a run's samples follows from the numbers of those before it, in this pack and in one that takes it in.
             rows = {HOSTS: dict.fromkeys(self.keys, 1), SAMPLES: {key: count for key, count in self.sizes().items() if count}}
             frames = []
             for name in (RUNS, HOSTS, SAMPLES, TABLES):
@@ -364,13 +366,13 @@ class Pack:
 
 @dataclass(frozen=True)
 class PackedFile(StoredFile):
-    """What was a file of a run."""
+    """A former file of a run."""
 
     pack: Pack
     key: str
 
     def _content(self) -> bytes:
-        """See `StoredFile`. Of series there is no such file any more."""
+        """See `StoredFile`. The pack has no such file of series."""
         content = self.pack.table(self.key, self.path.name)
         self._compare(len(content), hashlib.sha256(content).hexdigest())
         return content
@@ -394,7 +396,7 @@ class PackedSeries(SeriesFile):
 
 
 _TEXTS = ((RUNS, "record"), (HOSTS, "host"))
-"""Where the texts of runs are: files and columns."""
+"""Places of the texts of runs: files and columns."""
 _TABLES: Mapping[str, Any] = {"key": str, "file": str, "content": bytes}
 _SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     HOSTS: {"key": str, "host": str},
@@ -442,7 +444,7 @@ def _places(file: StoredFile, _: _Signature) -> dict[str, tuple[tuple[int, int],
     """Key -> first sample and number of samples of those that are read together, where the run begins among them, and how many it has."""
     frame = _read(file, ["key", "samples"])
     groups: list[tuple[int, int]] = []
-    """Of each group its first sample and number."""
+    """For each group: its first sample and its number of samples."""
     places: list[tuple[str, int, int, int]] = []
     for key, count in frame.rows():
         if type(count) is not int or count < 0:

@@ -28,10 +28,10 @@ _TAKEN = PACKED | {RUN, HOST}
 
 @dataclass
 class Packed:
-    """What became of the runs of a store."""
+    """Results of packing a store."""
 
     runs: int = 0
-    """Those that lie in packs now and had folders."""
+    """Runs that lie in packs now and had folders."""
     packs: int = 0
     """Packs that were written."""
     joined: int = 0
@@ -63,7 +63,7 @@ def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _tot
             asked_for = sum(key in order for key in folders)
             for is_asked_for, keys in ((True, folders[:asked_for]), (False, folders[asked_for:])):
                 for batch in _batches(store, keys, found):
-                    # What is not asked for any more stays older than what took its place.
+                    # Runs that nobody asks for any more stay older than those that took their place.
                     add_pack(store, *contents(batch), None if is_asked_for else min(store.written_ns(each.run.key) for each in batch))
                     found.packs += 1
                     for each in batch:
@@ -90,7 +90,7 @@ def remove_damaged(store: Store) -> int:
 
 
 def _has_more_than_captures(store: Store, key: str) -> bool:
-    """Whether a folder has a run, or what is left of one that lies in a pack."""
+    """True if a folder has a run, or remains of one that lies in a pack."""
     names = store.folder.files(key).keys()
     return RUN in names or (bool(names & _TAKEN) and store.packs.find(key) is not None)
 

@@ -78,11 +78,11 @@ class Place:
             os.close(descriptor)
 
     def is_claimed(self, what: str) -> bool:
-        """Whether something is reserved."""
+        """True if a name is reserved."""
         return is_claimed(self.folder, f"{CLAIM}{what}")
 
     def others(self, *ours: str) -> list[str]:
-        """What other processes have reserved beside these."""
+        """Return the names that other processes have reserved, apart from these."""
         with self.disk_errors():
             names = [name.removeprefix(CLAIM) for name in self.folder.names() if name.startswith(CLAIM)]
         return [name for name in names if name not in ours and self.is_claimed(name)]

@@ -1,4 +1,5 @@
-"""What flows received in each step of a time axis: of samples that need not lie on it, from the start of a flow to its end."""
+"""Bytes that flows received in each step of a time axis. The samples need not lie on the axis. It goes from the start of a flow to its
+end."""
 
 from __future__ import annotations
 

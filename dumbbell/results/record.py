@@ -93,7 +93,7 @@ def tables(record: Mapping[str, Any], files: Mapping[str, StoredFile]) -> tuple[
 
 
 def _is_full(table: Table) -> bool:
-    """Whether each row of a short table has all required numbers."""
+    """True if each row of a short table has all required numbers."""
     columns = table.columns
     return not len(table) or all(name in columns and None not in columns[name] for name in needed(table.name))
 

@@ -54,11 +54,11 @@ class Run:
     samples: tuple[Block, ...] | SeriesFile = field(default=(), repr=False, compare=False)
     """The series, in memory or as a file of the store."""
     captures: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
-    """pcap files by name: contents in memory, or paths. What lies at a path is checked by `Store.verify`."""
+    """pcap files by name: contents in memory, or paths. `Store.verify` checks the file at a path."""
     outputs: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
-    """What programs that made flows have written, by file, likewise."""
+    """Output of programs that made flows, by file: contents in memory, or paths."""
     plan: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
-    """What the engine was given, see dumbbell.plan; None for a run stored by a version that did not store plans."""
+    """The plan that the engine was given, see dumbbell.plan; None for a run stored by a version that did not store plans."""
     cpu_s: float | None = field(default=None, repr=False, compare=False)
     """CPU seconds of the engine's own processes; None if it ran in this one."""
     summarised: Callable[[Run], Summary] = field(default=summarise, repr=False, compare=False)
@@ -78,7 +78,7 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the run ended regularly. A crashed run has no results and is not stored."""
+        """True if the run ended regularly. A crashed run has no results and is not stored."""
         return len(self.ports) > 0
 
     @property

@@ -29,27 +29,27 @@ class Quantity:
     """Who provides it: `every-engine`, `every-engine-of-tcp` (for TCP connections only), the name of an engine, or what it takes:
     `captures`, `requests`, `datagrams` (that measure), `programs` (that make a flow)."""
     optional: bool
-    """Whether it may be missing even so."""
+    """True if it may be missing even so."""
     meaning: str
 
     @property
     def of_every_engine(self) -> bool:
-        """Whether every engine provides it, at least for TCP connections."""
+        """True if every engine provides it, at least for TCP connections."""
         return self.source in (_EVERY_ENGINE, _OF_TCP)
 
     @property
     def of_tcp_only(self) -> bool:
-        """Whether UDP streams lack it."""
+        """True if UDP streams lack it."""
         return self.source == _OF_TCP
 
     @property
     def is_number(self) -> bool:
-        """Whether its values are numbers."""
+        """True if its values are numbers."""
         return self.kind != "label"
 
     @property
     def is_whole(self) -> bool:
-        """Whether the values of a column are integers."""
+        """True if the values of a column are integers."""
         return self.is_number and self.unit not in _OF_PARTS
 
     @cached_property

@@ -174,7 +174,7 @@ class SeriesFile:
         return rows if self.ends_ns is None else _ended(rows, self.ends_ns)
 
     def _read(self, wanted: pl.Expr | None = None) -> pl.DataFrame:
-        """As `_stored`, from wherever it was moved since the run was read."""
+        """Read like `_stored`, from the place to which it was moved since the run was read."""
         try:
             return self._fitting(self._stored(wanted))
         except DamagedRun:
@@ -249,6 +249,7 @@ def parquet_errors() -> tuple[type[BaseException], ...]:
 
 @lru_cache(maxsize=1)
 def _can_be_decoded(content: bytes) -> bool:
-    """Whether polars decodes a file without a checksum, of an earlier format. It is tried in another process: damage may end that."""
+    """True if polars decodes a file without a checksum, of an earlier format. Another process tries it, because damage may end that
+    process."""
     program = "import polars, sys; polars.read_parquet(sys.stdin.buffer.read())"
     return not subprocess.run([sys.executable, "-I", "-c", program], input=content, capture_output=True, check=False).returncode

@@ -53,7 +53,7 @@ _STUDY_FORMAT = 2
 _STUDY_FORMATS = (1, _STUDY_FORMAT)
 """Format 1 has no checksum."""
 _OUTPUT = "application-"
-"""What files begin with that programs have written."""
+"""Prefix of files that programs have written."""
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 _SORTED = json.JSONEncoder(sort_keys=True)
@@ -118,12 +118,13 @@ class Store:
         return Results(tuple(found), tuple(left_out))
 
     def outlines(self) -> tuple[Outline, ...]:
-        """As `runs`, but only cell and summary of each. Fast: of a run whose summary the index has, only run.json is read."""
+        """Return only cell and summary of each of `runs`. It is fast: for a run whose summary the index has, it reads only run.json."""
         self._index.refresh()
         return tuple(self._left_out(lambda name, cell, key: Outline(cell, self._outlined(key), name, key))[0])
 
     def _left_out(self, read: Callable[[str, dict[str, Coordinate], str], _Read]) -> tuple[list[_Read], list[DamagedRun]]:
-        """What `read` makes of name, cell and key of the requested runs that are stored; and the damaged ones, each with a warning."""
+        """Return the results of `read` for name, cell and key of the requested runs that are stored; and the damaged runs, each with a
+        warning."""
         found, left_out = [], {}
         with collector_paused():
             for name, cell, key in self._requested():
@@ -148,7 +149,7 @@ class Store:
         return [key for key in keys if not self._has(key)]
 
     def verify(self, key: str) -> bool:
-        """Reads all files of a stored run. Whether it has checksums, which runs of earlier formats do not. Raises `DamagedRun`."""
+        """Read all files of a stored run. Return true if it has checksums, which runs of earlier formats lack. Raises `DamagedRun`."""
         return self._found(key, partial(self._verify_in, key))
 
     def _verify_in(self, key: str, pack: Pack | None) -> bool:
@@ -213,9 +214,10 @@ class Store:
                 yield read_of_run(self.folder, f"{key}/{file}")
 
     def list_again(self) -> int:
-        """Replaces study.json by a list of the whole runs in the folder, sorted by name and cell; their number.
+        """Replace study.json by a list of the whole runs in the folder, sorted by name and cell. Return their number.
 
-        Of several for the same name and cell only the newest is listed: the others were asked for before the scenario was changed.
+        Of several runs for the same name and cell only the newest is listed, because the others were asked for before the scenario was
+        changed.
         """
         by_age = sorted(filter(self.is_whole, self.stored_keys()), key=self.written_ns)
         newest = {(run.name, _canonical(run.cell)): (run.name, run.cell, run.key) for run in map(self.get, by_age)}
@@ -230,7 +232,7 @@ class Store:
         return self._found(key, lambda pack: self.folder.stat(f"{key}/{RUN}" if pack is None else pack.name).st_mtime_ns)
 
     def is_whole(self, key: str, apart_from: Pack | None = None) -> bool:
-        """Whether the run is stored, elsewhere than in this pack, and not damaged."""
+        """True if the run is stored, not only in this pack, and not damaged."""
         with suppress(DamagedRun):
             if self._has(key) and (apart_from is None or self._pack_of(key) is not apart_from):
                 self.verify(key)
@@ -260,7 +262,7 @@ class Store:
         return self.add(run.key, as_files(run, command, host or {}), summarise(run))
 
     def add(self, key: str, files: dict[str, bytes], summary: Summary) -> Run:
-        """As `write`, for a run that is in the form of its files already, see `as_files`. `summary` is that of its samples."""
+        """Write a run like `write`, if it is already in the form of its files, see `as_files`. `summary` is that of its samples."""
         with self.place.disk_errors(), self.place.locked(fcntl.LOCK_SH), temporary(self.place.partial(key)) as half:
             write_folder(self.place, half.name, files)
             self._install(half, key)
@@ -291,7 +293,8 @@ class Store:
         return self.packs.find(key) is not None or os.path.lexists(f"{self.path}/{key}") or self.packs.find(key) is not None
 
     def _found(self, key: str, read: Callable[[Pack | None], _Read]) -> _Read:
-        """What `read` makes of a run in its pack, or in its folder. If it is not whole there, but somewhere else by now, that is read."""
+        """Return the result of `read` for a run in its pack, or in its folder. If the run is not whole there, but somewhere else by now,
+        read that."""
         pack = self._pack_of(key)
         while True:
             try:
@@ -353,7 +356,7 @@ class Store:
         if pack is not None:
             found = pack.summary(key) or self._index.find(key, fingerprint(pack.record(key), {}))
         else:
-            # What the index says of a fingerprint was computed of files with the right checksums, so the seal need not be checked again.
+            # The index computed the summary of this fingerprint from files with the right checksums, so the seal need not be checked again.
             found = self._index.find(key, fingerprint(read_of_run(self.folder, f"{key}/{RUN}"), self._files(key)))
         return self._read(key)[0].summary if found is None else found
 
@@ -371,9 +374,9 @@ class Store:
     def _read(
         self, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None
     ) -> tuple[Run, Mapping[str, StoredFile]]:
-        """A stored run, and its files. `name` and `cell` are those of the request, which may differ from those of the first run.
+        """Return a stored run, and its files. `name` and `cell` are those of the request, which may differ from those of the first run.
 
-        Raises `DamagedRun`, or `BadInput` if a later version wrote it. Of series and captures only the sizes are looked at.
+        Raises `DamagedRun`, or `BadInput` if a later version wrote it. It looks only at the sizes of series and captures.
         """
         return self._found(key, lambda pack: self._read_from(pack, key, name, cell))
 
@@ -474,7 +477,7 @@ def check_capture(path: Path) -> None:
 
 
 def has_runs(folder: Path, below: Iterable[str]) -> bool:
-    """Whether runs are stored in a folder, by the names of the folders in it. Nothing is read."""
+    """True if runs are stored in a folder, by the names of the folders in it. Nothing is read."""
     return any((each == PACKS and has_packs(SafeFolder(folder))) or (folder / each / RUN).is_file() for each in below)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dumbbell.results.run import Run
 
 REPORTED_METRICS = ("reported_mbit", "reported_retransmits")
-"""Of a flow that a program made, by the program's own account; no other flow has them."""
+"""Metrics of a flow that a program made, by the program's own account; no other flow has them."""
 GOODPUT, FLOW_GOODPUT = "goodput_mbit", "flow_goodput_mbit"
 """Payload of a run or a group over the window of the run; payload of one flow over the flow's own time. Only the first adds up."""
 FLOW_METRICS = (
@@ -101,7 +101,7 @@ _MEASURED = ("lost_packets", "rtt_mean_ms", "jitter_ms")
 
 
 class Traits(NamedTuple):
-    """What a flow, a group or a stream is; empty where that is not known."""
+    """Traits of a flow, a group or a stream; empty where they are not known."""
 
     group: str
     """Name of its entry in the scenario."""
@@ -129,7 +129,7 @@ class Summary:
     """Name of the engine."""
 
     def plain(self) -> dict[str, object]:
-        """As data for JSON: lists of metrics in their order, null for NaN."""
+        """Return data for JSON: lists of metrics in their order, null for NaN."""
         several = {"flows": self.flows, "groups": self.groups, "datagrams": self.datagrams}
         listed = {kind: {name: _listed(values) for name, values in each.items()} for kind, each in several.items()}
         return {"status": self.status, **listed, "run": _listed(self.run), "traits": self.traits, "engine": self.engine}
@@ -165,7 +165,7 @@ class Summarised(Protocol):
 
 @dataclass(frozen=True)
 class Outline:
-    """What a stored run is, and its summary: all that tables, and figures of many runs, need."""
+    """Identity of a stored run, and its summary: all that tables, and figures of many runs, need."""
 
     cell: Mapping[str, str | int | float]
     summary: Summary
@@ -239,7 +239,7 @@ def summarise(run: Run) -> Summary:
 
 
 def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
-    """What the flows, groups and streams of a run are, as in `Summary.traits`."""
+    """Return the traits of the flows, groups and streams of a run, as in `Summary.traits`."""
     placed = [workload.get("tcp", workload) for workload in (run.plan or {}).get("workloads", ())]
     directions = {str(place.get("id")): str(place.get("direction", "")) for place in placed}
     if is_imported(run):
@@ -261,7 +261,7 @@ def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
 
 
 def _reported(row: Mapping[str, float]) -> dict[str, float]:
-    """What the program that made a flow says of it."""
+    """Return the report of the program that made a flow."""
     bps, again = (row.get(name, math.nan) for name in ("reported_bps", "reported_retransmits"))
     # One and the same NaN, so that what is equal compares so.
     values = (math.nan if math.isnan(bps) else bps / 1e6, math.nan if math.isnan(again) else float(again))
@@ -269,7 +269,7 @@ def _reported(row: Mapping[str, float]) -> dict[str, float]:
 
 
 def _has_every_flow(run: Run) -> bool:
-    """Whether every TCP connection has series. In old plans, which had no such choice, all do."""
+    """True if every TCP connection has series. In old plans, which had no such choice, all do."""
     plan = run.plan or {}
     tcp = {i for i, workload in enumerate(plan.get("workloads", ())) if workload["kind"] == "tcp"}
     return "series" not in plan or tcp <= set(plan["series"]["flows"])
@@ -302,8 +302,9 @@ def _volumes(run: Run, connections: Iterable[Mapping[str, Any]]) -> dict[str, _V
 
 
 def _window_ns(run: Run, connections: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """The window of a run's goodput: from the first start of a TCP connection until the last of them is complete or, if one never is or
-    that is not known, until the run ends. What is still on its way when a flow is stopped arrives within it."""
+    """Return the window of a run's goodput: from the first start of a TCP connection until the last connection is complete. If one never
+    is, or that is not known, the window ends with the run. Data that are still on their way when a flow is stopped arrive within the
+    window."""
     plan = run.plan or {}
     come_and_go = [workload["start_ns"] for workload in plan.get("workloads", ()) if "tcp" in workload and "start_ns" in workload]
     if not connections and not come_and_go:

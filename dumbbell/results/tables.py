@@ -31,7 +31,7 @@ NOT_ALWAYS = (GROUPS, TINS)
 TCP, UDP, ICMP = "tcp", "udp", "icmp"
 """Values of the column `transport` of flows."""
 NOT_TCP = (UDP, ICMP)
-"""Those of streams of datagrams."""
+"""Transports of streams of datagrams."""
 DATAGRAM_KINDS = ("ping", "udp", "voip")
 """Kinds of theirs."""
 MOST_LISTED = 1000
@@ -251,9 +251,10 @@ def _columns_of_some(some: Mapping[int, Mapping[str, Value]], rows: int) -> dict
 
 
 def entity_of(row: Mapping[str, Any]) -> str:
-    """What a row of the table of flows is called in series and counters: `flow/NAME` for TCP, else `ping/NAME`, `udp/NAME` or `voip/NAME`.
+    """Return the name of a row of the table of flows in series and counters: `flow/NAME` for TCP, else `ping/NAME`, `udp/NAME` or
+    `voip/NAME`.
 
-    Earlier versions stored no kind, and of datagrams had those over UDP alone.
+    Earlier versions stored no kind, and had only datagrams over UDP.
     """
     return f"{row.get('kind', UDP) if row.get('transport') in NOT_TCP else 'flow'}/{row['flow']}"
 

@@ -15,7 +15,7 @@ from dumbbell.results.tables import MOST_LISTED, NOT_ALWAYS
 
 RUN, HOST = "run.json", "host.json"
 ASKED = ("name", "cell", "scenario")
-"""What was asked for with a run, in run.json and host.json."""
+"""Entries of run.json and host.json that come from the request of a run."""
 
 
 def as_files(run: Run, command: str, host: Mapping[str, Any]) -> dict[str, bytes]:

@@ -20,6 +20,6 @@ def file(name: str) -> Path:
 
 
 def summary(name: str) -> str:
-    """What it is, in a line: the first comment of the file."""
+    """Return a line about it: the first comment of the file."""
     with file(name).open(encoding="utf-8") as lines:
         return next(lines).removeprefix("#").strip().rstrip(".")

@@ -10,7 +10,7 @@ from dumbbell.errors import BadInput
 from dumbbell.files import write_text
 
 FOLDER = "examples"
-"""What the folder of all is called, where it is written as well."""
+"""Name of the folder of all, also where it is written."""
 _EXAMPLES = Path(__file__).parent.parent / FOLDER
 _TUTORIAL = Path(__file__).parent / "tutorial"
 
@@ -35,7 +35,7 @@ def file(name: str) -> Path | None:
 
 
 def summary(name: str) -> str:
-    """What it shows: the first sentence of the file's first comment."""
+    """Return what it shows: the first sentence of the file's first comment."""
     found = file(name)
     assert found is not None  # of `names`
     lines = found.read_text(encoding="utf-8").splitlines()

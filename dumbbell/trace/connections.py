@@ -24,12 +24,12 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class Analysis:
-    """What one capture contains."""
+    """Content of one capture."""
 
     found: _native.Analysis
     """The connections as the native module keeps them."""
     tally: Tally
-    """What was understood of the packets, and what was not."""
+    """Packets that were understood, and packets that were not."""
     negative_rtts: int
     """ACKs whose time is before that of the segment that they acknowledge: they give no RTT, since the capture's clock was set back."""
 

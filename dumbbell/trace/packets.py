@@ -1,4 +1,4 @@
-"""What each packet of a capture did to its connection: time-sequence, RTT, outstanding data, windows, and throughput over time."""
+"""Effect of each packet of a capture on its connection: time-sequence, RTT, outstanding data, windows, and throughput over time."""
 
 from __future__ import annotations
 

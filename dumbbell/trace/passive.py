@@ -44,9 +44,9 @@ class PacketPairs:
 
     found: list[Pairs]
     passages: list[Passage]
-    """What befell the packets of each direction between the two points."""
+    """Passages of the packets of each direction between the two points."""
     tallies: tuple[Tally, Tally]
-    """What was understood of the packets of each capture."""
+    """Packets of each capture that were understood, and that were not."""
 
     @property
     def samples(self) -> pl.DataFrame:

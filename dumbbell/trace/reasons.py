@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 HOLDERS = ("application", "receiver", "sender", "congestion")
-"""What may hold a sender back."""
+"""Causes that may hold a sender back."""
 UNKNOWN: dict[str, Any] = {**{f"{name}_share": None for name in HOLDERS}, "held_by": None}
 
 
@@ -29,7 +29,7 @@ def reasons(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nearer_receiver(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether the way to the receiver and back is shorter than that to the sender, by the handshake, or else by the least RTTs."""
+    """True if the way to the receiver and back is shorter than that to the sender, by the handshake, or else by the minimum RTTs."""
     for name in ("rtt_syn_ms", "rtt_min_ms"):
         if row[name] is not None and other[name] is not None:
             return bool(row[name] < other[name])

@@ -1,4 +1,4 @@
-"""What was understood of the packets of a capture, and what was not."""
+"""Count of the packets of a capture that were understood, and of those that were not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Tally:
     cut_short: int | None
     """The file ends in the middle of a packet, after so many bytes (unpacked). The packets before it are counted."""
     damage: str | None
-    """What is damaged in the file, and where; the packets before it are counted."""
+    """Damage of the file, and its place; the packets before it are counted."""
 
     @classmethod
     def of(cls, found: PairTally) -> Tally:
@@ -56,11 +56,11 @@ class Tally:
         return cls(**{name: found[name] for name in cls.__dataclass_fields__})  # type: ignore[literal-required]
 
     def document(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return asdict(self)
 
     def remarks(self, negative_rtts: int = 0) -> list[tuple[str, int]]:
-        """What was not understood: each kind of packets and their number, without those that do not occur."""
+        """Return the packets that were not understood: each kind and its number, without kinds that do not occur."""
         found = [(text, self.left_out[name]) for name, text in _LEFT_OUT.items()]
         found += [(text, getattr(self, name)) for name, text in _ANALYSED.items()]
         return [each for each in (*found, (_NEGATIVE_RTTS, negative_rtts)) if each[1]]

@@ -1,7 +1,7 @@
-"""Runs the repeats of all cells round by round: each round has the repeats that the results of those before it ask for.
+"""Runs with further seeds of all cells, round by round: each round has the runs that the results of the earlier rounds ask for.
 
-Which repeats there are depends on results alone: not on what was stored before, on the workers, or on interruptions; but a repeat that is
-damaged says nothing. A repeat that is stored, whoever asked for it, is not run again.
+Only results decide which runs there are: not what was stored before, the workers, or interruptions. But a damaged run says nothing. A
+stored run is not rerun, whoever asked for it.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ class Asked:
 
     cell: int
     least: int
-    """Those that are asked for by now."""
+    """Number of runs that are asked for by now."""
     most: int
-    """Those that may be asked for, once the missing ones are there."""
+    """Maximum number of runs that may be asked for, once the missing ones are there."""
     missing: int
-    """Of `least`, those that are not stored."""
+    """Number of the `least` runs that are not stored."""
 
 
 @dataclass
@@ -135,7 +135,7 @@ def repeat_until(
 
 
 def asked_so_far(scenario: Scenario, store: Store, wanted: Iterable[int], most_runs: int | None = None) -> Iterator[Asked]:
-    """What the stored results of these cells ask for. Raises as `PreparedSweep` does."""
+    """Yield the runs that the stored results of these cells ask for. Raises as `PreparedSweep` does."""
     rule, cells = Rule.of(scenario), {cell: _Cell() for cell in wanted}
     lacked: dict[int, int] = {}
     waiting = dict(cells)

@@ -1,8 +1,8 @@
-"""When a cell has been repeated often enough. A verdict depends on nothing but the results of the cell's repeats.
+"""The rule that decides if a cell has enough runs. A verdict depends only on the results of the cell's runs.
 
-The interval is that of `dumbbell table --statistic mean`. How many repeats a width takes is estimated as Stein (Annals of Mathematical
-Statistics 16, 1945) does from a first sample: their number grows with the square of the interval. As the variance of a few repeats is not
-well known, the number of repeats is at most doubled before the interval is looked at again.
+The interval is that of `dumbbell table --statistic mean`. The number of runs that a width takes is estimated from a first sample as Stein
+does (Annals of Mathematical Statistics 16, 1945): it grows with the square of the interval. The variance of a few runs is not well known.
+Therefore the number of runs is at most doubled before the interval is looked at again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNITS: Mapping[str, tuple[str, float, str]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a cell after some repeats."""
+    """Verdict about a cell after some runs."""
 
     taken: int
     """Repeats."""
@@ -50,12 +50,12 @@ class Verdict:
     of: str
     """The row with the widest interval, such as `cubic forward`; empty for the whole run."""
     estimate: Estimate
-    """Of that row."""
+    """Estimate of that row."""
     more: int
     """Further repeats that are worth making; 0: there will be no others."""
 
     def plain(self) -> dict[str, Any]:
-        """As data for JSON."""
+        """Return plain data for JSON."""
         numbers = {"mean": self.estimate.centre, "low": self.estimate.low, "high": self.estimate.high}
         known = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
         return {"runs": self.taken, "state": self.state, "of": self.of, **known}
@@ -63,19 +63,19 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Rule:
-    """What `until` of a scenario comes to."""
+    """The meaning of a scenario's `until`."""
 
     column: str
     per: str
     width: float
-    """Of half an interval at most: a share of the mean, or in the unit of the column."""
+    """Maximum of half an interval: a share of the mean, or in the unit of the column."""
     is_share: bool
     least: int
     most: int
 
     @classmethod
     def of(cls, scenario: Scenario) -> Rule:
-        """That of a scenario which has one. Raises `ScenarioError` for a metric that is none, and a width that is not one of it."""
+        """Return the rule of a scenario that has one. Raises `ScenarioError` for an unknown metric, or a width that does not fit it."""
         until = scenario.until
         assert until is not None
         pers = _BY_DEFAULT if until.per is None else (until.per,)
@@ -89,7 +89,7 @@ class Rule:
         return cls(column, per, width, is_share, until.least, until.most)
 
     def outline(self, run: Run) -> Outline:
-        """What of a run the rule looks at. Raises `DamagedRun` if that takes its series, and these are damaged."""
+        """Return the part of a run that the rule looks at. Raises `DamagedRun` if the rule needs the run's series and they are damaged."""
         summary = run.summary
         if self.column == JAIN_BY_STEP:
             summary = replace(summary, run={**summary.run, JAIN_BY_STEP: jain_by_step(run)})
@@ -126,7 +126,7 @@ class Rule:
 
 
 def _are_equal(found: Estimate) -> bool:
-    """Whether there are several values, all the same."""
+    """True if there are several values, all the same."""
     return found.count > 1 and math.isfinite(found.centre) and not found.has_interval
 
 

@@ -1,4 +1,4 @@
-"""What runs are told apart by: coordinates of sweeps, folder, engine; and keys that one folder sweeps and another has one value of."""
+"""Keys that tell runs apart: coordinates of sweeps, folder, engine; and keys that one folder sweeps and another has one value of."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "stream": ("stream", "direction"),
     "port": ("port",),
 }
-"""What a value is of -> its coordinates beside those of the run."""
+"""Kind of row of a value -> the row's coordinates in addition to those of the run."""
 _NOT_THERE, _UNKNOWN = "none", "unknown"
-"""Of a key that a scenario has not; of a run of another tool nobody knows."""
+"""Value of a key that a scenario lacks; value of a key of another tool's run, which nobody knows."""
 
 
 def _itself(run: Any) -> Run:
@@ -65,7 +65,7 @@ class Source:
 
 
 def everywhere(source: Source, cell: Cell, run: Summarised) -> dict[str, Coordinate]:
-    """The coordinates of a run with those that every run has. Those of the sweep win."""
+    """Return the coordinates of a run with those that every run has. Those of the sweep win."""
     return {FOLDER: source.label, ENGINE: run.summary.engine, NAME: run.name, **cell}
 
 
@@ -113,7 +113,8 @@ def _scenario(source: Source, run: Summarised) -> Mapping[str, Any] | None:
 
 
 def _value(scenario: Mapping[str, Any] | None, key: str) -> str | None:
-    """What a scenario has at a key, as JSON; with `*` in the key what all entries have, or each. None if there is nothing."""
+    """Return a scenario's value at a key, as JSON. For a key with `*`: the value that all entries share, or the list of them. None if there
+    is nothing."""
     from dumbbell.scenario.keys import values_at
 
     values = [] if scenario is None else list(dict.fromkeys(json.dumps(each, sort_keys=True) for each in values_at(scenario, key)))
@@ -121,7 +122,7 @@ def _value(scenario: Mapping[str, Any] | None, key: str) -> str | None:
 
 
 def _called(sources: Sequence[Source], key: str) -> dict[str, Coordinate]:
-    """The values that are swept, as scenarios have them, in JSON -> what the sweep calls them. Of each one run is looked at."""
+    """Return the swept values, as scenarios have them, in JSON -> the sweep's names for them. It looks at one run for each."""
     found: dict[Coordinate, str | None] = {}
     for source in sources:
         for cell, run in source.placed():

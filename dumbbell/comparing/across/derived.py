@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 JAIN_BY_STEP = "jain_by_step"
 _DERIVED: Mapping[str, tuple[str, ...]] = {"run": (JAIN_BY_STEP,)}
-"""What a row is of -> its columns of this kind."""
+"""Kind of row -> its columns of this kind."""
 ALL_COLUMNS: Mapping[str, tuple[str, ...]] = {per: (*columns, *_DERIVED.get(per, ())) for per, columns in COLUMNS.items()}
-"""What a row is of -> all that may be asked for."""
+"""Kind of row -> all columns that may be asked for."""
 TABLE_COLUMNS: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": GROUP_COLUMNS}
 """Kind of row -> its columns in a table. A group also has the columns of its flows."""
 

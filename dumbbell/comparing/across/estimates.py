@@ -15,8 +15,8 @@ STATISTICS: Mapping[str, str] = {
     "median": "median, 95 % interval (order statistics, from 6 repeats on)",
     "spread": "median, 5th to 95th percentile",
 }
-"""What may be made of repeats, and what figures and tables say of it. The first two are for repeats that differ in their seed alone; the
-third describes values of different conditions, of which no interval of a mean would say anything."""
+"""Statistics over several runs, with their descriptions in figures and tables. The first two need runs that differ only in the seed. The
+third describes values of different conditions, for which an interval of a mean would say nothing."""
 _SPREAD = (5, 95)
 
 
@@ -31,12 +31,12 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether its limits say something: there are several repeats, and they differ."""
+        """True if it has limits: there are several runs, and they differ."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
 
 ONE = Estimate(math.nan, math.nan, math.nan, 1)
-"""Of one run."""
+"""Estimate of one run."""
 
 
 def estimate(values: Iterable[float], statistic: str) -> Estimate:
@@ -77,7 +77,7 @@ def rounded(found: Estimate) -> tuple[str, str, str]:
 
 
 def counts(found: Sequence[Estimate]) -> str:
-    """How many repeats estimates are of: `5 repeats`, `3 to 5 repeats`."""
+    """Return how many runs estimates rest on: `5 runs`, `3 to 5 runs`."""
     several = sorted({each.count for each in found if each.count})
     if not several:
         return "no repeats"

@@ -39,7 +39,7 @@ class Observation:
     """The values of a run, a flow, a group, a stream or a port."""
 
     run: int
-    """Which run it is of, to tell repeats apart."""
+    """Number of its run, to tell runs of a cell apart."""
     at: Mapping[str, Coordinate]
     values: Mapping[str, float] = field(default_factory=dict)
     """Column -> value; NaN where there is none."""

@@ -1,4 +1,4 @@
-"""Which keys with several values get what place in a figure: an axis, colours, panels, styles of lines."""
+"""Assignment of keys with several values to places in a figure: an axis, colours, panels, styles of lines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST_COLOURS, MOST_PANELS, MOST_STROKES = 12, 16, 4
 
 
 def left_over(found: Sequence[Observation], keys: Mapping[str, Sequence[Coordinate]], named: Sequence[str], axis: str = "") -> list[str]:
-    """The keys that still have several values when those that are named have one each; not the one that says the same as another.
+    """Return the keys that still have several values when each named key has one. A key that says the same as another is left out.
 
-    Of a flow's labels its group is enough, and is left only if none is named. Folders and engines are told apart even if each has its own
+    The group is enough of a flow's labels, and stays only if no label is named. Folders and engines are told apart even if each has its own
     values of the x axis, `axis`, so that no line leads from one to the other.
     """
     chosen = [key for key in named if key]

@@ -1,4 +1,5 @@
-"""What is asked of many runs: which values, over what, told apart by what; and the answer to all that was left open."""
+"""Questions about many runs: which values, over which key, and which keys tell the values apart. The answer settles all that the user left
+open."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ _ALL_VALUES = {"box": "all values", "cdf": "all values", "scatter": "means with 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user asks for; what is empty is chosen."""
+    """A user's question; empty fields are chosen by dumbbell."""
 
     kind: str | None = None
     """One of `KINDS`."""
@@ -49,7 +50,7 @@ class Asked:
     y: Sequence[str] = ()
     """Columns or series, a row of panels each."""
     by: Sequence[str] = ()
-    """One key for colours, or two: the second for styles of lines. Of a heat map the one along its y axis."""
+    """One key for colours, or two: the second for styles of lines. For a heat map, the key along its y axis."""
     panels: str | None = None
     """A key with a panel for each value."""
     where: Sequence[str] = ()
@@ -57,20 +58,20 @@ class Asked:
     over: Sequence[str] = ()
     """Keys whose values are taken together."""
     per: str | None = None
-    """What a value is of: `run`, `flow`, `group`, `stream` or `port`."""
+    """Kind of row of a value: `run`, `flow`, `group`, `stream` or `port`."""
     statistic: str | None = None
     """One of `STATISTICS`."""
     samples: bool = False
-    """Of a CDF or boxes: samples of a series rather than a column."""
+    """For a CDF or boxes: true to draw samples of a series rather than a column."""
     window_s: float | None = None
     """Window of goodput over time."""
     summary: bool = False
-    """Whether keys that are left over may be taken together unasked."""
+    """True if keys that are left over may be taken together unasked."""
 
 
 @dataclass(frozen=True)
 class Settled:
-    """What is drawn. Keys are those of observations."""
+    """A settled question: all that is drawn. Keys are those of observations."""
 
     kind: str
     x: str
@@ -82,39 +83,39 @@ class Settled:
     """Keys whose values are taken together."""
     statistic: str
     per: Mapping[str, str]
-    """What a value is of, for each y."""
+    """Kind of row of a value, for each y."""
     data: Mapping[str, Sequence[Observation]]
     """For each y."""
     keys: Mapping[str, Sequence[Coordinate]]
     """The keys with several values."""
     window_s: float | None = None
     names: Sequence[str] = field(default_factory=tuple)
-    """Of the scenarios, or if there are many of the folders."""
+    """Names of the scenarios, or of the folders if there are many."""
     manner: Manner = COMMAND
-    """How options are called by whoever asked."""
+    """Way of writing options, as the user does."""
     asked: Asked = field(default_factory=Asked)
     """The question as it was asked."""
 
     @property
     def over_time(self) -> bool:
-        """Whether the x axis is the time of runs."""
+        """True if the x axis is the time of runs."""
         return self.x == TIME[0]
 
     @property
     def of_points(self) -> bool:
-        """Whether there are points rather than lines: in scatter plots, and over words or one value alone."""
+        """True if there are points rather than lines: in scatter plots, and over words or one value alone."""
         if self.kind != "lines" or self.over_time:
             return self.kind == "scatter"
         return as_numbers(self.keys.get(self.x, ())) is None
 
     @property
     def of_series(self) -> bool:
-        """Whether the values are samples."""
+        """True if the values are samples."""
         return any(each.series is not None for listed in self.data.values() for each in listed[:1])
 
     @property
     def runs(self) -> int:
-        """How many there are."""
+        """Return the number of runs."""
         return len({each.run for listed in self.data.values() for each in listed})
 
     def short(self, key: str) -> str:
@@ -123,7 +124,7 @@ class Settled:
         return key if name in _LABELS and name != key else name
 
     def sentence(self) -> str:
-        """What is drawn, in a line."""
+        """Return a description in a line."""
         what = {"lines": "", "box": "boxes of ", "cdf": "distribution of ", "scatter": "", "heat": "heat map of "}[self.kind]
         axis = [] if not self.x else [f"over {self.x}" if self.kind != "scatter" else f"against {self.x}"]
         told = [f"by {' and '.join(self.by)}"] if self.by else []

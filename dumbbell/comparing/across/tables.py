@@ -18,7 +18,7 @@ from dumbbell.results.columns import find_column, unknown_column
 from dumbbell.results.summary import FLOW_GOODPUT
 
 ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
-"""What a row is of -> the coordinates that it has beside the cell."""
+"""Kind of row -> its coordinates in addition to the cell."""
 
 
 def repeats_table(
@@ -32,12 +32,14 @@ def repeats_table(
     apart: bool = False,
     manner: Manner = COMMAND,
 ) -> Table:
-    """A row for each cell and, in it, each group and direction (`per` group), flow, stream, or for the run as a whole.
+    """Return a table with a row for each cell and, in it, each group and direction (`per` group), flow, stream, or for the run as a whole.
 
-    Of a group goodput and segments sent again are of its flows together, the rest are means over them (`flow_goodput`, the mean of its
-    flows' own, only if it is asked for). Columns without a value are left out. `y`: only these columns. `over`: keys whose values are taken
-    together. `apart`: limits have columns of their own, for programs; else they stand in the field, `9.41±0.02` for the mean and
-    `9.41 [9.38, 9.43]` otherwise. `manner`: how errors call options. Raises `BadInput` for a wrong name.
+    For a group, goodput and retransmissions are those of its flows together. The other columns are means over the flows (`flow_goodput`,
+    the mean of the flows' own goodput, only if it is asked for). Columns without a value are left out.
+
+    `y`: only these columns. `over`: keys whose values are taken together. `apart`: limits have columns of their own, for programs; else
+    they stand in the field, `9.41±0.02` for the mean and `9.41 [9.38, 9.43]` otherwise. `manner`: how errors write options. Raises
+    `BadInput` for a wrong name.
     """
     check_statistic(statistic, manner)
     if per is not None and per not in ROWS:

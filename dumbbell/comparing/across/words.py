@@ -16,12 +16,12 @@ _PYTHON = {"window": "window_s", "from": "start_s", "to": "stop_s", "label": "la
 TIME = ("time", "t")
 """The word for the time of a run in `--x`."""
 _MOST_VALUES = 16
-"""That an error lists."""
+"""Maximum number of values that an error lists."""
 
 
 @dataclass(frozen=True)
 class Manner:
-    """How options are written: on the command line or, `python`, as arguments of functions."""
+    """Way of writing options: on the command line or, `python`, as arguments of functions."""
 
     python: bool = False
 
@@ -34,7 +34,7 @@ class Manner:
         return f"{self.name(option)}{'=' if self.python else ' '}{value!r}"
 
     def offered(self, option: str, value: object = None) -> str:
-        """What to type, quoted for a shell where that is needed: `--x rtt`, `--samples`, or `x='rtt'`, `samples=True`."""
+        """Return the text to type, quoted for a shell if needed: `--x rtt`, `--samples`, or `x='rtt'`, `samples=True`."""
         if self.python:
             return f"{self.name(option)}={True if value is None else value!r}"
         return self.name(option) if value is None else f"{self.name(option)} {shlex.quote(str(value))}"
@@ -48,7 +48,7 @@ COMMAND, PYTHON = Manner(), Manner(python=True)
 
 
 class Words:
-    """What words stand for among the runs of a question."""
+    """Meanings of words among the runs of a question."""
 
     def __init__(self, sources: Sequence[Source], per: str | None, manner: Manner = COMMAND, rows: str = "per") -> None:
         """`per`: what values are of, if that was said; their labels then come before keys of the sweep. `rows`: the option that says it."""
@@ -58,10 +58,11 @@ class Words:
         self._of_runs = (*self._swept, *WHOSE, *([SEED] if repeated else []))
 
     def key(self, option: str, word: str, rest: str = "") -> str:
-        """The key of the runs, or the label of flows, streams or ports that a word stands for: itself, or the end of it after a dot.
+        """Return the key of the runs, or the label of flows, streams or ports, that a word stands for. The word is the key itself, or its
+        end after a dot.
 
-        Of keys that end alike one that has several values is meant. Raises `BadInput` for a word of two, or none. `rest` goes with the word
-        in what is offered: `=20ms`.
+        If several keys end alike, the word means the one with several values. Raises `BadInput` for a word that means two keys, or none.
+        `rest` follows the word in the error's suggestions: `=20ms`.
         """
         given = self._manner.given(option, word + rest)
         if word in self._of_runs:
@@ -93,7 +94,7 @@ class Words:
         return (self._rows, owner) if self._rows == "per" else (self._rows, None)
 
     def _says_the_same(self, label: str) -> bool:
-        """Whether all flows of each run have one value of a label, so that a key that sweeps it tells the same."""
+        """True if all flows of each run have one value of a label, so that a key that sweeps the label tells the same."""
         if label not in FLOW_LABELS:
             return False
         seen: dict[int, set[Coordinate]] = {}
@@ -113,7 +114,7 @@ class Words:
         return tuple(having) or (next(per for per, known in LABELS.items() if labels[0] in known),)
 
     def _known(self) -> list[str]:
-        """What may be named: first what has several values."""
+        """Return the names that may be used, keys with several values first."""
         values: dict[str, set[Coordinate]] = {key: set() for key in (*self._swept, *WHOSE)}
         for source in self._sources:
             for cell, run in source.placed():
@@ -135,11 +136,11 @@ class Condition:
     key: str
     value: str
     given: str
-    """As it was written, with its option."""
+    """The condition as it was written, with its option."""
 
 
 def conditions(where: Sequence[str], words: Words, manner: Manner) -> list[Condition]:
-    """What was asked for. Raises `BadInput` for what is no condition."""
+    """Return the conditions. Raises `BadInput` for a text that is no condition."""
     found = []
     for each in where:
         word, equals, value = each.partition("=")

@@ -1,7 +1,7 @@
-"""Throughput against delay, with an ellipse of one standard deviation over repeats.
+"""Throughput against delay, with an ellipse of one standard deviation over seeds.
 
-As Winstein and Balakrishnan drew it (TCP ex Machina, SIGCOMM 2013): the ellipse of the two-dimensional normal distribution that is the
-most likely for the repeats, and the delay axis reversed, so that better is up and to the right.
+The drawing follows Winstein and Balakrishnan (TCP ex Machina, SIGCOMM 2013). The ellipse belongs to the two-dimensional normal distribution
+that is the most likely for the runs. The delay axis is reversed, so that better is up and to the right.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float
 
 
 def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -> str:
-    """What a figure says of itself."""
+    """Return the description below a figure."""
     from dumbbell.drawing.across.repeats import repeats
 
     pooled = f", all values of {' and '.join(settled.pooled)} together" if settled.pooled else ""
@@ -78,7 +78,7 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
 
 
 def _ellipses(settled: Settled) -> str:
-    """What a scatter plot has of so many runs."""
+    """Return the description of a scatter plot's points and ellipses for this number of runs."""
     from dumbbell.drawing.across.ellipses import FEWEST
     from dumbbell.drawing.across.repeats import repeats
 
@@ -90,7 +90,7 @@ def _ellipses(settled: Settled) -> str:
 
 
 def _sampled(settled: Settled) -> str:
-    """What lines of one series each are."""
+    """Return the description of lines that are one series each."""
     if settled.window_s is None:
         return "as sampled"
     windows = f"goodput in windows of {settled.window_s:.3g} s"
@@ -98,7 +98,7 @@ def _sampled(settled: Settled) -> str:
 
 
 def file_name(settled: Settled) -> str:
-    """The name of its files, without an end: `goodput-over-rtt-by-qdisc`. What changes the figure is part of it."""
+    """Return the name of its files, without an end: `goodput-over-rtt-by-qdisc`. All that changes the figure is part of the name."""
     asked = settled.asked
     kind = "" if settled.kind in ("lines", "scatter") else f"{settled.kind}-"
     axis = f"-against-{bare(settled.x)}" if settled.kind == "scatter" else f"-over-{settled.short(settled.x)}"
@@ -134,7 +134,7 @@ def _values(settled: Settled) -> str:
 
 
 def _inside(settled: Settled) -> str:
-    """What was averaged within each run first."""
+    """Return what was averaged within each run first."""
     from dumbbell.drawing.across.repeats import members
 
     several = any(len({each.run for each in found}) < len(found) for found in members(settled))
@@ -143,7 +143,7 @@ def _inside(settled: Settled) -> str:
 
 
 def _better(settled: Settled) -> str:
-    """Which way is better, where that is known."""
+    """Return which way is better, if that is known."""
     if not is_delay(settled.x):
         return ""
     good = all(y in _MORE_IS_BETTER for y in settled.y)

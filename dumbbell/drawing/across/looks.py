@@ -16,24 +16,24 @@ _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 _STROKES: Sequence[Any] = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 _HATCHES = ("", "", "////", "....")
 _PALE = 0.45
-"""Of the filling of boxes."""
+"""Opacity of the filling of boxes."""
 _DARK, _BRIGHT = 0.0, 0.88
 """The part of the map cividis that is seen on white. Nunez, Anderton, Renslow, PLOS ONE 13(7) (2018): even for colour-blind readers."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """Of a curve, a box or a point."""
+    """Look of a curve, a box or a point."""
 
     colour: str
     marker: str
     stroke: Any = "-"
     hollow: bool = False
     hatch: str = ""
-    """Of boxes."""
+    """Hatch of boxes."""
 
     def filling(self) -> dict[str, Any]:
-        """As matplotlib's patches take it."""
+        """Return the filling as matplotlib's patches take it."""
         return {"facecolor": "white" if self.hollow else (self.colour, _PALE), "edgecolor": self.colour, "hatch": self.hatch}
 
 

@@ -1,4 +1,4 @@
-"""How many runs each thing that is drawn is of."""
+"""Number of runs behind each thing that is drawn."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def members(settled: Settled) -> Iterator[Sequence[Observation]]:
 
 
 def repeats(settled: Settled) -> list[Estimate]:
-    """Of each the number of runs, as an estimate without a value."""
+    """Return for each thing its number of runs, as an estimate without a value."""
     return [Estimate(math.nan, math.nan, math.nan, len({each.run for each in found})) for found in members(settled)]

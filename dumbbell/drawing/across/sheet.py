@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from dumbbell.comparing.across.questions import Settled
 
 _NARROWEST = 1.65
-"""Of a panel, inches at the font of print; more panels are wrapped."""
+"""Minimum width of a panel, inches at the font of print; more panels are wrapped."""
 _MOST_ABREAST = 4
-"""Of panels in one row alone; more make a square."""
+"""Maximum number of panels in one row alone; more make a square."""
 _EM = 0.55
 """Mean width of a character in the size of the font."""
 _SECOND = "#555555"
@@ -35,14 +35,14 @@ _SECOND = "#555555"
 _JAIN = "jain_index"
 _MOST_TICKS = 8
 _TICK_WIDTH, _TICK_HEIGHT = 2.5, 1.0
-"""Of its label, in the size of the font."""
+"""Size of a tick's label, in units of the font size."""
 _ROOM = 0.03
 """Beyond what is drawn, a share of it."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """What looks alike in a panel: the observations with one value of each key of `by`."""
+    """Observations of one look in a panel: those with one value of each key of `by`."""
 
     values: tuple[Coordinate, ...]
     look: Look
@@ -152,7 +152,7 @@ class Sheet:
     def same_heights(self) -> None:
         """Gives panels of the same column one y axis, from zero to a tick, so that differences look as large as they are."""
         for y in {panel.y for _, panel in self.panels}:
-            # Of bands only what lies where values can be: an interval of a rate may reach below zero.
+            # The limit of a band counts only where values can be: an interval of a rate may reach below zero.
             values = [value for axis, panel in self.panels if panel.y == y for line in axis.lines for value in np.ravel(line.get_ydata())]
             low = min(map(float, filter(math.isfinite, values)), default=0.0)
             self.give_ticks(y, "y", min(low, 0.0), 1.0 if y == _JAIN else self._drawn(y, "y")[1])
@@ -170,7 +170,7 @@ class Sheet:
                 getattr(axis, f"set_{way}lim")(ticks[0], ticks[-1])
 
     def spread(self, y: str, way: str) -> tuple[float, float]:
-        """What is drawn of a column over the x or the y axis, with some room at either end; below 0 only if something is."""
+        """Return the range of a column drawn over the x or the y axis, with some room at either end; below 0 only if something drawn is."""
         low, high = self._drawn(y, way)
         room = _ROOM * (high - low)
         return max(low - room, 0.0) if low >= 0 else low - room, high + room
@@ -181,7 +181,7 @@ class Sheet:
         return (float(low), float(high)) if math.isfinite(low) and math.isfinite(high) else (0.0, 1.0)
 
     def is_lowest(self, axis: Axes) -> bool:
-        """Whether there is no panel below it."""
+        """True if there is no panel below it."""
         return any(
             axis is self._axes[row, column] and (row + 1 == self.rows or not self._axes[row + 1, column].get_visible())
             for row in range(self.rows)
@@ -240,7 +240,7 @@ class Sheet:
 
 
 def legend_title(settled: Settled, wording: Wording) -> str:
-    """What colours, and styles of lines, stand for."""
+    """Return the meaning of colours and of styles of lines."""
     names = [wording.names.get(key, settled.short(key)) for key in settled.by]
     second = "marker" if settled.of_points else "filling" if settled.kind == "box" else "line"
     return names[0] if len(names) == 1 else f"{names[0]} (colour), {names[1]} ({second})" if names else ""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_STEPS = 5_000
-"""Of a distribution function; of more values those at so many equal shares are drawn, the least and the largest among them."""
+"""Maximum number of steps of a distribution function. With more values, it draws that many values at equal shares, with the minimum and the
+maximum."""
 
 
 def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:

@@ -26,12 +26,12 @@ class Wording:
     """A value as results have it, a key or a column -> what figures call it."""
 
     def of(self, value: object) -> str:
-        """What a value is called."""
+        """Return the name of a value."""
         text = str(value)
         return self.names.get(text, printable(shortened(text, _LONGEST)) if text else "all")
 
     def column(self, settled: Settled, name: str) -> str:
-        """What a column or a series is called, with the window that goodput is averaged over."""
+        """Return the name of a column or a series, with the window that goodput is averaged over."""
         window = f"\nover {settled.window_s:.3g} s" if is_goodput(name) and settled.window_s else ""
         return f"{self.names.get(name, title_of(name))}{window}"
 
@@ -57,7 +57,7 @@ def applied(settled: Settled, wording: Wording) -> Wording:
 
 
 def _shown(settled: Settled) -> Iterator[str]:
-    """What a figure names: values of keys, keys, and columns."""
+    """Yield the names in a figure: values of keys, keys, and columns."""
     keys = [*settled.by, *([settled.panels] if settled.panels else [])]
     if settled.x and not settled.over_time and settled.kind != "scatter":
         keys.append(settled.x)
@@ -70,5 +70,5 @@ def _shown(settled: Settled) -> Iterator[str]:
 
 
 def _brief(settled: Settled, full: str, name: str) -> bool:
-    """Whether a name is that of a key by its last words, or of a column without its unit."""
+    """True if a name is that of a key by its last words, or of a column without its unit."""
     return (full in settled.keys and full.endswith(f".{name}")) or (full in (*settled.y, settled.x) and bare(full) == name)

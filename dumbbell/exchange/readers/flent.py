@@ -24,9 +24,9 @@ _VERSIONS = (2, 3, 4)
 _TCP = re.compile(r"TCP (upload|download)\b.*")
 _PING = re.compile(r"Ping \(ms\).*")
 _COMPUTED = re.compile(r".*(\b(avg|sum|fairness)|::tcp_\w+|TCP totals)")
-"""Of other series, when a test is evaluated."""
+"""Names of series that Flent computes from other series when it evaluates a test."""
 _OTHERS = re.compile(r"((cpu|qdisc|wifi|netstat)_?stats?_|HTTP|VoIP|UDP|DASH|MQTT).*")
-"""Of Flent's own tests and statistics, which are of no TCP stream."""
+"""Names of Flent's own tests and statistics, which belong to no TCP stream."""
 _RATE, _DELAY = "Mbits/s", "ms"
 _SOCKET = {"tcp_cwnd": "cwnd", "tcp_rtt": "srtt_ms"}
 _BITS_PER_MBIT = 1e6
@@ -36,12 +36,12 @@ _LATEST_S = 1e11
 
 
 def recognises(content: bytes) -> bool:
-    """Whether a file looks like one."""
+    """True if a file looks like one."""
     return content.lstrip()[:1] == b"{" and b'"x_values"' in content and b'"metadata"' in content
 
 
 def found_in(content: bytes, place: Place) -> list[Found]:
-    """What a file holds. Raises `BadInput`."""
+    """Return the content of a file. Raises `BadInput`."""
     document = place.mapping(parsed(content, place))
     version = document.get("version", 1)
     if version not in _VERSIONS or isinstance(version, bool):

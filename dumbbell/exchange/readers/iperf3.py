@@ -1,8 +1,8 @@
 """iperf3's JSON (`--json`, 3.9 to 3.21) and its JSON stream (`--json-stream`, since 3.17), of TCP and UDP.
 
-A file may have several documents, and text before them; keys that only some versions write may be missing. What a stream has is what this
-end of it knows: the sender what it wrote, its window (bytes, over the segment size) and its smoothed RTT (tcpi_rtt); the receiver what it
-read. Intervals that are omitted at the beginning are left out.
+A file may have several documents, and text before them. Keys that only some versions write may be missing. A stream has what this end of it
+knows. The sender knows the bytes that it wrote, its window (bytes, over the segment size) and its smoothed RTT (tcpi_rtt). The receiver
+knows the bytes that it read. Intervals that are omitted at the beginning are left out.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _JSON = json.JSONDecoder()
 
 
 def recognises(content: bytes) -> bool:
-    """Whether a file looks like one."""
+    """True if a file looks like one."""
     head = content[:200_000]
     return (b'"intervals"' in head and b'"start"' in head) or (b'"event"' in head and b'"start"' in head and b'"data"' in head)
 
 
 def found_in(content: bytes, place: Place) -> list[Found]:
-    """What a file holds: something for each document. Raises `BadInput`."""
+    """Return the content of a file: an item for each document. Raises `BadInput`."""
     documents = list(_documents(content, place))
     several = len(documents) > 1
     return [_one(document, Place(place.file, f"document {i}") if several else place) for i, document in enumerate(documents, 1)]
@@ -123,7 +123,7 @@ def _by_socket(at_intervals: Place, intervals: list[Any]) -> dict[Any, list[tupl
 
 
 def _ends(document: Mapping[str, Any], place: Place) -> dict[Any, dict[str, Any]]:
-    """What the file says of each socket in the end; nothing if the test was broken off."""
+    """Return the file's totals of each socket at the end; empty if the test was broken off."""
     at, end = place.at("end"), document.get("end") or {}
     found: dict[Any, dict[str, Any]] = {}
     for i, stream in enumerate(at.at("streams").listing(at.mapping(end).get("streams") or [])):

@@ -1,7 +1,7 @@
 """irtt's JSON (`irtt client -o FILE`, json_format 1): a stream of datagrams with its replies.
 
-RTTs are without the time that the server took, one-way delays as far as the two clocks agree. What is sent is at the time of sending, what
-is measured at that of the reply, by the client's monotonic clock if it was recorded.
+RTTs are without the time that the server took. One-way delays are as good as the agreement of the two clocks. Sent bytes have the time of
+sending, measurements have the time of the reply. Times are those of the client's monotonic clock if it was recorded.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _FATES = ("false", "true", "true_up", "true_down")
 
 
 def recognises(content: bytes) -> bool:
-    """Whether a file looks like one."""
+    """True if a file looks like one."""
     return content.lstrip()[:1] == b"{" and b'"round_trips"' in content and b'"irtt"' in content
 
 
 def found_in(content: bytes, place: Place) -> list[Found]:
-    """What a file holds. Raises `BadInput`."""
+    """Return the content of a file. Raises `BadInput`."""
     document = place.mapping(parsed(content, place))
     version = place.at("version").mapping(place.item(document, "version")[1])
     if version.get("json_format") != 1:

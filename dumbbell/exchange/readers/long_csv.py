@@ -40,13 +40,13 @@ _Entities = dict[str, dict[str, Points]]
 
 
 def recognises(content: bytes) -> bool:
-    """Whether a file looks like one."""
+    """True if a file looks like one."""
     head = content[:1000].decode("utf-8-sig", "replace").partition("\n")[0]
     return set(head.strip().split(",")) >= _NEEDED
 
 
 def found_in(content: bytes, place: Place) -> list[Found]:
-    """What a file holds. Raises `BadInput`."""
+    """Return the content of a file. Raises `BadInput`."""
     rows = csv.reader((f"{line}\n" for line in lines(content, place)), strict=True)
     points: dict[str, _Entities] = {}
     traits: dict[tuple[str, str], dict[str, str]] = {}

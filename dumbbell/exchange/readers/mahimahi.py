@@ -19,12 +19,12 @@ _FIELDS = {"+": 1, "-": 2, "#": 1, "d": 2}
 
 
 def recognises(content: bytes) -> bool:
-    """Whether a file looks like one."""
+    """True if a file looks like one."""
     return _BASE.encode() in content[:4096] or content.startswith(b"# mahimahi")
 
 
 def found_in(content: bytes, place: Place) -> list[Found]:
-    """What a file holds. Raises `BadInput`."""
+    """Return the content of a file. Raises `BadInput`."""
     base: float | None = None
     counts = dict.fromkeys(("came", "left", "left_bytes", "dropped"), 0)
     sent, packets, waited, drops, queued = Points(), Points(), Points(), Points(), Points()

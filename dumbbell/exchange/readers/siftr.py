@@ -26,12 +26,12 @@ _MOST_COORDINATES = 12
 
 
 def recognises(content: bytes) -> bool:
-    """Whether a file looks like one."""
+    """True if a file looks like one."""
     return content.startswith(_FIRST.encode())
 
 
 def found_in(content: bytes, place: Place) -> list[Found]:
-    """What a file holds. Raises `BadInput`."""
+    """Return the content of a file. Raises `BadInput`."""
     log = lines(content, place)
     first = place.line(1)
     head = dict(word.partition("=")[::2] for word in next(log, "").split("\t"))
@@ -78,7 +78,8 @@ def found_in(content: bytes, place: Place) -> list[Found]:
 
 
 def _coordinates(name: str) -> dict[str, str | int | float]:
-    """Those in the name of a file of TEACUP's: pairs of words before the host's, behind a prefix that may have a time in it."""
+    """Return the coordinates in the name of a file of TEACUP's: pairs of words before the host's, behind a prefix that may have a time in
+    it."""
     named = _NAME.fullmatch(name)
     words = named[1].split("_") if named else []
     pairs = list(zip(words[-2::-2], words[::-2], strict=False))[::-1]

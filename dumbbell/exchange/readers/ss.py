@@ -1,13 +1,13 @@
-"""Polls of `ss -tin`: before each the time, as `Time: S` (as Flent's ss_iterate.sh writes it) or S alone on a line, in s since 1970, of
-`date +%s.%N`.
+"""Polls of `ss -tin`. Before each poll is the time, as `Time: S` (Flent's ss_iterate.sh writes it so) or S alone on a line, in s since
+1970, from `date +%s.%N`.
 
-Of a connection are read `cwnd`, `ssthresh`, `rtt` (smoothed), `minrtt`, `delivered`, `delivered_ce`, `retrans` (the total), what is in
-flight (unacked - sacked - lost + retrans, as Linux counts it), and bytes: those that were acknowledged, or received where more were. Its
-lines may be apart or one (`ss -O`).
+The reader takes these fields of a connection: `cwnd`, `ssthresh`, `rtt` (smoothed), `minrtt`, `delivered`, `delivered_ce`, `retrans` (the
+total), the segments in flight (unacked - sacked - lost + retrans, as Linux counts them), and bytes: those that were acknowledged, or those
+received if they are more. A connection may take two lines or one (`ss -O`).
 
-Where both ends of a connection are polled (two hosts in one namespace, the loopback), it is one flow: what its sender says of itself, and
-what its receiver says was received. Connections by which programs that measure talk to each other are no flows: those whose sender had
-nothing more to send whenever it was asked (`app_limited`), and that carried a thousandth of what another one did between the same hosts.
+If both ends of a connection are polled (two hosts in one namespace, the loopback), they are one flow: it has the sender's values of itself,
+and the bytes that the receiver says were received. Connections by which measuring programs talk to each other are no flows: those whose
+sender had nothing more to send at any poll (`app_limited`), and that carried a thousandth of what another one did between the same hosts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CONTROL = re.compile(r"[a-z][a-z0-9_]*")
 _FLAGS = {"ts", "sack", "ecn", "ecnseen", "fastopen"}
 """Words that come before the congestion control."""
 _LITTLE = 1000
-"""What a connection carried is next to nothing beside what another carried that is more than so many times as much."""
+"""A connection carried next to nothing if another one carried more than this many times as much."""
 
 _Socket = tuple[str, int]
 """Address and port."""
@@ -62,7 +62,7 @@ class _End:
 
     @property
     def name(self) -> str:
-        """What its flow is called."""
+        """Return the name of its flow."""
         return f"{_shown(self.local)}-{_shown(self.peer)}"
 
     @property
@@ -82,13 +82,13 @@ class _End:
 
 
 def recognises(content: bytes) -> bool:
-    """Whether a file looks like one."""
+    """True if a file looks like one."""
     head = content[:20_000].decode("utf-8", "replace")
     return "cwnd:" in head and any(_CONNECTION.match(line) for line in head.splitlines())
 
 
 def found_in(content: bytes, place: Place) -> list[Found]:
-    """What a file holds. Raises `BadInput`."""
+    """Return the content of a file. Raises `BadInput`."""
     ends: dict[tuple[_Socket, _Socket], _End] = {}
     zero_s: float | None = None
     t_s: float | None = None
@@ -182,14 +182,14 @@ def _read(end: _End, at: Place, info: str, t_ns: int) -> None:
 
 
 def _is_receiver(end: _End, ends: Mapping[tuple[_Socket, _Socket], _End]) -> bool:
-    """Whether the other end was polled, too, and sent more."""
+    """True if the other end was polled, too, and sent more."""
     other = ends.get((end.peer, end.local), end)
     return (other.sent, other.local) > (end.sent, end.local)
 
 
 def _is_talk(end: _End, most: float) -> bool:
     """True if programs only talk by a connection. `most`: bytes that the largest connection between its hosts carried."""
-    # Of an end that only receives nothing is known of who sends.
+    # An end that only receives knows nothing about the sender.
     sends = end.sent >= end.received.values[-1]
     return sends and end.always_limited and end.carried * _LITTLE < most
 
@@ -207,7 +207,7 @@ def _flow(end: _End, other: _End | None) -> FoundFlow:
         whole = other.received
     if whole.values[-1]:
         end.points["rx_bytes"] = whole
-        # What was there before the first poll is of no time that is known.
+        # The time of the bytes before the first poll is not known.
         flow.columns["rx_bytes"] = int(whole.values[-1] - whole.values[0])
     if sends:  # ss has the total only from the first segment that is sent again
         again = end.points.get("retransmits")

@@ -1,12 +1,12 @@
 """Flent's data files (`.flent.gz`, version 4 of its format, as Flent 2.3.0 reads and writes it).
 
-A run is a run of one of Flent's own tests, since Flent only draws those: `tcp_nup` or `tcp_ndown`, with `rrul_be_nflows` for flows both
-ways. As there, flows begin DELAY (5 s, Flent's default) after the time axis does, and it goes on for as long after them: Flent cuts that
-off both ends in its box plots, CDFs and bars, which therefore show the whole run. The run begins when its captures do, at 2020-01-01 00:00
-UTC.
+A run becomes a run of one of Flent's own tests, because Flent only draws those: `tcp_nup` or `tcp_ndown`, with `rrul_be_nflows` for flows
+both ways. Flows begin DELAY (5 s, Flent's default) after the time axis does, and the axis goes on for as long after them, as in Flent.
+Flent cuts that off both ends in its box plots, CDFs and bars, which therefore show the whole run. The run begins when its captures do, at
+2020-01-01 00:00 UTC.
 
 Throughput is the payload received in each step of the time axis; windows and RTTs are every sample. `MEAN_VALUE`, which Flent prefers to
-its own means, is what `dumbbell table` shows. TCP's RTT is never called a ping: those are of pings and other probes alone.
+its own means, is the value that `dumbbell table` shows. TCP's RTT is never called a ping: that name is for pings and other probes alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VERSION = 4
 DELAY_S = 5
 """Flent's setting of that name."""
 _ZERO = datetime(2020, 1, 1, tzinfo=UTC) - timedelta(seconds=DELAY_S)
-"""Where the time axis begins."""
+"""Start of the time axis."""
 _BITS_PER_MBIT = 1e6
 _PING = "Ping (ms) ICMP"
 _MBITS = "Mbits/s"

@@ -1,9 +1,9 @@
 """iperf3's JSON (as `--json` of 3.12 has it): `NAME.json` of the flows of one direction, as their senders would print it, and
 `NAME-reverse.json`.
 
-Intervals are of 1 s, or of the samples if these are further apart. Bytes are payload received, the window is in bytes and the RTT,
-smoothed, in us. What a run does not have (`rttvar`, `pmtu`, `snd_wnd`) is left out, and `extra_data` says that nothing was measured by
-iperf3.
+Intervals are 1 s long, or as long as the samples are apart if that is more. Bytes are payload received, the window is in bytes and the RTT,
+smoothed, in us. Keys that a run does not have (`rttvar`, `pmtu`, `snd_wnd`) are left out, and `extra_data` says that nothing was measured
+by iperf3.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _rows(stream: Stream, socket: int, edges_s: Array) -> list[dict[str, Any] | 
 
 
 def _more_of(totals: Array) -> Array:
-    """What a total grew by in each interval; it stays where there is no sample."""
+    """Return the growth of a total in each interval. The total stays where there is no sample."""
     known: Array = np.maximum.accumulate(np.nan_to_num(totals))
     return np.diff(known, prepend=0.0)
 

@@ -1,12 +1,12 @@
-"""mahimahi's log of a link (`mm-link --uplink-log`), of each queue with a rate whose packets were captured before and behind it:
+"""mahimahi's log of a link (`mm-link --uplink-log`), for each queue with a rate whose packets were captured before and behind it:
 `NAME-PORT.log`.
 
 A line is an event at a time in ms: `T + BYTES` a packet came, `T # 1504` the link could have sent as much, `T - BYTES DELAY` a packet left,
-which came DELAY ms before. Sizes are of IP packets and have the 4 bytes that mahimahi's tunnel adds. Drops are left out: mahimahi's own
-mm-throughput-graph ends at them.
+which came DELAY ms before. Sizes are those of IP packets and have the 4 bytes that mahimahi's tunnel adds. Drops are left out, because
+mahimahi's own mm-throughput-graph ends at them.
 
-What came and what left are found in the captures, so that nothing in the log is made up: `capture: [hosts, bottleneck]` where the
-bottleneck is the first stage behind the host, or with the name of the stage before it in place of `hosts`.
+The arrivals and departures come from the captures, so that nothing in the log is made up. That takes `capture: [hosts, bottleneck]` if the
+bottleneck is the first stage behind the host, or else the name of the stage before it in place of `hosts`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _TUNNEL_BYTES = 4
 _PACKET_BYTES = 1504
-"""What mahimahi sends in an opportunity; a frame of full size is 10 bytes longer."""
+"""Bytes that mahimahi sends in an opportunity; a frame of full size is 10 bytes longer."""
 _NS_PER_MS = 1_000_000
 _MAGIC_NS = 0xA1B23C4D
-"""Of a pcap file with ns."""
+"""Magic number of a pcap file with ns."""
 _EPOCH_NS = 1_577_836_800 * 10**9
 _SENDERS = {"forward": "left", "reverse": "right"}
 _CAME, _COULD, _LEFT = range(3)

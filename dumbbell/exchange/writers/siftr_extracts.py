@@ -1,4 +1,4 @@
-"""What TEACUP extracts of the logs of siftr, by its names: `ID_SRC_SPORT_DST_DPORT_siftr.cwnd` (time, window in bytes) and `_siftr.tcp_rtt`
+"""TEACUP's extracts of the logs of siftr, by its names: `ID_SRC_SPORT_DST_DPORT_siftr.cwnd` (time, window in bytes) and `_siftr.tcp_rtt`
 (time, smoothed RTT, last RTT, in ms) for each flow, comma-separated, and `experiments_completed.txt` with the ID, a test a line.
 
 The ID is `NAME_SHORT_VALUE_.._run_0`: the last word of each coordinate and its value, in which an underscore becomes a hyphen. Times are

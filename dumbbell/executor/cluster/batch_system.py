@@ -35,7 +35,7 @@ CLASSES: Mapping[str, str] = {
     "sge": "SGECluster",
     "slurm": "SLURMCluster",
 }
-"""Of dask-jobqueue, by what the file calls them."""
+"""Classes of dask-jobqueue, by their names in the file."""
 _KIND = source.Kind("a file of jobs", "system, jobs and options")
 _MOST_JOBS = 10_000
 _NO_PAGES = {"dashboard": False, "dashboard_address": ":0"}
@@ -48,9 +48,9 @@ class BatchSystem(Model):
 
     system: Literal["htcondor", "lsf", "moab", "oar", "pbs", "sge", "slurm"]
     jobs: Annotated[int, Field(ge=1, le=_MOST_JOBS)]
-    """How many are submitted."""
+    """Number of jobs to submit."""
     options: Mapping[str, Any] = {}
-    """Of dask-jobqueue: queue, cores, processes, memory, walltime, job_script_prologue ..."""
+    """Options of dask-jobqueue: queue, cores, processes, memory, walltime, job_script_prologue ..."""
     _source: source.Source = PrivateAttr(default=source.Source(None, {}))
 
     def cluster(self) -> JobQueueCluster:
@@ -94,7 +94,7 @@ class BatchSystem(Model):
 
     @property
     def threads(self) -> int:
-        """Of all jobs, once all run."""
+        """Return the threads of all jobs, once all run."""
         cores = self.options.get("cores")
         return self.jobs * (cores if isinstance(cores, int) and cores > 0 else 1)
 

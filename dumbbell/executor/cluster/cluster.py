@@ -69,7 +69,7 @@ class Cluster(Executor):
 
     @property
     def threads(self) -> int | None:
-        """Of the workers that will be there; None if only their scheduler knows."""
+        """Return the threads of the expected workers; None if only their scheduler knows."""
         return self._where.threads
 
     def script(self) -> str | None:

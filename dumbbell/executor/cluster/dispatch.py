@@ -25,13 +25,13 @@ Value_co = TypeVar("Value_co", covariant=True)
 _LOOK_S = 1.0
 """Between looks at which workers there are."""
 _PATIENCE_S = 30.0
-"""How long tasks that have begun may go on after Ctrl-C."""
+"""Time that tasks which have begun may go on after Ctrl-C."""
 _FETCH_S = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
 """Attempts to fetch a result from a worker that is still there, each anew and longer."""
 _ANSWER_S = 30.0
-"""How long a worker may be asked what it is: it answers once it has a thread free."""
+"""Time that a worker has to say what it is. It answers once it has a thread free."""
 _ABSENT_S = 60.0
-"""How long a worker that has gone may take to come back, before what only it could do is given up."""
+"""Time that a worker that has gone has to come back, before the tasks that only it could do are given up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +39,11 @@ class Task(Generic[Value_co]):
     """A call on a worker."""
 
     function: Callable[..., Value_co]
-    """Of a module that workers can import."""
+    """A function of a module that workers can import."""
     argument: Any
     """Can be pickled."""
     of: Any = None
-    """What its source calls it; not sent."""
+    """Name that the task's source gives it; not sent."""
 
 
 @dataclass(eq=False)
@@ -53,18 +53,18 @@ class Worker:
     address: str
     threads: int
     facts: Any = None
-    """What it said of itself."""
+    """The worker's facts about itself."""
     refused: str = ""
     """Why it is not used."""
     tasks: int = 0
-    """That it is at."""
+    """Tasks that it works on."""
     since: float = field(default_factory=time.monotonic)
     """When it was first seen."""
 
 
 @dataclass(frozen=True)
 class Answer(Generic[Value_co]):
-    """What came back."""
+    """The answer to a task."""
 
     task: Task[Value_co]
     worker: Worker
@@ -74,11 +74,11 @@ class Answer(Generic[Value_co]):
 
 
 class Source(Protocol[Value_co]):
-    """Where tasks come from."""
+    """A source of tasks."""
 
     @property
     def waiting(self) -> bool:
-        """Whether there are tasks that no worker has."""
+        """True if there are tasks that no worker has."""
 
     @property
     def question(self) -> Task[Any]:
@@ -123,11 +123,11 @@ class Dispatch(Generic[Value]):
         self._expects_more = expects_more
         self._client, self._place, self._source, self._stopped, self._told = client, place, source, stopped, told
         self.workers: dict[str, Worker] = {}
-        """Those that are there, by address."""
+        """Workers that are present, by address."""
         self.threads = 0
-        """Of the workers that are used."""
+        """Threads of the workers that are used."""
         self._free: dict[str, Worker] = {}
-        """Those that are used and may have a thread that is free."""
+        """Workers that are used and may have a free thread."""
         self._sent: dict[Future, _Sent] = {}
         self._asked: dict[Future, Worker] = {}
         self._done: SimpleQueue[Future] = SimpleQueue()
@@ -142,7 +142,8 @@ class Dispatch(Generic[Value]):
 
     @property
     def _answering(self) -> list[Worker]:
-        """Those that have been asked a moment ago; one that is busy with other things may take hours to answer, and is used once it has."""
+        """Return the workers that have just been asked. A worker that is busy with other things may take hours to answer, and is used once
+        it has."""
         return list(filter(self._is_answering, self._asked.values()))
 
     @staticmethod
@@ -208,7 +209,7 @@ class Dispatch(Generic[Value]):
                 self._source.leaves(worker)  # until it answers
 
     def _threads(self) -> Mapping[str, int]:
-        """Of each worker, by address. Raises `EnvironmentFault` if the scheduler does not answer."""
+        """Return the threads of each worker, by address. Raises `EnvironmentFault` if the scheduler does not answer."""
         try:
             return dict(self._client.nthreads())
         except Exception as error:  # dask has a dozen kinds for it, some of them private
@@ -246,7 +247,7 @@ class Dispatch(Generic[Value]):
             self.threads -= worker.threads
 
     def _finished(self) -> bool:
-        """Whether nothing is left to do. Raises `EnvironmentFault` if what is left is for no worker that is there."""
+        """True if nothing is left to do. Raises `EnvironmentFault` if no present worker can do what is left."""
         if self._stopped():
             if self._until == float("inf"):
                 self._until = time.monotonic() + _PATIENCE_S
@@ -303,7 +304,7 @@ class Dispatch(Generic[Value]):
         return self._answer(future, value, error)
 
     def _fetched(self, future: Future, worker: Worker) -> tuple[Any, Exception | None]:
-        """What a call gave, or raised; `WorkerDied` if that is not to be had any more."""
+        """Return the result of a call, or its exception; `WorkerDied` if neither can be had any more."""
         from distributed import KilledWorker
 
         if future.status == "error":

@@ -1,4 +1,4 @@
-"""What `--cluster` names: a scheduler, a number of workers on this machine, or a file that describes jobs of a batch system."""
+"""Meaning of `--cluster`: a scheduler, a number of workers on this machine, or a file that describes jobs of a batch system."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _LARGE = "1 GiB"
 
 
 class Where(Protocol):
-    """Which workers."""
+    """The choice of workers."""
 
     starts_all: bool
-    """Whether all are there once it is connected."""
+    """True if all workers are there once it is connected."""
 
     @property
     def threads(self) -> int | None:
-        """Of the workers that will be there; None if only their scheduler knows."""
+        """Return the threads of the expected workers; None if only their scheduler knows."""
 
     def script(self) -> str | None:
         """See `Cluster.script`."""
@@ -46,7 +46,7 @@ class Where(Protocol):
 
 
 def where(text: str) -> Where:
-    """What `--cluster` names. Raises `BadInput` if it is nothing of that."""
+    """Return the workers that `--cluster` names. Raises `BadInput` if it names none."""
     if found := _LOCAL.fullmatch(text):
         count = int(found[1])
         if not 1 <= count <= MOST_WORKERS:

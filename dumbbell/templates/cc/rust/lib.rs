@@ -9,7 +9,7 @@ use std::ptr::null_mut;
 
 use dumbbell_cc::{Control, Lost, Parameter, RateSample, View, Window, ABI};
 
-/// Of a connection.
+/// State of a connection.
 struct Aimd {
     increase: u32,
     beta: u32,
@@ -107,7 +107,7 @@ static CONTROL: Control = Control {
     sent: None,
 };
 
-/// What dumbbell asks the library for.
+/// The entry point that dumbbell calls.
 #[no_mangle]
 pub extern "C" fn dumbbell_cc_v1() -> *const Control {
     &CONTROL
