@@ -80,6 +80,14 @@ impl Layout {
         }
     }
 
+    /// Makes the segments below `end` of a transfer those of a stream, and forgets the later ones: what they carry is not written yet.
+    pub fn become_stream(&mut self, end: u32) {
+        let later = self.shorts.split_off(self.shorts.partition_point(|s| s.segment < end));
+        self.lack = later.front().map_or(self.lack, |s| s.lack_before);
+        (self.first, self.before_last, self.last) = (0, NONE, NONE);
+        (self.end, self.is_stream) = (end, true);
+    }
+
     /// A half whose numbers count bytes, as if each were a segment, and that has no end yet.
     #[must_use]
     pub fn bytes() -> Self {

@@ -108,7 +108,7 @@ pub struct Stack {
     pub small_queues_spare_one: bool,
     /// Congestion control hears of an ACK before the acknowledged segments are counted (true) or after (6.12.117).
     pub ack_event_first: bool,
-    /// A TSO segment takes in as much of the next one as the window allows (6.10 and later).
+    /// An skb that was not sent takes in as much of the next one as the window allows, or a segment needs (6.10 and later).
     pub tso_grow: bool,
     /// The last segment of a TSO segment has a PSH (5.4 and later).
     pub tso_push: bool,

@@ -90,7 +90,10 @@ impl Sender {
     /// Sends what the windows allow of what the application has just written, and closes if that was all it had to write; returns how many
     /// segments went.
     pub(in crate::tcp::linux) fn write_refilled(&mut self, out: &mut impl Outbox) -> u32 {
+        // Who waits for room pushes what there is.
+        self.stream.is_pushed = !self.buffer.is_complete();
         let sent = self.push_written(out);
+        self.stream.is_pushed = false;
         self.chrono_written();
         if self.close.after_transfer && self.buffer.is_complete() && !self.close.is_requested() {
             sent + self.close(out)

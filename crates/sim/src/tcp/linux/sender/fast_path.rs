@@ -42,6 +42,7 @@ impl Sender {
             && self.sack
             && !self.has_heard_fin()
             && !self.peer.is_small()
+            && !self.buffer.is_stream()
             && self.phase == Phase::Established
     }
 

@@ -134,8 +134,7 @@ impl Sender {
         let rtt_us = if self.handshake.request.is_resent() { self.us_since_echo(p) } else { Some(since_sent()) };
         self.establish(p, rtt_us);
         self.note_write();
-        self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
-        self.write_refilled(out);
+        self.open_buffer(out);
     }
 
     /// Time since what this answers was sent, us: of a SYN or a SYN-ACK that was sent again the timestamps tell which it is
@@ -169,7 +168,15 @@ impl Sender {
         out.send(End::Sender, ack);
         self.note_bare_departure(out.now());
         self.note_write();
+        self.open_buffer(out);
+    }
+
+    /// The application begins to write.
+    fn open_buffer(&mut self, out: &mut impl Outbox) {
         self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
+        if self.layout.is_stream() {
+            self.take_written(out);
+        }
         self.write_refilled(out);
     }
 
@@ -187,6 +194,9 @@ impl Sender {
             self.update_window_in_bytes(p.window, 1);
         } else {
             self.take_peer_window(p.window, 1);
+            if self.peer.is_small() && !self.tso.enabled {
+                self.become_stream();
+            }
         }
         match rtt_us {
             Some(rtt_us) => self.take_rtt(rtt_us, rtt_us, false),

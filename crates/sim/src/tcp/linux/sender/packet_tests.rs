@@ -262,3 +262,25 @@ fn timeouts_that_no_sample_has_followed_double_the_time_between_probes() {
     assert_eq!(intervals(true), 2.0);
     assert!(intervals(false) >= 4.0, "at least one timeout, and the probe");
 }
+
+#[test]
+fn a_segment_that_was_cut_takes_in_only_the_next_one() {
+    let (mut pair, _) = connected(&bulk_flow(), 2 * MSS);
+    ack(&mut pair, 3, MSS - 8);
+    assert_eq!(wait(&mut pair), [(3, MSS - 8, flags::PSH)]);
+    // What was left has grown from the one behind it before it is cut again: two pieces of 8 bytes.
+    ack(&mut pair, 4, MSS - 8);
+    assert_eq!(wait(&mut pair), [(4, MSS - 8, flags::PSH)]);
+    let sent = ack(&mut pair, 5, 4 * MSS);
+    assert_eq!(sent[..3], [(5, 16, flags::PSH), (6, MSS, 0), (7, MSS, flags::PSH)]);
+}
+
+#[test]
+fn kernels_before_6_10_send_the_rest_of_a_cut_segment_alone() {
+    let mut spec = bulk_flow();
+    spec.stack.name = "linux-5.1-sce".into();
+    let (mut pair, _) = connected(&spec, 2 * MSS);
+    ack(&mut pair, 3, MSS - 8);
+    wait(&mut pair);
+    assert_eq!(ack(&mut pair, 4, 4 * MSS)[..2], [(4, 8, flags::PSH), (5, MSS, flags::PSH)]);
+}

@@ -3,9 +3,10 @@
 //! net/ipv4/tcp_output.c `tcp_mss_split_point`, `tcp_minshall_check`, `tcp_write_wakeup`; include/net/tcp.h `tcp_bound_to_half_wnd`). What such a segment
 //! lacks moves to those behind it, which are as full as before (`tcp_grow_skb`).
 //!
-//! Only of a transfer.
+//! A transfer whose segments do not end early has only full ones. Without TSO one that does becomes a stream whose application has written all of it.
 
 use super::Sender;
+use crate::outbox::Outbox;
 
 impl Sender {
     /// Bytes from the next new segment to the end of the receiver's window.
@@ -34,18 +35,40 @@ impl Sender {
     }
 
     /// The next segment is to probe the receiver's window: it ends with that, and has the PSH bit. False if there is no window at all.
-    pub(super) fn fit_probe(&mut self) -> bool {
+    pub(super) fn fit_probe(&mut self, out: &impl Outbox) -> bool {
         let (next, room) = (self.view.snd_nxt, self.room_in_bytes());
         if room == 0 {
             return next < self.peer.end();
         }
+        let is_partial = room < u64::from(self.layout.payload(next));
+        if is_partial && !self.tso.enabled {
+            self.become_stream();
+            return self.cut_to_window(out);
+        }
         self.buffer.push_next(next);
-        if room < u64::from(self.layout.payload(next)) {
+        if is_partial {
             // Both parts have the PSH bit.
             self.cut(next, room as u32);
             self.buffer.push_next(next);
         }
         true
+    }
+
+    /// The segments of a transfer that the application has not written yet wait to be written as bytes, so that any segment may be short, take in what
+    /// follows it, and be cut. Those on the wire keep their numbers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn become_stream(&mut self) {
+        // The first write of all may be shorter than a segment.
+        let written = self.buffer.written.max(1 + u32::from(self.layout.ends_first_write(1)));
+        let pushed_until = self.begins_at(self.buffer.pushed_until());
+        let waiting = self.layout.total() - self.layout.before(written);
+        self.layout.become_stream(written);
+        self.buffer.become_stream(written, waiting > 0);
+        self.stream.begin_transfer(waiting, pushed_until, self.layout.mss(), self.peer.most_bytes());
+        self.stream.window_end = self.begins_at(self.view.snd_una) + u64::from(self.peer.bytes());
+        self.find_window_end();
+        (self.sends_in_steps, self.sends_plainly) = (true, false);
     }
 
     /// The next new segments, as far as the receiver's window can take them, have no more than half of the largest window that it has offered.

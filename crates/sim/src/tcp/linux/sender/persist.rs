@@ -43,7 +43,7 @@ impl Sender {
         if self.view.packets_out > 0 || !self.has_data() {
             return;
         }
-        let fits = if self.layout.is_stream() { self.cut_to_window(out) } else { self.fit_probe() };
+        let fits = if self.layout.is_stream() { self.cut_to_window(out) } else { self.fit_probe(out) };
         let verdict = if fits { self.send_one(out) } else { self.send_probe(out) };
         if self.view.packets_out > 0 {
             self.rtt.end_probes();

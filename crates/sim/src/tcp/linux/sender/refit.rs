@@ -56,7 +56,8 @@ impl Sender {
     /// If the next segment has less than `mss` bytes, it takes in what it can of the one behind it (`tcp_grow_skb`).
     fn grow_next(&mut self, mss: u32) {
         let seq = self.view.snd_nxt;
-        if self.layout.payload(seq) < mss && seq + 1 < self.buffer.written && self.layout.payload(seq + 1) > 0 {
+        let grows = self.stack.tso_grow && seq + 1 < self.buffer.written;
+        if grows && self.layout.payload(seq) < mss && self.layout.payload(seq + 1) > 0 {
             if self.layout.fill_up(seq, mss) == 1 {
                 self.renumber_unsent(Renumbering::joined(seq));
             }
@@ -112,12 +113,13 @@ impl Sender {
         }
         let end = self.begins_at(seq + 1);
         self.stream.pushed_until = self.stream.pushed_until.max(end);
+        self.buffer.push_next(seq);
         if self.layout.payload(seq) > room {
+            // Both parts have the PSH bit.
             self.layout.cut(seq, room);
             self.renumber_unsent(Renumbering::added(seq));
-            self.buffer.push_next(seq + 1);
+            self.buffer.push_next(seq);
         }
-        self.buffer.push_next(seq);
         true
     }
 

@@ -103,10 +103,15 @@ impl SendBuffer {
         self
     }
 
-    /// Makes this the buffer of a stream in which nothing is written yet.
-    pub fn begin_stream(&mut self) {
+    /// Makes this the buffer of a stream that is written up to segment `written`; `more`: and whose application waits for room.
+    pub fn become_stream(&mut self, written: u32, more: bool) {
         self.stream = true;
-        self.end = 1;
+        (self.written, self.end) = (written, written + u32::from(more));
+    }
+
+    /// First segment after the last one with the PSH bit.
+    pub fn pushed_until(&self) -> u32 {
+        self.pushed_until
     }
 
     /// Segments of `mss` bytes that a stream has room for, which has `payload` bytes in it.
@@ -163,10 +168,12 @@ impl SendBuffer {
         self.end += 1;
     }
 
-    /// The connection is established: the application writes.
+    /// The connection is established: the application writes. That of a stream does so elsewhere.
     pub fn open(&mut self, v: &View, cwnd: u32, peer: &PeerWindow, reordering: u32) {
         self.grow(cwnd, reordering);
-        self.fill(v, cwnd, peer);
+        if !self.stream {
+            self.fill(v, cwnd, peer);
+        }
     }
 
     /// False if [`Self::wakes`] has nothing to do while nothing is SACKed.

@@ -29,6 +29,8 @@ pub(in crate::tcp::linux) struct Beside {
 /// State that only the half of a stream has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stream {
+    /// The numbers on the wire are those of bytes. Of a transfer they are those of segments.
+    pub counts_bytes: bool,
     /// First number beyond the receiver's window.
     pub window_end: u64,
     /// The largest window ever, bytes, and the payload of a full segment, which is bound to half of it (`tcp_sync_mss`, `tcp_bound_to_half_wnd`).
@@ -48,14 +50,32 @@ pub(super) struct Stream {
     is_old: bool,
 }
 
+impl Stream {
+    /// A transfer in segments of `mss` bytes becomes a stream, `waiting` bytes of which are not in the buffer yet. `window`: the largest that was
+    /// offered.
+    pub fn begin_transfer(&mut self, waiting: u64, pushed_until: u64, mss: u32, window: u32) {
+        (self.waiting, self.pushed_until) = (waiting, pushed_until);
+        self.bind_mss(mss, window);
+    }
+
+    /// The largest window that was offered bounds the payload of segments that could have `mss` bytes.
+    fn bind_mss(&mut self, mss: u32, window: u32) {
+        if window > self.max_window {
+            self.max_window = window;
+            let most = if window > MSS_UNKNOWN { window / 2 } else { window };
+            self.mss = mss.min(most.max(LEAST_MSS));
+        }
+    }
+}
+
 /// Segments that are acknowledged and of which it is known where they lay: D-SACKs tell of them.
 const REMEMBERED: u32 = 64;
 
 impl Sender {
-    /// The number with which segment `seq` begins: that of the segment, or in a stream that of its first byte.
+    /// The number with which segment `seq` begins: that of the segment, or at an end that also receives that of its first byte.
     #[inline]
     pub(in crate::tcp::linux) fn number(&self, seq: u32) -> u32 {
-        if self.layout.is_stream() {
+        if self.stream.counts_bytes {
             self.begins_at(seq) as u32
         } else {
             seq
@@ -106,7 +126,8 @@ impl Sender {
     pub fn streaming(mut self) -> Self {
         self.layout = Layout::stream(self.layout.mss());
         (self.stream.mss, self.stream.pushed_until) = (self.layout.mss(), 1);
-        self.buffer.begin_stream();
+        self.stream.counts_bytes = true;
+        self.buffer.become_stream(1, false);
         (self.sends_in_steps, self.sends_plainly) = (true, false);
         self
     }
@@ -144,19 +165,11 @@ impl Sender {
             || (!self.stream.is_old && (bytes > self.peer.bytes() || bytes == 0));
         if news {
             self.peer.update(bytes, ack);
-            self.bind_mss(bytes);
+            self.stream.bind_mss(self.layout.mss(), bytes);
         }
         self.stream.window_end = self.begins_at(ack) + u64::from(self.peer.bytes());
         self.find_window_end();
         news
-    }
-
-    fn bind_mss(&mut self, window: u32) {
-        if window > self.stream.max_window {
-            self.stream.max_window = window;
-            let most = if window > MSS_UNKNOWN { window / 2 } else { window };
-            self.stream.mss = self.layout.mss().min(most.max(LEAST_MSS));
-        }
     }
 
     /// Finds the first segment that does not lie in the receiver's window as a whole.

@@ -394,7 +394,7 @@ impl Sender {
             }
             return Retransmission::Held;
         }
-        let held = if self.layout.is_stream() {
+        let held = if self.stream.counts_bytes {
             !self.refit(seq, out)
         } else {
             seq >= self.peer.end() && seq != self.view.snd_una
