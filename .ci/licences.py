@@ -12,7 +12,7 @@ WORKSPACES = ("Cargo.toml", "fuzz/Cargo.toml")
 
 
 def accepted(expression: str, allowed: set[str]) -> bool:
-    """Whether an SPDX expression can be met with allowed licences; `/` is the old way to write OR."""
+    """True if an SPDX expression can be met with allowed licences; `/` is the old way to write OR."""
     tokens = re.findall(r"\(|\)|AND\b|OR\b|[A-Za-z0-9.+-]+(?: WITH [A-Za-z0-9.-]+)?", expression.replace("/", " OR "))
 
     def alternatives() -> bool:

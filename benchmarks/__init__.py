@@ -1,1 +1,2 @@
-"""What measures the simulator from outside: instructions, memory, and ns-3 beside it. Run as modules from the root of the repository."""
+"""Measurements of the simulator from outside: instructions, memory, and a comparison with ns-3. Run as modules from the root of the
+repository."""

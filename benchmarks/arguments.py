@@ -1,4 +1,4 @@
-"""What the benchmarks' command lines share: which of them, whether to record, and how they end."""
+"""Options that the benchmarks' command lines share: which benchmarks to run, whether to record, and how they end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What analysing captures costs: packets per CPU second with every fact, and memory of captures that are long or have many connections.
+"""Cost of analysing captures: packets per CPU second with every fact, and memory of captures that are long or have many connections.
 
 python -m benchmarks.captures                   the figures that are recorded
 python -m benchmarks.captures --gigabytes 10    one capture of that size
@@ -134,7 +134,7 @@ def measure() -> Row:
 
 
 def _of_size(gigabytes: int) -> str:
-    """What one capture of a size costs."""
+    """Return the cost of one capture of a size."""
     with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as name:
         once = _simulated(Path(name), "80s")
         path = _repeated(once, gigabytes * 10**9)

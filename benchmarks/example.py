@@ -28,7 +28,7 @@ def build(name: str, features: Sequence[str] = ()) -> Path:
 
 
 def rustc_version() -> str:
-    """Of the pinned toolchain, e.g. `1.95.0`. Raises `EnvironmentFault` without one."""
+    """Return the version of the pinned toolchain, e.g. `1.95.0`. Raises `EnvironmentFault` without one."""
     try:
         done = subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:

@@ -1,6 +1,6 @@
-"""What the explorer costs a browser: a page of a run with 17 series of 60,001 samples, and one with a table of 5,000 runs.
+"""Cost of the explorer in a browser: a page of a run with 17 series of 60,001 samples, and one with a table of 5,000 runs.
 
-python -m benchmarks.explorer
+    python -m benchmarks.explorer
 
 CPU time is that of the page's main thread, as DevTools counts it in thread ticks: wall time would be that of drawing without a graphics
 card.

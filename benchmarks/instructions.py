@@ -47,7 +47,8 @@ def count(program: Path, description: str) -> float:
 
 
 def check(now: Sequence[Recorded], path: Path, record: bool) -> list[str]:
-    """What has grown, a line each. With `record` the new values are written instead; a benchmark that is in no file yet is an addition."""
+    """Return the benchmarks that have grown, a line each. With `record` write the new values instead. A benchmark that is in no file yet is
+    an addition."""
     before = recorded.read(path)
     if record:
         recorded.write({**before, **{value.benchmark: value for value in now}}.values(), path)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.measured [--draft] [--rounds N]
 
-The whole draft takes minutes: without `--draft` what is recorded of it stays. Of all else the best of several rounds is kept.
+The whole draft takes minutes: without `--draft` its recorded values stay. For all else the best of several rounds is kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ROUNDS = 5
 
 
 def read(path: Path = FILE) -> dict[str, Any]:
-    """What is recorded."""
+    """Return the record."""
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 

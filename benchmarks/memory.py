@@ -1,4 +1,4 @@
-"""What runs keep on the heap, as the example `memory` of crates/sim counts it.
+"""Memory that runs keep on the heap, as the example `memory` of crates/sim counts it.
 
 python -m benchmarks.memory
 """
@@ -22,8 +22,8 @@ TARGETS = {
     "bytes_of_process": 500_000_000,
     "bytes_per_segment_in_flight": 64,
 }
-"""Bytes. Of the short flows about 500 are alive at a time. A segment's are those with all rings full: they hold a power of two, and just
-after they doubled it is a third more."""
+"""Targets, bytes. About 500 of the short flows are alive at a time. The size of a segment is that with all rings full: they hold a power of
+two, and just after they doubled it is a third more."""
 
 
 _PROGRAM = """

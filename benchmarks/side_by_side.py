@@ -2,16 +2,17 @@
 
     python -m benchmarks.side_by_side [--record] [NAME...]
 
-NS3_ROOT=PREFIX takes an ns-3 installation of your own instead of the wheel. Where ns-3 cannot be had, it says why and measures the
-simulator alone. `--record` writes side_by_side.csv and the figure beside this file, keeping what is recorded against other builds of ns-3;
-`docs/generate.py` takes the tables from there.
+NS3_ROOT=PREFIX takes an ns-3 installation of your own instead of the wheel. If there is no ns-3, it says why and measures the simulator
+alone. `--record` writes side_by_side.csv and the figure beside this file, and keeps the records of other builds of ns-3; `docs/generate.py`
+takes the tables from there.
 
 Both send segments of 1448 bytes with timestamps, SACK, delayed ACKs (every second segment, 40 ms) and an initial window of 10 over two
-store-and-forward links each way, with a quarter of the RTT on each and the queue discipline before the second. ns-3's frames are 12
-bytes shorter (PPP, not Ethernet), so its links are slower by as much: both carry the same number of full segments a second. What
-remains different: in ns-3 every sender has an access link of its own, of which all flows share one here; buffers are fixed in ns-3 and
-grow to the same size here; ns-3's set-up is not in its CPU time, ours is. Every line of the path, also of the ACKs, is one that
-packets take time on: ours costs more than in `dumbbell bench`, where ACKs pass a plain delay.
+store-and-forward links each way, with a quarter of the RTT on each and the queue discipline before the second. ns-3's frames are 12 bytes
+shorter (PPP, not Ethernet), so its links are slower by as much: both carry the same number of full segments a second.
+
+Some differences remain. In ns-3 every sender has an access link of its own; in dumbbell all flows share one. Buffers are fixed in ns-3, and
+grow to the same size in dumbbell. ns-3's set-up is not in its CPU time; dumbbell's is. Every link of the path, also of the ACKs, is one
+that packets take time on, so that dumbbell's cost is higher than in `dumbbell bench`, where ACKs pass a plain delay.
 """
 
 from __future__ import annotations
@@ -122,12 +123,12 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast ours is."""
+        """Return how many times as fast dumbbell is."""
         return self.our_packets_per_cpu_s / self.ns3_packets_per_cpu_s
 
     @property
     def same_work(self) -> bool:
-        """Whether the goodputs are near each other."""
+        """True if the goodputs are near each other."""
         return abs(self.our_goodput_mbit / self.ns3_goodput_mbit - 1) <= GOODPUT_TOLERANCE
 
 
@@ -147,7 +148,7 @@ def theirs(setting: Setting, executable: Path) -> tuple[float, float]:
 
 
 def read(path: Path = FILE) -> list[Comparison]:
-    """What is recorded."""
+    """Return the record."""
     rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
     return [
         Comparison(

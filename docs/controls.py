@@ -32,17 +32,17 @@ BLOCK = re.compile(r"(<!-- generated controls figures -->\n).*?(<!-- end -->)", 
 ENGINES = ("kernel", "sim")
 """In the order in which they are drawn."""
 COLOURS, DPI = 32, 130
-"""Of the files: lines need few colours, and 130 dots an inch make them 920 wide."""
+"""Colours and dots per inch of the files: lines need few colours, and 130 dots an inch make them 920 wide."""
 FIFO = {"kind": "pfifo", "limit": "1bdp"}
 OTHER_QUEUES: dict[str, dict[str, Any]] = {
     "dctcp": {"kind": "codel", "ecn": True, "ce_threshold": "2ms"},
     "sce": {"kind": "cake", "isolation": "flowblind", "sce": True},
 }
-"""Those of controls that answer to marks, which a FIFO does not set: dctcp's, and that of all that answer to SCE."""
+"""Queues for congestion controls that answer to marks, which a FIFO does not set: dctcp's, and that of all that answer to SCE."""
 
 
 def controls() -> list[str]:
-    """Those of the simulator, by name."""
+    """Return the simulator's congestion controls, by name."""
     return sorted(engine("sim").capabilities().cc)
 
 
@@ -65,7 +65,7 @@ def scenario(name: str) -> dumbbell.Scenario:
 
 
 def title(name: str, runs: Sequence[Run]) -> str:
-    """What a figure says of itself: how near the windows are, where this is no matter of chance."""
+    """Return the title of a figure: how near the windows are, unless they depend on chance."""
     if len(runs) == 1:
         return name
     if name in randomised():

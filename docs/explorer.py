@@ -3,10 +3,10 @@
     python docs/explorer.py                        # the figure: examples/two-flows.yaml as a browser (Chromium, by Playwright) shows it
     python docs/explorer.py --into DIR [STUDY...]  # DIR/NAME.html for each study, at most 300 kB each
 
-A study that was reproduced in results/NAME is shown with the runs that are there. Of the others the quick set is run into
-target/explorers/NAME, a repeat of each cell, which takes three minutes for all of them; what is there is not run again. Of `ordering`,
-whose quick set is ten minutes of computing, it is that of its part `variance`: the five protocols whose utilisation is judged, in two
-conditions, of which the study prints the utilisation in one.
+If a study was reproduced in results/NAME, its page shows the existing runs. For the other studies the quick set is run into
+target/explorers/NAME, one seed for each cell. It takes three minutes for all of them, and existing runs are not rerun. The quick set of
+`ordering` takes ten minutes. Therefore its page shows part of it, `variance`: the five protocols whose utilisation is judged, in two
+conditions; the study prints the utilisation in one of them.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Page(NamedTuple):
 
     name: str
     title: str
-    """Of the study."""
+    """Title of the study."""
     file: Path
     quick: bool
-    """Whether it shows the quick set of the study."""
+    """True if it shows the quick set of the study."""
 
 
 def pages(into: Path, names: Sequence[str] = tuple(STUDIES), results: Path = ROOT / "results") -> Iterator[Page]:

@@ -2,7 +2,7 @@
 
     python docs/gallery.py [NAME...]
 
-Of an example that is a sweep the figure is that of its first run. Those of the kernel engine are left out, as that is built separately.
+The figure of a sweep is that of its first run. Examples of the kernel engine are left out, because the kernel is built separately.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     python docs/generate.py results/demo results/oracle results/agree-random-1
 
-A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` of what `dumbbell agree SET` left) and
-`<!-- end -->`; those without a folder stay as they are, and so do rows of the table of congestion controls (`agree/controls`), which are
-from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results and of the keys of a `scenario` need
-no folder, and docs/controls.py makes those of `controls`. What shells complete (dumbbell/completion) is made as well. The same folders,
-sources and records give the same bytes.
+A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` for the results of `dumbbell agree SET`)
+and `<!-- end -->`. Blocks without a folder stay as they are, and so do rows of the table of congestion controls (`agree/controls`), which
+are from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results and of the keys of a `scenario`
+need no folder, and docs/controls.py makes those of `controls`. The words of shell completion (dumbbell/completion) are made as well. The
+same folders, sources and records give the same bytes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def agreement(done: Reproduction) -> str:
 
 
 def spread(done: Reproduction) -> str:
-    """How far our own repeats are apart."""
+    """Return the table of the spread of dumbbell's own seeds."""
     return "\n".join(spread_table(done.differences[each.name], each).markdown() for each in done.part.judged_formats)
 
 
@@ -82,12 +82,12 @@ def summary_of_part(done: Reproduction) -> str:
 
 
 def correlations(done: Reproduction) -> str:
-    """Of what varies with how it is used."""
+    """Return the correlations of numbers that vary with how they are used."""
     return done.part.summaries(done.folder.runs)["correlations"].markdown()
 
 
 def orders(done: Reproduction) -> str:
-    """Which of two protocols has more, or steadier, bits a second."""
+    """Return the table that says which of two protocols has more, or steadier, bits a second."""
     return done.part.summaries(done.folder.runs)["orders"].markdown()
 
 
@@ -97,12 +97,12 @@ def residual(done: Reproduction) -> str:
 
 
 def kernel(done: Reproduction) -> str:
-    """What the kernel makes of some cells, beside ours and the published ones."""
+    """Return the kernel's results for some cells, compared with dumbbell's and the published ones."""
     return kernel_table(done.folder.runs).markdown()
 
 
 def fitted(done: Reproduction) -> str:
-    """What was fitted."""
+    """Return the table of fitted choices."""
     rows = [[each.name, each.choice, each.alternative, each.evidence] for each in done.part.fitted]
     return Table("", ["ablation", "choice", "the ablation instead", "evidence"], rows).markdown()
 
@@ -113,7 +113,7 @@ def ablations(done: Reproduction) -> str:
 
 
 def omissions() -> str:
-    """What the head of each source file says it leaves out."""
+    """Return what each source file leaves out, by its head."""
     rows = []
     for path in sorted(SOURCES.rglob("*.rs")):
         head = " ".join(
@@ -144,13 +144,13 @@ def _described(each: Quantity) -> list[str]:
 
 
 def benchmarks_measured() -> str:
-    """What benchmarks/measured.json holds."""
+    """Return the content of benchmarks/measured.json."""
     recorded = measured.read()
     return f"{measured.conditions(recorded)}\n\n{measured.table(recorded).markdown()}"
 
 
 def benchmarks_side_by_side() -> str:
-    """What benchmarks/side_by_side.csv holds."""
+    """Return the content of benchmarks/side_by_side.csv."""
     return side_by_side.section(side_by_side.read())
 
 
@@ -172,7 +172,7 @@ KEYS: Mapping[str, Callable[[], str]] = {"units": keys.units, "keys": keys.keys}
 BENCHMARKS: Mapping[str, Callable[[], str]] = {"measured": benchmarks_measured, "side-by-side": benchmarks_side_by_side}
 
 OF_ONE_CONTROL = "random-"
-"""How the names of the sets begin that `dumbbell agree random --cc NAME` compares."""
+"""Prefix of the names of the sets that `dumbbell agree random --cc NAME` compares."""
 
 
 def controls_table(block: str, statements: Mapping[str, Mapping[str, Any]]) -> str:

@@ -63,7 +63,7 @@ def items(body: str) -> Iterator[Item]:
         rest += f" {line}"
         closed = rest.count("(") == rest.count(")") and rest.count("<") == rest.count(">") - rest.count("->")
         if closed and rest.endswith(","):
-            # As it would be in one line.
+            # The item in one line.
             rest = re.sub(r",? (?=[)>])", "", re.sub(r"(?<=[(<])\s+", "", re.sub(r"\s+", " ", rest)))
             name, _, kind = rest.strip(" ,").removeprefix("pub ").partition(":" if ":" in rest else "=")
             yield Item(name.strip(), kind.strip(), plain(doc))

@@ -162,7 +162,7 @@ def _section(models: Mapping[str, Node], name: str, places: list[str]) -> str:
 
 
 def _meaning(models: Mapping[str, Node], node: Node) -> str:
-    """What is said of a key; else of what it holds."""
+    """Return the description of a key, or else of its content."""
     text = _description(node)
     if text and text not in _UNITS:
         return text

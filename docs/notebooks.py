@@ -21,7 +21,7 @@ from traitlets.config import Config
 
 NOTEBOOKS = Path(__file__).resolve().parent / "notebooks"
 LONGEST_S = 120
-"""That a cell may take, on a machine with much else to do."""
+"""Maximum time of a cell, on a machine with much else to do."""
 
 
 def executed(text: str, figures: Path, name: str) -> str:
@@ -46,7 +46,7 @@ def executed(text: str, figures: Path, name: str) -> str:
 
 
 def shown(output: Mapping[str, Any], figures: Iterator[Path]) -> Iterator[str]:
-    """What a cell put out, as a page shows it; progress (stderr) is not."""
+    """Yield the output of a cell as a page shows it, without progress (stderr)."""
     data = output.get("data", {})
     if output["output_type"] == "stream":
         if output["name"] == "stdout":

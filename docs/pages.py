@@ -2,11 +2,11 @@
 
     python docs/pages.py [--laboratory] [PAGE...]
 
-What a page says is done here, in a folder of its own, from its first line to its last:
+It does what a page says, in a folder of its own, from the first line to the last:
 
 - a block ```` ```yaml title="NAME" ```` (of any language) is a file of that name;
-- a block ```` ```console ```` has commands behind `$ `, each before what it prints to stdout; a command that fails ends this. One with
-  the title `in a laboratory` is done with `--laboratory` alone, as it takes root and a built kernel;
+- a block ```` ```console ```` has commands behind `$ `, each before what it prints to stdout; a command that fails ends the page. A block
+  with the title `in a laboratory` needs `--laboratory`, because it takes root and a built kernel;
 - a block ```` ```python ```` without a title is run as a script would be, and prints into a ```` ```text ```` block behind it;
 - `<!-- figure FILE -->` before an image says which file the image is; commands below it may draw the file.
 
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", DOCS / "tutorial.md", *sorted(DOCS.glob("howto/*.md")))
 COLOURS = 64
-"""Of figures: lines need few; a palette makes the files a third as large."""
+"""Colours of figures: lines need few; a palette makes the files a third as large."""
 PIECE = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$'
     r"|^<!-- figure (?P<figure>\S+) -->\n!\[[^\]]*\]\((?P<image>[^)]+)\)",
@@ -44,7 +44,8 @@ PIECE = re.compile(
 LABORATORY = "in a laboratory"
 """Title of a block of commands that not every machine can do."""
 VOLATILE = (re.compile(r"\b[0-9a-f]{10}\b"), re.compile(r"about .*"))
-"""What differs from machine to machine, or with every change of the simulator's sources: keys of runs, and what `plan` expects."""
+"""Output that differs from machine to machine, or with every change of the simulator's sources: keys of runs, and the estimates of
+`plan`."""
 
 
 @dataclass
@@ -106,7 +107,7 @@ def session(body: str) -> str:
 
 
 def output(command: str) -> str:
-    """What a command prints to stdout. Raises `RuntimeError` with all that it said if it fails."""
+    """Return the output of a command. Raises `RuntimeError` with all its messages if it fails."""
     command, _, then = command.partition(" | ")
     words = [name for word in shlex.split(command, comments=True) for name in sorted(glob.glob(word)) or [word]]
     if words[0] == "dumbbell" and words[1] != "testbed" and not {">", "&&"} & set(words):
@@ -141,7 +142,7 @@ def here(words: Sequence[str]) -> tuple[object, str, str]:
 
 
 def script(body: str, scope: dict[str, object]) -> str:
-    """What a page's Python prints; it goes on where the block before it ended."""
+    """Return the output of a page's Python; it goes on where the block before it ended."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(compile(body, "page", "exec"), scope)
     return out.getvalue().rstrip("\n") + "\n"
@@ -180,7 +181,7 @@ def update(page: Path, laboratory: bool) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Those that are named, or all."""
+    """Write the named pages, or all."""
     parser = argparse.ArgumentParser(description="Do what the pages say, and write what comes of it into them.")
     parser.add_argument("names", metavar="PAGE", nargs="*", help="all by default")
     parser.add_argument("--laboratory", action="store_true", help="also what takes a laboratory of guests: root and a built kernel")

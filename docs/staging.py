@@ -32,7 +32,7 @@ FILES = "files"
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".rs": "rust", ".toml": "toml", ".yaml": "yaml"}
 """Files that are shown as a page with their text; others are copied."""
 ASSETS = {".css", ".csv", ".js", ".png", ".svg"}
-"""What is copied of docs/ beside its pages."""
+"""Files of docs/ that are copied with its pages."""
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^(```.*?^```$)", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"<!-- site (?P<name>\S+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -40,7 +40,7 @@ Blocks = Mapping[str, str]
 
 
 def place(path: Path) -> Path:
-    """Where a file of the repository is in the site."""
+    """Return the place of a repository's file in the site."""
     if path.is_relative_to(DOCS) and (path.suffix == ".md" or path.suffix in ASSETS):
         return path.relative_to(DOCS)
     inside = FILES / path.relative_to(ROOT)
@@ -59,7 +59,7 @@ def page(path: Path) -> str:
 
 
 def shown(path: Path) -> bool:
-    """Whether a folder's list has it."""
+    """True if a folder's list has it."""
     return not path.name.startswith((".", "_"))
 
 

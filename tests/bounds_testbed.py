@@ -1,7 +1,8 @@
-"""How good runs over machines are: `dumbbell testbed lab -- python tests/bounds_testbed.py [--seconds S]`.
+"""Checks of the quality of runs over machines: `dumbbell testbed lab -- python tests/bounds_testbed.py [--seconds S]`.
 
-A line for each bound: what was measured, what is allowed, and whether it holds. One flow of cubic at 10 Mbit/s and 20 ms behind three
-queues, beside the engine kernel with the same bucket, and pings of a path without other traffic. What kills leave is kill_testbed.py's.
+It prints a line for each bound: the measured value, the allowed range, and the verdict. It compares one flow of cubic at 10 Mbit/s and 20
+ms behind three queues with the engine kernel with the same bucket, and sends pings on a path without other traffic. kill_testbed.py checks
+what kills leave.
 """
 
 import argparse
@@ -52,7 +53,7 @@ def srtt(run):
 
 
 def measured(seconds):
-    """What is bounded, what was measured, and the least and the most of it."""
+    """Yield the bounded quantity, its measured value, its minimum and its maximum."""
     pings = {"kind": "ping", "interval": "20ms", "start": "1s"}
     one, _ = timed(scenario("pings", "pfifo", 1 + seconds, flows=[{"cc": "cubic", "bytes": "20kB"}], background=[pings]))
     rtt_ms = one.series("ping/ping", "rtt_ms")[1]

@@ -1,7 +1,8 @@
-"""What `make wheels` leaves, tried: `python tests/check_release.py dist`.
+"""Check of the results of `make wheels`: `python tests/check_release.py dist`.
 
-Each wheel's tag, machine and the C library that it asks for; the wheel that cargo alone makes of the sources; and the kernel, built from
-nothing by a package that cannot be written to. All must have the keys of this checkout. That of the other machine is not run.
+It checks each wheel's tag, machine and the C library that it asks for; the wheel that cargo alone makes of the sources; and the kernel,
+built from nothing by a package that cannot be written to. All must have the keys of this checkout. The wheel of the other machine is not
+run.
 """
 
 import argparse

@@ -11,7 +11,7 @@ from waiting import HANG_S, wait_until
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 _IMPORTS = {"PYTHONPATH": str(Path(__file__).parent)}
-"""What tests send is of modules here."""
+"""Functions that tests send belong to modules in this folder."""
 
 
 class Processes:

@@ -38,7 +38,8 @@ def captures(settings, engine_name):
 
 
 def compared(settings, engine_name):
-    """Of each capture of a scenario its name and kind, how much is in it, and the differences with the faults that explain them."""
+    """Return for each capture of a scenario its name and kind, its packets and connections, and the differences with the faults that
+    explain them."""
     rows = []
     for name, records in captures(settings, engine_name).items():
         both = Compared(records)
@@ -47,7 +48,7 @@ def compared(settings, engine_name):
 
 
 def kinds(rows):
-    """How many captures of each kind, as words."""
+    """Return the number of captures of each kind, as words."""
     return ", ".join(f"{count} {kind}" for kind, count in Counter(row[1] for row in rows).most_common())
 
 

@@ -1,9 +1,9 @@
-"""The engine testbed beside the engine kernel: `dumbbell testbed lab -- python tests/compare_testbed.py --out FOLDER [--seed N]`.
+"""The engine testbed compared with the engine kernel: `dumbbell testbed lab -- python tests/compare_testbed.py --out FOLDER [--seed N]`.
 
-Scenarios are drawn: 10 and 50 Mbit/s, five queue disciplines, one to four flows, 20 s, with a bucket for timers that may be late. Of all
-flows together the goodput, of each the mean srtt, of the bottleneck the mean queue are compared, after the first 3 s, as means over a few
-repeats whose flows start within 100 ms, the same on both: which packet is dropped first decides about much of what follows. Runs are kept
-in FOLDER, so that the same command goes on where it was interrupted.
+Scenarios are drawn: 10 and 50 Mbit/s, five queue disciplines, one to four flows, 20 s, with a bucket for timers that may be late. It
+compares the goodput of all flows together, the mean srtt of each flow and the mean queue of the bottleneck, after the first 3 s. They are
+means over a few seeds whose flows start within 100 ms, the same on both engines, because the packet that is dropped first decides about
+much of what follows. Runs are kept in FOLDER, so that the same command goes on where it was interrupted.
 """
 
 import argparse

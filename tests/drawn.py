@@ -18,7 +18,7 @@ def draw_from(examples):
 
 
 def examples(count):
-    """How many cases a test draws that does not draw 100: `count`, or as many as `--examples` says."""
+    """Return how many cases a test draws that does not draw 100: `count`, or the number of `--examples`."""
     return settings.default.max_examples if settings.get_current_profile_name() == _FRESH else count
 
 

@@ -64,7 +64,8 @@ try:
 except EnvironmentFault as fault:
     sys.exit(f"told: {fault}")
 """
-# Each is fed to a shell of the machine. What an ssh server has for a connection is neither the listening one nor that of this shell.
+# A shell of the machine gets each script. The process of an ssh server for a connection is neither the listening one nor that of this
+# shell.
 ON_MACHINE = {
     "agent": 'for each in /proc/[0-9]*; do case $(readlink "$each/exe") in /run/dumbbell/*) kill -KILL "${each#/proc/}" ;; esac; done',
     "journal": """for each in /proc/[0-9]*; do
@@ -81,7 +82,7 @@ ON_MACHINE = {
 SHOWN = """for each in /proc/[0-9]*; do if [ -e "$each/exe" ] && read -r name <"$each/comm"; then echo "process $name"; fi; done 2>/dev/null
     for each in /run/dumbbell/* /run/dumbbell/.[!.]* /run/netns/*; do if [ -e "$each" ]; then echo "file $each"; fi; done"""
 BY_BOOTING = ("sysctl net.ipv4.tcp_mem:", "sysctl net.ipv4.tcp_rmem:", "sysctl net.ipv4.tcp_wmem:", "device dummy0:", "device ifb")
-"""What a kernel draws, or computes from its free memory, when it boots."""
+"""Settings that a kernel draws, or computes from its free memory, when it boots."""
 PIDFD_GETFD = 438  # asm-generic/unistd.h
 
 
@@ -99,7 +100,7 @@ def on_machines(hosts, work):
 
 
 def on_machine(hosts, name, text):
-    """What a shell of a machine says."""
+    """Return the output of a shell of a machine."""
 
     async def main():
         (machine,) = (await connect({name: targets(hosts)[name]})).values()
@@ -116,7 +117,7 @@ def facts(hosts):
 
 
 def shown(hosts):
-    """What is to be seen of processes and sessions on each machine."""
+    """Return the visible processes and sessions on each machine."""
 
     async def work(machines):
         return await fleet.each(machines, lambda machine: machine.run(["sh", "-s"], SHOWN.encode(), 20))
@@ -128,7 +129,7 @@ def shown(hosts):
 
 
 def more_than(hosts, before):
-    """What there is more than before on machines, once what is ending has ended."""
+    """Return what machines have in excess of `before`, once all that is ending has ended."""
     deadline = time.monotonic() + 10
     while True:
         more = {name: found - before[name] for name, found in shown(hosts).items()}
@@ -192,7 +193,7 @@ def boot_again(hosts, name):
 
 
 def retried(act):
-    """What something gives once the machines let it."""
+    """Return the result of an action once the machines let it."""
     deadline = time.monotonic() + SETTLED_S
     while True:
         try:
@@ -234,7 +235,7 @@ class Controller:
 
     @property
     def has_stored(self):
-        """Whether all is over, with a run in the store."""
+        """True if all is over, with a run in the store."""
         return "end" in self.took_s
 
     def reach(self, phase):
@@ -260,7 +261,7 @@ def disturbed(hosts, kind, name, controller):
 
 
 def wrong_of(hosts, before, seen, controller, kind, name, store):
-    """What is not as it should be, a line each; how many changes were left to `recover`."""
+    """Return the errors, a line each, and the number of changes that were left to `recover`."""
     found = []
     status = controller.wait()
     if kind != "controller" and status and not controller.said.startswith("told: "):

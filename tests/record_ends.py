@@ -1,6 +1,6 @@
 """Records cases in which the simulator's end and the real kernel's agree, for tests/agreement/ends: `python tests/record_ends.py`.
 
-What is recorded are the case and the kernel's answers.
+A record has the case and the kernel's answers.
 """
 
 import gzip

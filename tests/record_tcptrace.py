@@ -90,7 +90,7 @@ def _moved(content):
 
 
 def _moved_sacks(rest):
-    """What follows the acknowledgment number, SACK blocks raised."""
+    """Return the bytes after the acknowledgment number, with raised SACK blocks."""
     found, at = bytearray(rest), 8
     end = (rest[0] >> 4) * 4 - 12
     while at < min(end, len(rest)):

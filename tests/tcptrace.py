@@ -1,4 +1,4 @@
-"""What tcptrace says of a capture, beside what we say: the fields that both have, and where they may differ."""
+"""tcptrace's results for a capture compared with dumbbell's: the fields that both have, and where they may differ."""
 
 import csv
 import io
@@ -84,12 +84,12 @@ FIELDS = {*_COUNTS, *_TIMES_MS, *_FULL_MS, "RTT_full_sz_smpls"} | {
 
 
 def run(capture):
-    """What tcptrace prints of a capture file."""
+    """Return tcptrace's output for a capture file."""
     return subprocess.run([*_COMMAND, capture], capture_output=True, text=True, check=True).stdout
 
 
 def directions(output):
-    """Of each connection in tcptrace's output, from a to b and from b to a: ends, and its fields by name."""
+    """Yield for each connection in tcptrace's output, from a to b and from b to a: ends, and its fields by name."""
     lines = [line for line in output.splitlines() if line and not line.startswith("#")]
     for row in csv.DictReader(io.StringIO("\n".join(line.rstrip().rstrip(",") for line in lines))):
         row = {name.replace(" ", "_"): value.strip() for name, value in row.items()}
@@ -126,7 +126,7 @@ class Rate(float):
 
 def _differs(name, theirs, mine):
     if theirs == "NA" or mine is None:
-        # What tcptrace has no samples of is 0.
+        # tcptrace prints 0 for numbers without samples.
         return not (theirs in ("NA", "0.0") and mine in (None, 0.0))
     if isinstance(mine, str):
         return theirs != mine

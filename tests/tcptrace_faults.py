@@ -1,8 +1,8 @@
-"""What tcptrace gets wrong, each known by what it takes to make tcptrace right (docs/analyze.md).
+"""Faults of tcptrace. Each is known by what it takes to make tcptrace right (docs/analyze.md).
 
-Most faults have a cure: a change of the capture that takes away what tcptrace stumbles over and leaves what happened. A difference is
-such a fault if both say the same of the cured capture; and what we say must be as before where the cure changes nothing that is asked. The
-others are told by a number that follows from the capture.
+Most faults have a cure: a change of the capture that takes away what tcptrace stumbles over and leaves what happened. A difference is such
+a fault if both programs say the same about the cured capture. If the cure changes nothing that is asked, dumbbell's result must stay as it
+was. The other faults are told by a number that follows from the capture.
 """
 
 import ipaddress
@@ -23,13 +23,13 @@ _SCALE, _SACK = 3, 5
 _MOST_SCALE = 14
 _TCP, _IPV4, _IPV6 = 6, b"\x08\x00", b"\x86\xdd"
 _IP = 14
-"""Where the IP header begins."""
+"""Start of the IP header."""
 _IPV6_HEADER = 40
 _ORIGIN = 2**16
-"""Where moved sequence numbers begin: neither 0, nor near where tcptrace divides them."""
+"""Start of moved sequence numbers: neither 0, nor near where tcptrace divides them."""
 _RAISE = 12_345
 _QUADRANT = 2**30
-"""Where tcptrace divides sequence numbers, into four."""
+"""Step at which tcptrace divides sequence numbers, into four."""
 _US = 1000
 _FROM_ZERO = {"initial_window_bytes", "initial_window_pkts", "duplicate_acks", "triple_dupacks"}
 _BY_TIME = {"post-loss_acks", "ambiguous_acks"}
@@ -40,7 +40,7 @@ _WINDOWS = {"adv_wind_scale", "max_win_adv", "min_win_adv", "avg_win_adv"}
 
 
 class Segment(NamedTuple):
-    """What a frame says."""
+    """Content of a frame."""
 
     source: tuple
     target: tuple
@@ -50,9 +50,9 @@ class Segment(NamedTuple):
     window: int
     payload: int
     at: int
-    """Where the TCP header begins."""
+    """Start of the TCP header."""
     end: int
-    """Where it ends."""
+    """End of the TCP segment."""
     options: bytes
 
     @property
@@ -61,7 +61,7 @@ class Segment(NamedTuple):
         return self.payload + bool(self.bits & _SYN) + bool(self.bits & _FIN)
 
     def each_option(self):
-        """Where each option begins in the frame, its kind, its length."""
+        """Yield the start of each option in the frame, its kind, its length."""
         at = 0
         while at + 1 < len(self.options) and self.options[at] != 0:
             kind, length = self.options[at], self.options[at + 1]
@@ -91,7 +91,7 @@ def segment(content):
 
 
 def segments(records):
-    """Of each record with TCP: it, and its segment."""
+    """Return each record with TCP, and its segment."""
     return [(record, found) for record in records if (found := segment(record[3]))]
 
 
@@ -160,7 +160,8 @@ def _renumbered(records, by):
 
 
 def _highest(records):
-    """Of each record with TCP and ACK: it, its segment, the segment of that end with an ACK before, and the highest number before."""
+    """Yield each record with TCP and ACK: the record, its segment, the previous segment of that end with an ACK, and the highest number
+    before."""
     highest, latest = {}, {}
     for record, found in segments(records):
         way = (found.source, found.target)
@@ -223,9 +224,9 @@ class Cure(NamedTuple):
 
     change: object
     asked: object
-    """Whether the fault concerns a field."""
+    """Function that is true if the fault concerns a field."""
     is_neutral: bool
-    """What we say of these fields must not change."""
+    """True if dumbbell's values of these fields must not change."""
 
 
 CURES = {
@@ -289,7 +290,7 @@ class Compared:
         return None
 
     def _ours(self, source, target, field):
-        """What we say of a field of a direction, of each connection between the two."""
+        """Return dumbbell's values of a field of a direction, of each connection between the two."""
         return [said.get(field) for said in self.known.get((source, target), ())]
 
     def _told(self, source, target, field, theirs, ours):

@@ -87,7 +87,7 @@ def code():
 
 
 def is_listed(name, member, listed):
-    """Whether a path is one of those listed, or below one that is a folder; a file NAME.rs may be a folder as well."""
+    """True if a path is one of those listed, or below one that is a folder. A file NAME.rs may be a folder as well."""
     for path in listed:
         pattern = re.escape(path).replace("NAME", re.escape(member))
         if path.endswith("/"):

@@ -1,4 +1,4 @@
-"""Which packages of dumbbell may import which."""
+"""The packages of dumbbell that each package may import."""
 
 import ast
 from pathlib import Path

@@ -14,7 +14,7 @@ SUFFIXES = (".py", ".pyi", ".rs", ".c", ".h", ".sh", ".toml", ".yaml")
 MOST_LINES = 500
 MOST_FIELDS = 15
 REASON = re.compile(r"\bWide because\s+\w+", re.IGNORECASE)
-"""How the documentation of a type with more fields begins to say why it has them."""
+"""Start of the reason in the documentation of a type with more fields."""
 
 
 class Type(NamedTuple):
@@ -93,7 +93,7 @@ def closing(code: str, start: int) -> int:
 
 
 def parts(code: str, separator: str) -> list[str]:
-    """What stands between separators that are in no brackets."""
+    """Return the parts between separators that are in no brackets."""
     found, depth = [""], 0
     for character in code.replace("->", "  "):
         depth += (character in "([{<") - (character in ")]}>")

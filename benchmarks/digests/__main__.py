@@ -34,7 +34,7 @@ from dumbbell.studies.study import Request
 _HERE = Path(__file__).parent
 RECORDED = _HERE / "recorded.json"
 _SCENARIOS = _HERE / "scenarios.jsonl"
-"""Those of the contract suite as of 2026-11-21, 300 that were drawn at random, and some with queues of hosts; a scenario without its
+"""Scenarios of the contract suite as of 2026-11-21, 300 that were drawn at random, and some with queues of hosts; a scenario without its
 defaults a line."""
 _QUICK_STRIDE = 23
 """`--quick` takes every so many runs of a set."""

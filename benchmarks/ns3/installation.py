@@ -13,7 +13,7 @@ from pathlib import Path
 from dumbbell.errors import BadInput, EnvironmentFault
 
 WHEEL = "3.44.post0"
-"""Of the package ns3, which holds headers and libraries."""
+"""Version of the package ns3, which holds headers and libraries."""
 MODULES = ("applications", "internet", "traffic-control", "point-to-point", "bridge", "network", "stats", "core")
 _FOLDER = Path(__file__).resolve().parents[2] / "target" / "ns3" / WHEEL
 _PROFILES = ("debug", "default", "optimized", "minsizerel")
@@ -44,7 +44,7 @@ class Installation:
 
     @property
     def definitions(self) -> list[str]:
-        """What the libraries were compiled with: inline functions and classes of the headers depend on it."""
+        """Return the definitions that the libraries were compiled with: inline functions and classes of the headers depend on them."""
         kind = {"default": "DEBUG", "debug": "DEBUG", "optimized": "OPTIMIZED"}.get(self.profile, "RELEASE")
         switches = {"NS3_ASSERT_ENABLE": self.asserts, "NS3_LOG_ENABLE": self.logging}
         return [f"-DNS3_BUILD_PROFILE_{kind}", *(f"-D{name}" for name, on in switches.items() if on)]
@@ -66,7 +66,7 @@ def find(environment: Mapping[str, str] = os.environ) -> Installation:
 
 
 def inspect(prefix: Path, origin: str, named: str) -> Installation:
-    """What an installation prefix holds; messages call it `named`. Raises `BadInput` if it is none."""
+    """Return the installation in a prefix; messages call it `named`. Raises `BadInput` if it is none."""
     expected = "expected the prefix of an ns-3 installation (cmake --install), with include/ns3 and lib/libns3*-core*.so"
     if not (prefix / "include" / "ns3" / "core-module.h").is_file():
         raise BadInput(f"{named}: there is no include/ns3/core-module.h; {expected}")

@@ -18,7 +18,7 @@ const LEAST: u32 = 4;
 /// Payload and headers of a segment beyond the payload, bytes.
 const HEADERS: u64 = 66;
 
-/// Of a connection.
+/// State of a connection.
 struct Delay {
     target_us: u32,
     /// The round trip is over once so many segments are delivered.
@@ -116,7 +116,7 @@ static CONTROL: Control = Control {
     sent: None,
 };
 
-/// What dumbbell asks the library for.
+/// The entry point that dumbbell calls.
 #[no_mangle]
 pub extern "C" fn dumbbell_cc_v1() -> *const Control {
     &CONTROL

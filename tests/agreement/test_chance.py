@@ -1,4 +1,4 @@
-"""What chance alone makes of a difference, on hand-made runs."""
+"""Differences that chance alone makes, on hand-made runs."""
 
 import numpy as np
 import pytest

@@ -25,7 +25,7 @@ def shared(tables):
 
 @pytest.fixture
 def wide(tables, everything):
-    """What the kernel engine shares with an engine that supports the same as it."""
+    """The features that the kernel engine shares with an engine that supports the same as it."""
     return Shared.of(tables[0], everything)
 
 
@@ -35,7 +35,7 @@ def bottleneck_of(scenario):
 
 
 def faults_of(scenario):
-    """Those of its delay."""
+    """Return the faults of the scenario's delay."""
     return (scenario.stages["delay"] if scenario.stages else scenario.path.delay).planned_faults()
 
 

@@ -111,7 +111,8 @@ def _round_trips(plan: Plan, run: Run) -> Iterator[str]:
     """RTTs are no less than the delays of both ways."""
     for row, workload in _over_tcp(plan, run):
         base_ns = min(sum(_least_delay_ns(plan.ports[i]) for i in (*there, *back)) for there, back in ways_of_data(plan, workload))
-        # Where an ACK is of what was sent again, timestamps measure, in ticks; on old stacks always. A smoothed RTT is of such samples.
+        # Timestamps measure RTTs, in ticks, if an ACK is for a retransmission, and on old stacks always. A smoothed RTT may come from such
+        # samples.
         for name in ("min_rtt_ms", "srtt_ms"):
             if row.get(name, math.inf) < base_ns / 1e6 - _tick_ms(workload):
                 yield f"{_of(row)}: {name} is {row[name]}, the way takes {base_ns / 1e6} ms"

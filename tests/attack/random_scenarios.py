@@ -100,9 +100,8 @@ def accepted(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Prepared] | None:
 
 
 def _take_out(tree: Any, location: Sequence[str | int]) -> None:
-    """Takes out of a scenario what is at a location, as far as there is such. Of what must be there the key that was written last goes:
-    of an entry of a list, and of what has a kind.
-    """
+    """Take the entry at a location out of a scenario, as far as there is one. If the entry is required, the key that was written last goes:
+    in an entry of a list, and in a mapping with a kind."""
     way: list[tuple[Any, Any]] = []
     for part in location:
         at = int(part) if isinstance(tree, list) and str(part).isdecimal() else part

@@ -136,9 +136,9 @@ _OF_KEYS: dict[tuple[type[BaseModel], str], Strategy] = {
 
 
 def of_model(model: type[BaseModel], *optional: str | None, **given: Strategy) -> Strategy:
-    """Mappings of a model's keys: the required ones and any of the others, by their types; `given` ones are drawn as said.
+    """Draw mappings of a model's keys: the required ones and any of the others, by their types; `given` keys are drawn as said.
 
-    Of the keys that need not be there only those in `optional`, if there are any.
+    If `optional` has names, only these of the optional keys are drawn.
     """
     model.model_rebuild()  # a model is built at its first use
     required, others = {}, {}
@@ -159,7 +159,7 @@ def _of_key(model: type[BaseModel], name: str, field: FieldInfo) -> Strategy:
 
 
 def of_type(annotation: Any, field: FieldInfo | None = None) -> Strategy:
-    """What a user may write where a model has this type."""
+    """Draw what a user may write where a model has this type."""
     origin, parts = get_origin(annotation), get_args(annotation)
     metadata = list(field.metadata) if field else []
     if origin is Annotated:

@@ -20,7 +20,7 @@ TEXTS = {
 }
 
 DRAWN = ("an escape sequence", "an unfinished formula", "half a character")
-"""Those that are tried in figures as well."""
+"""Texts that are tried in figures as well."""
 SCENARIO = """\
 name: s
 path: {rtt: 20ms, bottleneck: {rate: 1mbit, qdisc: {kind: pfifo, limit: 20p}}}
@@ -55,7 +55,7 @@ def rewrite(path, change):
 NAMES = ("an unfinished formula", "a path", "a format")
 """The texts that can be names."""
 HELD = {"name": NAMES, "flow": NAMES, "cell": (*NAMES, "a long text"), "reasons": (*TEXTS,), "scenario": {*TEXTS} - {"half a character"}}
-"""Where they may stand."""
+"""Texts that may stand in each place."""
 
 
 @pytest.mark.parametrize("where", ["name", "cell", "flow", "reasons", "scenario"])

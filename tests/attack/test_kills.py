@@ -93,7 +93,7 @@ def damage(store, key):
 
 
 MOST_CALLS = 40
-"""That change files while five runs are made again."""
+"""Maximum number of calls that change files while five runs are rerun."""
 
 
 def by_step(forks, folder, rng):

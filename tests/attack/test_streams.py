@@ -123,7 +123,7 @@ def test_corrupt_json_is_reported_in_one_line(file, name, stored, dumbbell):
     try:
         for command in (("table",), ("plot",), ("claims", "sce")):
             answer = dumbbell(*command, stored)
-            # Of a damaged run the folder's other runs are shown; a damaged list of runs shows nothing.
+            # If a run is damaged, the folder's other runs are shown. If the list of runs is damaged, nothing is shown.
             assert answer.status in ((1, 2) if file == "run.json" else (2,))
             assert file == "run.json" or (answer.out == "" and answer.err.count("\n") == 1)
             assert answer.err.startswith(f"{path}: ")

@@ -53,7 +53,7 @@ CASES = {
 """By name: what is added to a good file, and what the report contains."""
 
 MOST_CALLS = 8_000_000
-"""That reading one of them takes."""
+"""Maximum number of calls that reading one of them takes."""
 
 
 @pytest.mark.parametrize("name", CASES)

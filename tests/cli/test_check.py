@@ -37,7 +37,7 @@ def store(dumbbell, file, tmp_path):
 
 
 def contents(store):
-    """What the runs of a store hold that does not depend on when they were made."""
+    """Return the content of a store's runs that does not depend on when they were made."""
     return [(run.key, run.cell, run.digest, run.counters, run.frame.hash_rows().sum()) for run in store.runs()]
 
 

@@ -1,4 +1,4 @@
-"""How far a command is: one line that fits, on a terminal; lines elsewhere; never on stdout."""
+"""Progress of a command: one line that fits, on a terminal; lines elsewhere; never on stdout."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What every engine promises about applications over TCP connections that stay open: sources with a rate, pages, streaming."""
+"""Promises of every engine about applications over TCP connections that stay open: sources with a rate, pages, streaming."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What every engine promises about connections that come and go."""
+"""Promises of every engine about connections that come and go."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What every engine promises about cake's keywords."""
+"""Promises of every engine about cake's keywords."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What every engine promises about captures: every packet at both hosts, and the path's RTT from them."""
+"""Promises of every engine about captures: every packet at both hosts, and the path's RTT from them."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_both_hosts_see_every_packet(run):
     arrived = right.row(0, named=True)
     assert (sent["direction"], back["direction"]) == ("forward", "reverse")
     dropped = sum(found.counters["port/bottleneck"].get(f"dropped_{cause}", 0) for cause in ("overflow", "aqm"))
-    # What is under way at the end has left, but not arrived.
+    # Packets that are under way at the end have left, but not arrived.
     assert 0 <= sent["packets"] - arrived["packets"] - dropped <= 200
     assert sent["retransmitted_packets"] == counters["retransmits"]
     assert arrived["unique_bytes"] >= counters["rx_bytes"]
@@ -51,7 +51,7 @@ def test_one_point_and_two_agree_where_nothing_is_lost(run):
     # The last segment that an ACK is for does not wait for it, but for one that is alone; the handshake has a pair as well.
     by_acks_ms = packets(found.captures["left.pcap"], 0).filter(reverse=True)["rtt_ms"].drop_nulls()
     assert by_acks_ms.median() == pytest.approx(np.median(by_pairs_ms), abs=0.01)
-    # Of a histogram whose buckets are 1/128 wide.
+    # The histogram's buckets are 1/128 wide.
     assert row["rtt_median_ms"] == pytest.approx(np.median(by_pairs_ms), rel=1 / 256)
     assert 0 <= by_pairs_ms.size - row["rtt_samples"] <= 2
     assert row["rtt_median_ms"] > 40

@@ -1,4 +1,4 @@
-"""What every engine promises about captures at points of the path."""
+"""Promises of every engine about captures at points of the path."""
 
 import numpy as np
 import pytest
@@ -18,10 +18,10 @@ def test_a_point_behind_the_bottleneck_sees_both_directions(run):
     found = run(capture=["bottleneck"], duration="6s")
     assert set(found.captures) == {"port-bottleneck.pcap"}
     data, acks = (at(found, "port-bottleneck.pcap", direction) for direction in ("forward", "reverse"))
-    # What is on the line at the end has been sent, and has not come out.
+    # A packet on the link at the end has been sent, and has not come out.
     assert 0 <= found.counters["port/bottleneck"]["sent_packets"] - data["packets"] <= 1
     assert 0 <= found.counters["port/bottleneck-reverse"]["sent_packets"] - acks["packets"] <= 1
-    # What was dropped before is seen once.
+    # A packet that was dropped before is seen once.
     assert found.counters["flow/cubic"]["retransmits"] > 0 == data["retransmitted_packets"]
     # 10 ms to the receiver and back.
     assert 10 <= data["rtt_min_ms"] <= 11.5

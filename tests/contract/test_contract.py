@@ -1,4 +1,4 @@
-"""What every engine promises about a run."""
+"""Promises of every engine about a run."""
 
 import copy
 

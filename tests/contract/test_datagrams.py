@@ -1,4 +1,4 @@
-"""What every engine promises about datagrams that measure."""
+"""Promises of every engine about datagrams that measure."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What every engine promises about codepoints."""
+"""Promises of every engine about codepoints."""
 
 import struct
 
@@ -9,7 +9,7 @@ CAKE = {"rtt": "20ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "cake"
 
 
 def codepoints(capture):
-    """Those of all packets of a pcap file of Ethernet frames with IPv4, and their ECN fields."""
+    """Return the codepoints of all packets of a pcap file of Ethernet frames with IPv4, and their ECN fields."""
     order = "<" if capture[:4] in (bytes.fromhex("4d3cb2a1"), bytes.fromhex("d4c3b2a1")) else ">"
     at, found = 24, []
     while at < len(capture):

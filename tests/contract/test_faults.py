@@ -1,4 +1,4 @@
-"""What every engine promises about links that lose, delay unevenly, reorder, duplicate and corrupt packets."""
+"""Promises of every engine about links that lose, delay unevenly, reorder, duplicate and corrupt packets."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What every engine does with the window of a connection that was idle."""
+"""Behaviour of every engine with the window of a connection that was idle."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What every engine promises about outages, rate steps, datagrams and flows against each other."""
+"""Promises of every engine about outages, rate steps, datagrams and flows against each other."""
 
 import copy
 
@@ -195,7 +195,7 @@ def stage(name, **more):
 
 
 def mean_bytes(found, entity):
-    """Of the packets that left a port."""
+    """Return the mean size of the packets that left a port."""
     return found.counters[entity]["sent_bytes"] / found.counters[entity]["sent_packets"]
 
 

@@ -1,4 +1,4 @@
-"""What every engine says about what limited a flow."""
+"""Reports of every engine about the limits of a flow."""
 
 import pytest
 

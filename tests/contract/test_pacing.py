@@ -9,7 +9,8 @@ PATH = {"rtt": "40ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "pfifo
 def test_a_most_pacing_rate_is_what_a_flow_gets_and_no_queue_builds(run):
     found = run(path=PATH, flows=[{"cc": "cubic", "host": {"max_pacing_rate": "8mbit"}}], duration="4s", sample="100ms")
     flow = found.flows.rows()[0]
-    # Of payload, as the rate counts; the handshake takes a round trip, one is under way at the end, and the first two have less than half.
+    # The rate counts payload. The handshake takes a round trip, one round trip is under way at the end, and the first two have less than
+    # half.
     assert flow["rx_bytes"] * 8 / 8e6 == pytest.approx(4 - 0.1, abs=0.1)
     assert flow["retransmits"] == 0
     srtt_ms = np.array(found.series("flow/cubic", "srtt_ms")[1])

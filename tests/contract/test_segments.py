@@ -1,4 +1,4 @@
-"""What every engine promises about sizes of segments."""
+"""Promises of every engine about sizes of segments."""
 
 import pytest
 from support import PATH

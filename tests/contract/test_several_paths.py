@@ -1,4 +1,4 @@
-"""What every engine promises about several paths."""
+"""Promises of every engine about several paths."""
 
 import pytest
 
@@ -31,6 +31,6 @@ def test_data_in_reverse_pass_the_stages_from_the_last_to_the_first(run):
     udp = {"kind": "udp", "rate": "1mbit", "direction": "reverse", "path": "both", "measure": True}
     found = run(path={}, stages=STAGES, paths=paths, flows=flows, background=[udp], duration="5s")
     ports = found.counters
-    # What arrives at the slow one has passed the fast one before.
+    # Packets that arrive at the slow port have passed the fast one before.
     assert ports["port/a-reverse"]["sent_packets"] >= ports["port/slow-reverse"]["arrived_packets"] > ports["port/slow"]["arrived_packets"]
     assert goodput(found, "reno") < 1.2

@@ -1,4 +1,4 @@
-"""What every engine promises about applications that read at a rate, and about probes of the windows that they close."""
+"""Promises of every engine about applications that read at a rate, and about probes of the windows that they close."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What every engine promises about requests and responses, and what the simulator does about connections that come and go."""
+"""Promises of every engine about requests and responses, and of the simulator about connections that come and go."""
 
 import json
 

@@ -26,7 +26,7 @@ def test_a_page_is_what_its_commands_make(page):
 
 
 def alike(path, png, most=0.01):
-    """Whether two figures look alike: fonts and libraries of drawing may differ a little, curves may not."""
+    """True if two figures look alike: fonts and drawing libraries may differ a little, curves may not."""
     kept, made = (np.asarray(Image.open(each).convert("L").reduce(4), float) for each in (path, pages.io.BytesIO(png)))
     return kept.shape == made.shape and np.abs(kept - made).mean() < most * 255
 

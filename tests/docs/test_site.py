@@ -21,11 +21,11 @@ DOCS = ROOT / "docs"
 CHROMIUM = Path("/usr/bin/chromium")
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 LOADS = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
-"""What a browser fetches by itself, by the attribute that says from where."""
+"""Elements that a browser fetches by itself, with the attribute that holds the address."""
 
 
 class Page(HTMLParser):
-    """What a page of the site loads, links to, and can be linked at."""
+    """Addresses that a page of the site loads and links to, and anchors that others can link to."""
 
     def __init__(self, path):
         super().__init__()
@@ -143,7 +143,7 @@ def test_a_page_is_the_same_here_and_where_it_lies(name):
 
 
 def shape(html):
-    """How often a page has each of these, and its headings."""
+    """Return how often a page has each of these elements, and its headings."""
     tags = ("h1", "h2", "h3", "h4", "ul", "ol", "li", "table", "tr", "td", "th", "pre", "em", "strong", "img", "a")
     return {tag: len(re.findall(rf"<{tag}[ >]", html)) for tag in tags}
 

@@ -8,7 +8,7 @@ from dumbbell import Scenario
 from dumbbell.engines import engine
 
 SHARE = 1448 / 1514
-"""Of a link's frames that is payload."""
+"""Share of a link's frames that is payload."""
 
 
 def run(cc, limit="1bdp", seconds=20, path=()):

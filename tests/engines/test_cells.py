@@ -48,7 +48,7 @@ def repeated(found):
 
 
 def compare(runs):
-    """What runs are beside each other is what each is by itself."""
+    """Check that runs that are prepared together are the same as those that are prepared alone."""
     together = prepare(runs)
     assert len(together) == len(runs)
     for made, run in zip(together, runs, strict=True):

@@ -46,7 +46,7 @@ def cluster(workers):
 
 
 def stored(folder):
-    """What a store has of each run, whatever machine made it and however it is kept."""
+    """Return a store's content of each run, whatever machine made it and however it is kept."""
     store = Store(folder)
     return {key: (store.record(key), store.get(key).frame.write_csv()) for key in store.stored_keys() if store.verify(key)}
 

@@ -1,4 +1,4 @@
-"""What workers are handed, and what becomes of it when they die or disagree: without any worker."""
+"""Tasks that workers get, and their fate when workers die or disagree: without any worker."""
 
 from itertools import count, pairwise
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ from dumbbell.executor.cluster.dispatch import Dispatch
 
 
 def test_a_run_at_which_every_worker_dies_is_given_up():
-    """What computes a run in a process of its own can die as well."""
+    """A worker can also die while it computes a run in a process of its own."""
     jobs = Listed(prepare(scenario(sweep=None, repeat=1).runs()))
     dying = ClusterSweep(jobs, [0], None, Cluster("local:1"))
     dying.joins(worker := Worker("tcp://a", 1, standing(["sim"])))
@@ -122,7 +122,7 @@ def test_a_batch_is_halved_when_its_worker_dies():
 
 
 def test_what_nobody_else_can_confirm_is_kept_at_once(tmp_path, monkeypatch):
-    """Of two workers only one can run the engine, or there is but one."""
+    """Only one of two workers can run the engine, or there is only one worker."""
     monkeypatch.setattr(confirmation, "CHECKED", 2)
     monkeypatch.setattr(queue_module, "_MOST_BATCH", 2)
     jobs = Listed(prepare(scenario(sweep=None, repeat=8).runs()))

@@ -1,4 +1,4 @@
-"""Workers that differ: one with several threads, and one that has no kernel. What they compute is what one process computes."""
+"""Workers that differ: one with several threads, and one that has no kernel. Their results are those of one process."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What is known of congestion controls as laws: the window under random losses, and what becomes of two flows with unequal windows."""
+"""Known laws of congestion controls: the window under random losses, and the shares of two flows with unequal windows."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What runs cost, estimated before they are started."""
+"""Costs of runs, estimated before they start."""
 
 import math
 

@@ -44,7 +44,7 @@ def put(plan, where, value):
 
 
 def refused(plan):
-    """What the simulator refuses, checking and running alike."""
+    """Return the simulator's refusals, the same from checking and from running."""
     with pytest.raises(native().Refused) as caught:
         native().check(json.dumps(plan))
     with pytest.raises(native().Refused) as again:
@@ -103,7 +103,7 @@ OF_QDISCS = [
     ("cake", "sce", 2000, "2000 is out of range", "0 to 1024, 65534 or 65535"),
 ]
 
-# What is set where in the plan: the entry, its field, what is wrong, what was expected. See `base`.
+# Change of the plan: place, value, then the entry, its field, what is wrong, what was expected. See `base`.
 OTHERS = [
     *OF_FAULTS,
     ("format", 2, "run", "format", "2 is out of range", "1 to 1"),
@@ -169,7 +169,7 @@ OF_EXCHANGES = [
 ]
 
 
-# What exchanges may draw: field, value, what is wrong, what was expected.
+# Draws of exchanges: field, value, what is wrong, what was expected.
 OF_DRAWS = [
     (f"request_bytes.{field}", {"kind": kind, **given}, what, expected)
     for kind, given, field, what, expected in [

@@ -1,4 +1,4 @@
-"""Where the simulator does not pace."""
+"""Places where the simulator does not pace."""
 
 import pytest
 from support import PATH, plain_plan

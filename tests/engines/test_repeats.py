@@ -1,4 +1,4 @@
-"""Which scenarios may be repeated: those of which another seed can be another run."""
+"""Scenarios that may have several seeds: those in which another seed can give another run."""
 
 import pytest
 from support import PATH, resolved

@@ -1,4 +1,4 @@
-"""What cannot be drawn or listed of connections that come and go: where, what stands there, which field is refused, and why."""
+"""Connections that come and go and that cannot be drawn or listed: place, value there, field with the error, and reason."""
 
 NAMED = {"kind": "link", "id": "own", "name": "own", "direction": "forward"}
 OWN_RTT = {**NAMED, "delay_ns": 0, "rate_bps": 9, "limit_packets": None, "own_rtt": "whole"}

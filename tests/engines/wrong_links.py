@@ -1,4 +1,4 @@
-"""Links that cannot be. Of their faults: what is set where in the plan, the entry, its field, what is wrong, what was expected."""
+"""Links that cannot be. For their faults: place in the plan and value, then the entry, its field, what is wrong, what was expected."""
 
 CARD = {"kind": "link", "id": "card", "name": "card", "direction": "reverse", "delay_ns": 10**7, "rate_bps": None, "limit_packets": 9}
 CARD["coalesce_ns"] = 1000

@@ -19,7 +19,7 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 
 
 class Axes(NamedTuple):
-    """What is drawn on one pair of axes, in the units of its ticks."""
+    """Content of one pair of axes, in the units of its ticks."""
 
     lines: list
     """x (in the units of the picture, if there are no ticks) and y of each line."""

@@ -118,7 +118,7 @@ def with_other_values(content, dice):
 
 
 def ways(content):
-    """How a file can be damaged."""
+    """Return the ways in which a file can be damaged."""
     try:
         json.loads(content)
     except ValueError:

@@ -14,7 +14,7 @@ from . import flent_program
 from .conftest import stored
 
 PLOTS = {
-    # What is drawn on each pair of axes: the mean of each line, where lines are over time.
+    # Content of each pair of axes: the mean of each line, if lines are over time.
     "totals": [["throughput"], ["rtt"]],
     "upload": [["cubic", "bbr"]],
     "upload_with_ping": [["cubic", "bbr"], ["rtt"]],
@@ -76,7 +76,7 @@ def test_flents_cdfs_have_the_percentiles_of_the_table(exported):
 
 def test_flents_boxes_are_of_the_whole_run(exported):
     def medians(axes):
-        """Those of level lines that are as wide as a box, which is a line of five points."""
+        """Return the medians: values of level lines that are as wide as a box, which is a line of five points."""
         widths = {round(float(np.ptp(xs)), 3) for xs, _ in axes.lines if len(xs) == 5}
         return [float(values[0]) for xs, values in axes.lines if len(xs) == 2 and round(float(np.ptp(xs)), 3) in widths]
 

@@ -1,4 +1,4 @@
-"""What `--cluster` names, and the file of jobs of a batch system."""
+"""Values of `--cluster`, and the file of jobs of a batch system."""
 
 import gc
 import re
@@ -12,7 +12,7 @@ import dumbbell
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.executor.cluster import Cluster, batch_system
 
-# That of the document.
+# The file in the document.
 JOBS = re.search(r"```yaml\n# slurm.yaml\n(.*?)```", (Path(dumbbell.__file__).parents[1] / "docs/clusters.md").read_text(), re.DOTALL)[1]
 
 
@@ -63,7 +63,7 @@ def test_what_is_wrong_in_a_file_of_jobs_is_said_with_its_line(old, new, said, t
     [
         ("queue: short", "qeue: short", "jobs.yaml:4: options.qeue: is no option of SLURMCluster (did you mean 'queue'?); expected one of"),
         ("  cores: 8\n", "", "jobs.yaml:3: options: lacks cores; expected what a job needs"),
-        # What dask has half made complains when it is collected.
+        # An object that dask has half made complains when it is collected.
         ("memory: 16GB", "memory: much", "jobs.yaml:3: options: dask-jobqueue does not take them (Could not interpret 'much' as a"),
     ],
 )

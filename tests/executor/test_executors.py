@@ -122,7 +122,7 @@ def test_workers_that_do_not_start_are_trouble_with_the_machine(monkeypatch):
 
 
 def gone(pid):
-    """Whether a process has ended."""
+    """True if a process has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:

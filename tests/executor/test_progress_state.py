@@ -1,4 +1,4 @@
-"""How far a set of runs is: by what runs cost, not by how many they are."""
+"""Progress of a set of runs: by the cost of runs, not by their number."""
 
 import pytest
 

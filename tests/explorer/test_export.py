@@ -20,7 +20,7 @@ from dumbbell.results import load
 
 
 def parts(page):
-    """What is embedded in a page, by name."""
+    """Return the embedded parts of a page, by name."""
     found = re.findall(rb'<script type="text/plain" id="data-([^"]+)">([^<]*)</script>', page)
     return {name.decode(): zlib.decompress(b64decode(content), 31) for name, content in found}
 

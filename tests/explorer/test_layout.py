@@ -1,4 +1,4 @@
-"""How the page looks where there is little room, and what it shows of itself when it is opened."""
+"""Look of the page where there is little room, and its first view when it is opened."""
 
 import re
 from itertools import pairwise
@@ -80,7 +80,7 @@ def test_nothing_is_wider_than_the_page(browser, made, width):
         page.reload()
         page.wait_for_selector("body[data-ready]")
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        # What is cut fades, and can be scrolled to.
+        # A part that is cut fades, and can be scrolled to.
         frames = page.locator(".frame").evaluate_all(
             "found => found.map(({ firstChild: each, classList: classes }) => "
             "[each.scrollWidth > each.clientWidth + 1, classes.contains('beyond')])"

@@ -1,4 +1,4 @@
-"""What shells complete: the words, the time that they take, and bash, zsh and fish themselves."""
+"""Completion in shells: the words, the time that they take, and bash, zsh and fish themselves."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Where a worker's libraries alone are installed, as docs/install.md says."""
+"""An installation with only a worker's libraries, as docs/install.md says."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Where packets are captured."""
+"""Places where packets are captured."""
 
 import pytest
 from support import PATH, planned

@@ -7,7 +7,7 @@ QDISC = {"kind": "pfifo", "limit": "100p"}
 
 
 def ways(path, flows=({"cc": "reno"},)):
-    """Of each flow's path: base RTT, the ports forward and the ports back."""
+    """Return for each flow's path: base RTT, the ports forward and the ports back."""
     plan = planned(path=path, flows=list(flows)).plan
     paths = [plan.paths[workload.path] for workload in plan.tcp]
     return [(way.base_rtt_ns, *([plan.ports[i] for i in ports] for ports in (way.forward, way.reverse))) for way in paths]

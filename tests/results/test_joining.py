@@ -18,7 +18,7 @@ def test_a_pack_that_was_tampered_with_is_not_put_together_with_others(file, col
     (folder,) = (each.folder for each in found.packs.all())
     found.request([("s", {"n": 9}, "9" * 32)])
     found.write(make_run("9" * 32))
-    # Which tables a run has only its record says, so that those are put together whatever is in them.
+    # Only a run's record says which tables it has, so that the packs are joined whatever is in them.
     assert packing.pack(found).joined == (2 if "content" in columns else 0)
     assert folder.exists() == ("content" not in columns)
     assert [key for key in KEYS if Store(found.path).is_whole(key)] == []
@@ -243,7 +243,7 @@ def test_putting_packs_together_ends_at_once(uneven, monkeypatch):
 
 
 def test_a_run_that_is_in_two_packs_stays_in_one(packed, monkeypatch):
-    """As a process leaves it that is killed before it has removed what it has put together."""
+    """A process that is killed before it has removed the packs that it has joined leaves this."""
     monkeypatch.setattr(pack, "MOST_RUNS", 5)
     with monkeypatch.context() as patched:
         patched.setattr(joining, "remove", lambda *_: None)

@@ -1,4 +1,4 @@
-"""What `dumbbell.results` exports is imported when it is asked for."""
+"""The names of `dumbbell.results` are imported when they are asked for."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What runs look like in an interpreter and in a notebook."""
+"""Display of runs in an interpreter and in a notebook."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How a congestion control is written."""
+"""Ways of writing a congestion control."""
 
 import pytest
 from support import PATH

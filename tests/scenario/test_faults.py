@@ -1,4 +1,4 @@
-"""What is written of links that lose, delay unevenly, reorder, duplicate and corrupt packets."""
+"""Scenarios of links that lose, delay unevenly, reorder, duplicate and corrupt packets."""
 
 import pytest
 from support import planned, resolved

@@ -24,7 +24,7 @@ duration: 2s
 
 
 def problems(text):
-    """What the schema finds wrong: where, in JSON's way of saying it."""
+    """Return the places, in JSON's notation, in which the schema finds errors."""
     return [error.json_path for error in Draft202012Validator(SCHEMA).iter_errors(parse(text, "s.yaml")[0])]
 
 
@@ -108,7 +108,7 @@ def test_the_examples_of_the_page_are_valid(keys):
 
 
 def checked(node, text, key):
-    """What the schema of a key finds wrong in an example of it."""
+    """Return the errors that the schema of a key finds in an example of it."""
     data = parse(f"{key}: {text}", "example")[0][key]
     return Draft202012Validator({**node, "$defs": SCHEMA["$defs"]}).iter_errors(data)
 

@@ -1,4 +1,4 @@
-"""What the cells of a sweep have in common is validated, checked and planned once, and nothing but the time shows it."""
+"""The parts that the cells of a sweep share are validated, checked and planned once, and nothing but the time shows it."""
 
 import json
 from pathlib import Path

@@ -120,20 +120,20 @@ def test_points_depend_on_the_seed(method):
 
 @pytest.mark.parametrize("method", ["sobol", "latin"])
 def test_each_key_has_a_value_in_each_part_of_its_range(method):
-    """Of 64 points each 64th of a range has one: on the scale of the range, and of a list each value as often."""
+    """Each 64th of a range has one of 64 points, on the scale of the range. Each value of a list comes equally often."""
     found = cells(method, 64)
     for key, low, high in (("path.rtt", 10e6, 300e6), ("path.bottleneck.rate", 1e6, 100.1e6)):
         settings = scenario(sweep={"cells": found}).expand()
         values = [run.settings.path.rtt if key == "path.rtt" else run.settings.path.bottleneck.rate for run in settings]
         assert all(low <= value <= high for value in values)
         places = [64 * math.log(value / low) / math.log(high / low) for value in values]
-        # Of the rate that is rounded down to whole steps, a place may be one too low.
+        # The rate is rounded down to whole steps, so that a place may be one too low.
         assert all(abs(place - i) <= 2 for i, place in enumerate(sorted(places)))
     assert [cell["flows.0.cc"] for cell in found].count("bbr") == 32
 
 
 def test_two_keys_of_sobol_are_even_together():
-    """Of 64 points each of 8 by 8 squares has one; of random ones some have several."""
+    """Each of 8 by 8 squares has one of 64 points. With random points some squares have several."""
     over = {"path.rtt": {"from": "0ms", "to": "80ms"}, "path.delay.extra": {"from": "0ms", "to": "80ms"}}
     squares = {
         tuple(value // 10**7 for value in (run.settings.path.rtt, run.settings.path.delay.extra))

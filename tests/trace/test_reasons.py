@@ -1,4 +1,4 @@
-"""What held a sender back, beside what is known: the simulator was told what is scarce."""
+"""Causes that held a sender back, compared with the known ones: the simulator's plan says what is scarce."""
 
 import re
 

@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 
 use crate::rounds::{Function, InRounds};
 
-/// What a plan names a library by.
+/// Key of a plan that names a library.
 const LIBRARY: &str = "library";
-/// What it names a function of Python's by.
+/// Key of a plan that names a function of Python's.
 const FUNCTION: &str = "function";
 
 /// A control, or what is wrong with its parameters; none if it is nobody's.
@@ -22,7 +22,7 @@ type Made = Option<Result<Box<dyn BoxedControl>, Flaws>>;
 /// The controls of a run. A library is loaded when the first connection asks for it.
 #[derive(Default)]
 pub struct Own {
-    /// Of the libraries that may be loaded, by what the plan has for them.
+    /// Paths of the libraries that may be loaded, by their names in the plan.
     paths: HashMap<String, PathBuf>,
     /// By number.
     functions: HashMap<u64, Function>,

@@ -1,4 +1,4 @@
-//! What packets did, as columns.
+//! Events of packets, as columns.
 
 use dumbbell_trace::packet::{flags, Packet};
 use dumbbell_trace::Event;

@@ -48,7 +48,7 @@ create_exception!(
 );
 
 thread_local! {
-    /// Where and why the last panic of this thread happened.
+    /// Place and reason of this thread's last panic.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -145,7 +145,7 @@ fn rows(py: Python<'_>, rows: Rows) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// Of each stream that measures its name, and for all its datagrams when they were sent, were there and were back.
+/// Return for each stream that measures: its name, and for all its datagrams the times at which they were sent, arrived and were back.
 fn datagrams(py: Python<'_>, streams: Vec<(String, Vec<Datagram>)>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let of_stream = |(name, all): (String, Vec<Datagram>)| {
         let dict = PyDict::new(py);
@@ -199,7 +199,8 @@ fn draws<'py>(
 /// Name, times and sizes of a stream.
 type Listed<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// Of each stream of datagrams of a plan (JSON) its name, when it sends each, ns, and their sizes, bytes: u64, little endian.
+/// Return for each stream of datagrams of a plan (JSON): its name, the time at which it sends each, ns, and their sizes, bytes: u64, little
+/// endian.
 #[pyfunction]
 #[pyo3(name = "datagrams")]
 fn datagrams_of_plan<'py>(py: Python<'py>, plan: &str) -> PyResult<Vec<Listed<'py>>> {
@@ -218,7 +219,7 @@ fn datagrams_of_plan<'py>(py: Python<'py>, plan: &str) -> PyResult<Vec<Listed<'p
     Ok(found)
 }
 
-/// What is wrong with a part of a plan.
+/// Return the error for the flaws of a part of a plan.
 fn no_plan(flaws: Flaws, place: Place) -> PyErr {
     let refusals: Vec<Refusal> = flaws.at(place).collect();
     PyValueError::new_err(lines(&refusals))
@@ -241,8 +242,9 @@ fn arrivals<'py>(py: Python<'py>, plan: &str, workload: usize) -> PyResult<Bound
     little_endian(py, &numbers, u64::to_le_bytes)
 }
 
-/// Rows of the table of groups for the connections that workload `workload` of a plan (JSON) made, in the order of [`arrivals`]. Of each,
-/// u64 in the machine's order: how long it took (ns; the largest number: not complete), payload read, packets sent, segments sent again.
+/// Return rows of the table of groups for the connections that workload `workload` of a plan (JSON) made, in the order of [`arrivals`].
+/// `came` has for each, as u64 in the machine's order: how long it took (ns; the largest number: not complete), payload read, packets sent,
+/// segments retransmitted.
 #[pyfunction]
 fn group_rows<'py>(py: Python<'py>, plan: &str, workload: usize, came: Vec<u8>) -> PyResult<Bound<'py, PyDict>> {
     let network = parse(plan)?;
@@ -267,13 +269,13 @@ fn jitter_table(name: &str) -> PyResult<Vec<i16>> {
     }
 }
 
-/// What can be simulated, as JSON.
+/// Return the simulator's abilities, as JSON.
 #[pyfunction]
 fn capabilities() -> String {
     dumbbell_sim::capabilities().to_string()
 }
 
-/// What the tables of a run hold, as JSON.
+/// Return the schema of a run's tables, as JSON.
 #[pyfunction]
 fn schema() -> String {
     dumbbell_sim::probe::schema::schema().to_string()

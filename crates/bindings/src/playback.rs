@@ -1,10 +1,10 @@
-//! What a viewer sees, for engines whose runs are not made here.
+//! Playback as a viewer sees it, for engines whose runs are not made here.
 
 use dumbbell_sim::playback::{view, Player, Viewed};
 use pyo3::prelude::*;
 
-/// What a player came to by `end_ns` who wanted to play from `start_ns` on, and whose chunks came at the times `ends_ns`: when playing began
-/// (ns after the start, or None), stalls, ns of stalls, and how much was in the buffer at each of the times `at_ns`, s.
+/// Return the totals by `end_ns` of a player that wanted to play from `start_ns` on, and whose chunks came at the times `ends_ns`: when
+/// playing began (ns after the start, or None), stalls, ns of stalls, and the level of the buffer at each of the times `at_ns`, s.
 #[pyfunction]
 #[pyo3(signature = (chunk_ns, start_at_ns, chunks, start_ns, ends_ns, end_ns, at_ns))]
 pub fn playback(

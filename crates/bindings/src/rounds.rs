@@ -7,7 +7,7 @@ use dumbbell_sim::cc::{BoxedControl, CaState, CongestionControl, Needs, RateSamp
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// What a paced sender may be told, bit/s.
+/// Maximum rate of a paced sender, bit/s.
 const MOST_RATE: f64 = 1e12;
 
 /// A control as it is asked for: its name, what is called for each connection to make the function that is called each round, the class of
@@ -15,7 +15,7 @@ const MOST_RATE: f64 = 1e12;
 #[derive(FromPyObject)]
 pub struct Function(String, Py<PyAny>, Py<PyAny>, bool);
 
-/// What is counted from the start of a round trip.
+/// Counts since the start of a round trip.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     time_us: u64,
@@ -68,7 +68,7 @@ impl InRounds {
         self.rtt_us = None;
     }
 
-    /// Calls the function. What it returns: a window in segments and a rate in bit/s, either of which may be missing.
+    /// Call the function. It returns a window in segments and a rate in bit/s, either of which may be missing.
     fn ask(&self, py: Python<'_>, v: &View, w: &Window) -> PyResult<(Option<f64>, Option<f64>)> {
         let (before, now) = (self.start, counts(v));
         let seconds = |us: u32| f64::from(us) / 1e6;
@@ -132,7 +132,7 @@ impl InRounds {
     }
 }
 
-/// What an exception says, with the line where it was raised.
+/// Return the text of an exception, with the line where it was raised.
 fn raised(py: Python<'_>, error: &PyErr) -> String {
     let name = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     let text = error.value(py).to_string();
@@ -159,7 +159,7 @@ impl CongestionControl for InRounds {
         self.start = counts(v);
     }
 
-    /// What the function decides is decided once a round trip.
+    /// The function decides once a round trip, so that a loss changes nothing here.
     fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
         w.cwnd.max(2)
     }

@@ -56,7 +56,7 @@ impl Analysis {
         Ok(list)
     }
 
-    /// What was understood of the packets, and what was not.
+    /// Return the counts of the packets that were understood, and of those that were not.
     fn tally<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = tally(py, &self.tally)?;
         dict.set_item("negative_rtts", self.found.negative_rtts())?;

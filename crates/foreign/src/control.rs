@@ -14,7 +14,7 @@ use crate::library::Library;
 /// Largest window that is taken for one, segments: more than any buffer holds.
 pub const MOST_WINDOW: u32 = 1 << 24;
 
-/// What a control did that makes its run worthless; it is the payload of a panic.
+/// Fault of a control that makes its run worthless; it is the payload of a panic.
 #[derive(Debug)]
 pub struct Fault(pub String);
 
@@ -65,7 +65,7 @@ impl Fault {
 /// The control of a connection.
 pub(crate) struct Foreign {
     library: &'static Library,
-    /// What the library made for the connection; null if it keeps none.
+    /// The library's state for the connection; null if it keeps none.
     state: *mut c_void,
 }
 

@@ -31,8 +31,8 @@ pub const EVENT_COMPLETE_CWR: u32 = 2;
 pub const EVENT_LOSS: u32 = 3;
 /// The congestion state is about to become the one that is given with it; `view->state` is still the old one.
 pub const EVENT_STATE: u32 = 4;
-/// A tail loss probe has repaired the loss of the last segment: a reduction is about to begin. What is given with it is 1 if the application
-/// limited sending when that segment was sent first, else 0.
+/// A tail loss probe has repaired the loss of the last segment: a reduction is about to begin. The value is 1 if the application limited
+/// sending when that segment was first sent, else 0.
 pub const EVENT_PROBE_REPAIRED_LOSS: u32 = 5;
 
 /// A parameter as the scenario has it: a number as its digits, a flag as `on` or `off`.
@@ -45,9 +45,10 @@ pub struct Parameter {
     pub value: *const c_char,
 }
 
-/// What a library exports, by its function `dumbbell_cc_v1`. All of it stays as it is while the library is loaded. Functions may be left out
-/// (NULL) where it says what happens then. What they are given is only theirs until they return. Runs are computed by one thread; a library may
-/// be used by several connections of a run, each with what `create` made for it. Wide because it is all that a library may have.
+/// The exports of a library, returned by its function `dumbbell_cc_v1`. They stay as they are while the library is loaded. Functions may be
+/// left out (NULL) if their comment says what happens then. Their arguments are theirs only until they return. One thread computes a run;
+/// several connections of a run may use a library, each with the state that `create` made for it. Wide because it is all that a library may
+/// have.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
@@ -63,7 +64,7 @@ pub struct Control {
     pub sample_size: u32,
     /// See `control_size`.
     pub lost_size: u32,
-    /// What it needs from the connection: DUMBBELL_NEEDS_..., or 0.
+    /// Needs of the congestion control: DUMBBELL_NEEDS_..., or 0.
     pub needs: u32,
     /// Windows that a send buffer which grows has room for, at most 255 (Linux's sndbuf_expand); 0: the usual 2.
     pub send_windows: u32,

@@ -17,9 +17,9 @@ use crate::interface::{self, Control, Entry, Parameter, ABI};
 const SYMBOL: &CStr = c"dumbbell_cc_v1";
 /// Room for the reason why a library refuses parameters, bytes.
 const REASON_BYTES: usize = 256;
-/// What is expected of a library that does not fit.
+/// The expected library, in the error about one that does not fit.
 const HEADER: &str = "one that is compiled with this version's header (`dumbbell new cc NAME` writes it)";
-/// What a library is asked about that is not of these is unknown.
+/// Needs that this version knows. A library with another need is an error.
 const KNOWN_NEEDS: u32 = interface::NEEDS_ECN
     | interface::NEEDS_CONG_CONTROL
     | interface::NEEDS_RATE_SAMPLES
@@ -30,7 +30,7 @@ const KNOWN_NEEDS: u32 = interface::NEEDS_ECN
 /// A library that is loaded. It stays so until the process ends, as threads of its own may run in it.
 #[derive(Debug)]
 pub struct Library {
-    /// As the scenario calls it, for errors.
+    /// Name in the scenario, for errors.
     pub(crate) name: String,
     pub(crate) control: Control,
 }
@@ -72,7 +72,7 @@ impl Library {
             return Err(flaw(format!("has a struct dumbbell_{which} of {theirs} bytes, not {ours}"), HEADER));
         }
         complete(control).map_err(|(what, expected)| flaw(what, expected))?;
-        // What was loaded stays loaded.
+        // A loaded library stays loaded.
         std::mem::forget(library);
         Ok(Box::leak(Box::new(Self { name: name.to_owned(), control: *control })))
     }
@@ -108,7 +108,7 @@ impl Library {
         Err(Flaws::one("", format_args!("{} refuses its parameters: {reason}", self.name), "others"))
     }
 
-    /// What its controls need.
+    /// Return the needs of its controls.
     pub(crate) fn needs(&self) -> Needs {
         let has = |bit: u32| self.control.needs & bit != 0;
         Needs {
@@ -127,7 +127,7 @@ impl Library {
     }
 }
 
-/// What a table lacks, and what is expected.
+/// Check that a table is complete. The error says what it lacks, and what is expected.
 fn complete(control: &Control) -> Result<(), (String, &'static str)> {
     let unknown = control.needs & !KNOWN_NEEDS;
     if unknown != 0 {

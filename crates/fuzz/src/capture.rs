@@ -14,7 +14,7 @@ pub fn run(file: &[u8]) {
     while let Ok(Some(packet)) = reader.next_packet() {
         found.add(&packet);
         near.add(&packet);
-        // Which packets are lost, and how late the others are, follows from the bytes of the file.
+        // The bytes of the file decide which packets are lost, and how late the others are.
         if packet.seq % 5 != 4 {
             far.add(&Packet { time_ns: packet.time_ns.saturating_add(i64::from(packet.ack) << 8), ..packet });
         }

@@ -1,4 +1,4 @@
-//! What is tried with inputs that nobody thought of. A target takes any bytes and panics only where the code under it is wrong.
+//! Targets that are tried with inputs that nobody thought of. A target takes any bytes and panics only where the code under it is wrong.
 //!
 //! `make test` runs each target on the corpus (`fuzz/corpus`) and on 30,000 inputs that [`mutate`] makes of it: the binary of this crate,
 //! built with overflow checks and debug assertions. `make fuzz` runs them under libFuzzer, which is led by coverage: the workspace `fuzz`.
@@ -17,13 +17,13 @@ pub use mutate::mutate;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, 1 << 30);
 
-/// What is tried.
+/// A target of fuzzing.
 pub struct Target {
     /// Its name, also that of its corpus.
     pub name: &'static str,
     /// Tries an input.
     pub run: fn(&[u8]),
-    /// What the process may hold on the heap while it does, bytes.
+    /// Maximum heap of the process while it runs, bytes.
     pub most_heap: usize,
 }
 

@@ -29,13 +29,13 @@ pub fn run(json: &[u8]) {
     assert_eq!(output.conservation, Vec::<String>::new());
 }
 
-/// How long the plan can be run; `None` if it is too large for any time.
+/// Return how long the plan can be run; `None` if it is too large for any time.
 fn affordable(spec: &NetworkSpec) -> Option<u64> {
     let connections: usize = spec.workloads.iter().map(entries).sum();
     if [spec.hosts.len(), spec.ports.len(), spec.workloads.len(), connections].iter().any(|&n| n > MOST_ENTRIES) {
         return None;
     }
-    // Where no rate holds packets up, a window of them is sent each round trip.
+    // If no rate holds packets up, a window of them is sent each round trip.
     let mut duration_ns = MOST_NS.min(ROUND_TRIPS * spec.paths.iter().map(|path| round_trip_ns(spec, path)).min()?);
     shorten(&serde_json::to_value(spec).ok()?, &mut duration_ns);
     (duration_ns > 0).then_some(duration_ns)

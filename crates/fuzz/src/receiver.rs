@@ -38,7 +38,7 @@ struct World {
     segments: u32,
     /// Payload of the last one, bytes.
     last_payload: u32,
-    /// What has been sent to it.
+    /// Segments that have been sent to it.
     arrived: BTreeSet<u32>,
     /// The highest acknowledgment number, and the highest right edge of the window, in bytes.
     acked: u32,

@@ -1,6 +1,6 @@
-//! What a run keeps on the heap, as JSON: bytes for each connection that is idle and for each segment in flight, and of a whole run of
-//! 10,000 idle connections and of 1,000,000 short ones that come and go. An allocator counts; a congestion control of its own looks at the
-//! count while the run goes on. Figures for each are the difference of two runs, so that what there is once (ports, the event set) drops
+//! Memory that a run keeps on the heap, as JSON: bytes for each connection that is idle and for each segment in flight, and for a whole run
+//! of 10,000 idle connections and of 1,000,000 short ones that come and go. An allocator counts; a congestion control of its own looks at
+//! the count during the run. Numbers for each are the difference of two runs, so that parts that exist once (ports, the event set) drop
 //! out.
 
 use std::alloc::System;
@@ -102,7 +102,7 @@ fn short() -> NetworkSpec {
     network(21, 5 * MS, &[watch, transfers])
 }
 
-/// What a run came to.
+/// Results of a run.
 struct Measured {
     /// Most bytes that it had on the heap.
     bytes: usize,

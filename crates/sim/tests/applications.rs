@@ -200,7 +200,7 @@ fn a_player_fills_its_buffer_and_then_asks_as_it_plays() {
 fn a_player_whose_link_is_too_slow_stalls() {
     let out = run(&world(100, 60, WorkloadSpec::Streaming(streaming(15_000_000))));
     let (stalls, stalled) = (out.flows.get("v", "stalls").unwrap(), out.flows.get("v", "stalled_ms").unwrap());
-    // Of 15 s of playing 9.6 come over the network in that time: it stalls for more than a third.
+    // Only 9.6 of the 15 s of playing time come over the network in that time, so it stalls for more than a third.
     assert!((15.0..25.0).contains(&stalls), "{stalls}");
     assert!((18_000.0..26_000.0).contains(&stalled), "{stalled}");
 }

@@ -42,7 +42,7 @@ fn crowded() -> NetworkSpec {
     with_udp(net, vec![DatagramsSpec { size_bytes: DistributionSpec::Fixed(300), ..udp(7 * MS, 10 * SEC) }])
 }
 
-/// What the records of each side hold of a flow's packets, by way: (times and packets that left, those that arrived).
+/// Packets of a flow in the records of each side, by way: (times and packets that left, those that arrived).
 type Ways = HashMap<(u16, u16), [Vec<(u64, Wire)>; 2]>;
 
 fn ways(capture: &Capture) -> Ways {

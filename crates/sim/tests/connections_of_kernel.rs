@@ -20,7 +20,7 @@ struct Seen {
     ack: i64,
     syn: bool,
     fin: bool,
-    /// Of the SYN and the SYN-ACK.
+    /// Window of the SYN and the SYN-ACK.
     window: Option<u16>,
 }
 
@@ -100,7 +100,7 @@ fn split(all: &[(u64, Seen)]) -> Vec<Packets> {
     (0..4).map(|i| all.iter().filter(of(i)).cloned().collect()).collect()
 }
 
-/// How a list of ours begins like the kernel's.
+/// Beginning of the simulator's list that is like the kernel's.
 #[derive(Debug)]
 struct Beginning {
     /// Packets before the first that differs.

@@ -37,7 +37,7 @@ fn the_receiver_sends_the_syn_and_the_data_follow_its_answer() {
     let mut net = world(Opener::To, Some(5000), 100, 2);
     net.capture = true;
     let capture = run(&net).capture.expect("a capture");
-    // As the sender on the left sees it.
+    // The packets as the sender on the left sees them.
     let seen = capture.records().iter().filter(|record| record.place == LEFT).map(|record| {
         let wire = capture.wire(record);
         let Header::Tcp { seq, ack, acknowledges, flags: bits, syn, .. } = wire.header else { unreachable!() };

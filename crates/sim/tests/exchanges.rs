@@ -84,7 +84,7 @@ fn a_capture_has_the_bytes_of_both_directions() {
     let mut net = world(100, 4, exchange(2000, 5000, 3, MS));
     net.capture = true;
     let capture = run(&net).capture.expect("a capture");
-    // What arrives from the left and from the right, in order since nothing is lost: each begins where the last ended.
+    // Packets arrive from the left and from the right in order, because nothing is lost: each begins where the last ended.
     let mut next = [1, 1];
     for record in capture.records() {
         let wire = capture.wire(record);

@@ -188,7 +188,7 @@ proptest! {
 
     #[test]
     fn whatever_befalls_packets_they_are_conserved_and_data_arrive_in_order(net in any_world()) {
-        // That packets are conserved is checked by every run.
+        // Every run checks that packets are conserved.
         let out = run(&net);
         for name in ["sized", "bulk", "back"] {
             let entity = format!("flow/{name}");

@@ -1,4 +1,4 @@
-//! Which modules of the crate may know which: those above them in this list, and of these only the ones named.
+//! The modules of the crate that each module may know: those above it in this list, and of these only the ones named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -101,7 +101,7 @@ fn named(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// What each module names.
+/// Return the modules that each module names.
 fn knowledge() -> BTreeMap<String, BTreeSet<String>> {
     let mut known = BTreeMap::new();
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("the sources") {

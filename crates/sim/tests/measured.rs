@@ -107,7 +107,7 @@ fn what_another_engine_is_told_is_what_is_sent_here() {
     let arrived = datagrams(&out).iter().zip(&sizes).filter(|(each, _)| matches!(each.there, Fate::Arrived(_)));
     let bytes: u64 = arrived.map(|(_, bytes)| bytes).sum();
     let port = out.ports.get("bottleneck", "sent_bytes").expect("a port");
-    // What has left the port and is under way behind it: nothing, the delay is in front.
+    // No datagram that has left the port is under way, because the delay is in front of the port.
     assert_eq!(bytes, port as u64);
 }
 

@@ -1,4 +1,4 @@
-//! What happens to ports at set times, in whole runs: outages and changes of rate.
+//! Changes of ports at set times, in whole runs: outages and new rates.
 
 mod common;
 

@@ -81,6 +81,6 @@ fn a_transfer_takes_as_many_segments_as_its_bytes_fill() {
         assert_eq!(counter(&out, "flow/f", "rx_bytes"), 100_001);
         counter(&out, "flow/f", "sent_packets") - u64::from(100_001_u32.div_ceil(segment_bytes))
     };
-    // What else it sends opens and closes the connection.
+    // The other packets open and close the connection.
     assert_eq!([8948, 524].map(sent), [sent(1448); 2]);
 }

@@ -46,7 +46,7 @@ fn series(out: &Output, entity: &str, name: &str) -> Vec<(i64, f64)> {
     table.t_ns.iter().copied().zip(values).filter(|(_, value)| !value.is_nan()).collect()
 }
 
-/// What tells numbers apart that are NaN as well.
+/// Return the bits of the numbers, which tell numbers apart that are NaN as well.
 fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }

@@ -57,7 +57,7 @@ fn tcp_learns_of_drops_at_its_hosts_own_port_alone() {
         run(&net)
     };
     let (local, other) = (run(2, 1), run(0, 0));
-    // What the own port drops, TCP sends next and not again: no receiver ever misses it.
+    // TCP sends a packet that its own port drops next, and not as a retransmission: no receiver ever misses it.
     assert!(counter(&local, "flow/f", "dropped_packets") > 0);
     assert_eq!(counter(&local, "flow/f", "retransmits"), 0);
     assert_eq!(counter(&other, "flow/f", "retransmits"), counter(&other, "flow/f", "dropped_packets"));

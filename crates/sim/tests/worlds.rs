@@ -158,7 +158,7 @@ fn a_flow_that_is_stopped_ends_for_the_sender_and_then_for_the_receiver() {
     for name in ["cwnd", "srtt_ms", "delivered", "ca_state"] {
         assert_eq!(last(name), 2_040 * MS, "{name}");
     }
-    // What is under way takes half an RTT at least, and what it finds in the queue.
+    // Packets under way take at least half an RTT, and the time of the queue that they find.
     assert!((2_100 * MS..2_300 * MS).contains(&last("rx_bytes")), "{}", last("rx_bytes"));
     let read = series("rx_bytes");
     assert!(read.windows(2).all(|w| w[0].1 <= w[1].1) && read.last().unwrap().1 > read[102].1);
@@ -357,7 +357,7 @@ proptest! {
                 prop_assert!(read <= bytes);
                 prop_assert_eq!(counter(&out, &entity, "completed_ns") > 0, read == bytes);
             }
-            // What was read in order is what arrived, less duplicates and what waits for a gap to close.
+            // The segments read in order are those that arrived, less duplicates and those that wait for a gap to close.
             let arrived = counter(&out, &entity, "arrived_packets") - counter(&out, &entity, "duplicate_packets");
             prop_assert!(read.div_ceil(MSS) <= arrived);
             let rows = out.tables.iter().find(|t| t.entity == entity).unwrap();

@@ -1,5 +1,5 @@
-//! The TCP connections of a capture, packet by packet. What is kept of a connection is of fixed size but for what waits for an ACK, the
-//! holes of the capture, and a bucket for each 1/128 of RTT that occurred.
+//! The TCP connections of a capture, packet by packet. The state of a connection has a fixed size, except for the segments that wait for an
+//! ACK, the holes of the capture, and a bucket for each 1/128 of RTT that occurred.
 
 use crate::connection::Connections;
 use crate::direction::Direction;
@@ -20,7 +20,7 @@ pub struct Connection<'a> {
     pub forward: Direction,
     /// From the server to the client.
     pub reverse: Direction,
-    /// What held the client's data back, the server's.
+    /// Causes that held back the client's data, and the server's.
     pub held: [Held; 2],
     /// RTTs of the client's data, of the server's.
     pub rtts: [&'a Histogram; 2],

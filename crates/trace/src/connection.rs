@@ -1,4 +1,4 @@
-//! Which connection a packet belongs to.
+//! The connection that a packet belongs to.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -64,7 +64,7 @@ pub struct Record<'a> {
     pub original_len: u32,
 }
 
-/// What comes next in a capture.
+/// The next item of a capture.
 pub enum Next<'a> {
     Record(Record<'a>),
     /// A packet that cannot be analysed.
@@ -196,7 +196,7 @@ impl<R: Read> Records<R> {
         Ok(Self { input, format })
     }
 
-    /// How much of the file, unpacked, was read.
+    /// Return how many bytes of the file, unpacked, were read.
     pub fn position(&self) -> u64 {
         self.input.position
     }
@@ -316,7 +316,7 @@ fn end_of_block<R: Read>(input: &mut Input<R>, order: Order, length: u32, start:
 /// A block that holds a packet.
 struct PacketBlock {
     kind: u32,
-    /// Where it starts in the file.
+    /// Its start in the file.
     start: u64,
     /// Its body is this much of the input's buffer, bytes.
     body_len: usize,

@@ -1,10 +1,10 @@
-//! What is known of one direction of a connection: what one end sent, and what the answers to it say.
+//! Facts of one direction of a connection: the data that one end sent, and the answers to them.
 
 use crate::ecn::Ecn;
 use crate::moments::Moments;
 use crate::window::Windows;
 
-/// How much was sent.
+/// Amount of data sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
     /// Packets.
@@ -77,7 +77,7 @@ pub struct Span {
     pub idle_max_ns: i64,
 }
 
-/// What was sent again, or late. SYN and FIN count as a byte of payload.
+/// Data that were retransmitted, or came late. SYN and FIN count as a byte of payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Again {
     /// Packets with at least one byte that an earlier packet carried.
@@ -109,7 +109,7 @@ pub struct Again {
 pub struct Answers {
     /// RTTs of segments that were sent once and acknowledged exactly.
     pub rtt: Moments,
-    /// Of those as large as the largest of them.
+    /// RTTs of the segments as large as the largest.
     pub full: Moments,
     /// Their size, bytes.
     pub full_size: u32,
@@ -177,7 +177,7 @@ pub struct Stream {
 /// One direction of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Direction {
-    /// How much was sent.
+    /// Amount of data sent.
     pub volume: Volume,
     /// Packets by flags and options.
     pub kinds: Kinds,
@@ -190,14 +190,14 @@ pub struct Direction {
     pub windows: Windows,
     /// Answers to what was sent.
     pub answers: Answers,
-    /// What was on its way.
+    /// Data in flight.
     pub outstanding: Outstanding,
     /// The ends of the stream.
     pub stream: Stream,
 }
 
 impl Direction {
-    /// What was sent again, or late.
+    /// Return the data that were retransmitted, or came late.
     #[must_use]
     pub fn again(&self) -> Again {
         self.again.as_deref().copied().unwrap_or_default()

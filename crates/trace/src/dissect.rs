@@ -75,7 +75,7 @@ impl Link {
     }
 }
 
-/// What was understood of the options of a TCP header.
+/// Part of the options of a TCP header that was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Options {
     Whole,
@@ -160,7 +160,7 @@ pub fn dissect(record: &Record<'_>) -> Result<(Packet, Options), LeftOut> {
     Ok((packet, understood))
 }
 
-/// What the options of a header say.
+/// Content of a header's options.
 #[derive(Default)]
 struct Found {
     timestamps: Option<(u32, u32)>,

@@ -1,10 +1,10 @@
-//! What the IP and TCP headers of one end say of congestion: RFC 3168, AccECN (RFC 9768), SCE.
+//! Congestion signals in the IP and TCP headers of one end: RFC 3168, AccECN (RFC 9768), SCE.
 
 use crate::packet::{flags, Packet};
 
 /// Bits of the TCP header that AccECN makes a counter of: AE, CWR, ECE from the highest down.
 const ACE: u16 = flags::NS | flags::CWR | flags::ECE;
-/// What the counter begins at (RFC 9768, section 3.2.1).
+/// First value of the counter (RFC 9768, section 3.2.1).
 const ACE_BEGINS: u8 = 5;
 
 /// Marks and echoes in the packets of one end.
@@ -28,7 +28,7 @@ pub struct Ecn {
     counter: Option<u8>,
 }
 
-/// Whether the ends agreed on AccECN, by what their SYNs say.
+/// Agreement of the ends on AccECN, by their SYNs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Agreement {
     #[default]

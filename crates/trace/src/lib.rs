@@ -1,8 +1,9 @@
-//! Packet captures: reading and writing them, what TCP connections did in them, and measuring RTT, losses and delays between two points.
+//! Packet captures: reading and writing them, analysing the TCP connections in them, and measuring RTT, losses and delays between two
+//! points.
 //!
-//! [`Reader`] hands out the packets of any [`std::io::Read`] one by one and holds at most one of them; [`Analysis`] and
-//! [`spp::Point`] take them in. What an analysis keeps grows with the number of connections and with what is on its way; two points
-//! keep some 100 bytes per packet. Their time grows with the number of packets n as n log n, whatever the packets hold.
+//! [`Reader`] hands out the packets of any [`std::io::Read`] one by one and holds at most one of them; [`Analysis`] and [`spp::Point`] take
+//! them in. The memory of an analysis grows with the number of connections and with the data in flight; two points keep some 100 bytes per
+//! packet. Their time grows with the number of packets n as n log n, whatever the packets hold.
 
 mod analysis;
 mod connection;

@@ -1,21 +1,21 @@
-//! What held a sender back, as shares of time, from a capture at its end.
+//! Causes that held a sender back, as shares of time, from a capture at its end.
 //!
 //! After each packet one of these is the case until the next:
 //! - nothing is in flight, or the last segment was a short one with room for more: the *application* had nothing to send;
 //! - the advertised window has no room for a segment: the *receiver*;
 //! - retransmissions are under way: *congestion*;
-//! - data flow. What held them is judged by rounds, from a segment to its ACK: the *sender's* buffer (or a control that holds its window), if the
-//!   data in flight were the most that they ever were, within a segment, for [`STEADY`] rounds in a row without a loss or an echo of a mark, and
-//!   never were more later; else *congestion*, i.e. the congestion window.
+//! - data flow. The cause is judged by rounds, from a segment to its ACK. It is the *sender's* buffer (or a congestion control that holds
+//!   its window), if the data in flight were the maximum that they ever were, within a segment, for [`STEADY`] rounds in a row without a
+//!   loss or an echo of a mark, and never were more later. Otherwise it is *congestion*, i.e. the congestion window.
 //!
-//! The classes are those of Siekkinen et al., "A root cause analysis toolkit for TCP" (Computer Networks 52, 2008), the rule of rounds is
-//! our own. What Linux says of itself (tcp_info's busy, rwnd_limited, sndbuf_limited) is known to the sender alone.
+//! The classes are those of Siekkinen et al., "A root cause analysis toolkit for TCP" (Computer Networks 52, 2008); the rule of rounds is
+//! dumbbell's own. Linux's own numbers (tcp_info's busy, rwnd_limited, sndbuf_limited) are known to the sender alone.
 
 /// Rounds that make a level of data in flight steady. A window that grows by a segment a round leaves its level after two; cubic's stays within a
 /// segment for longer near its last maximum, and leaves it later.
 const STEADY: u32 = 8;
 
-/// What is the case between two packets.
+/// State between two packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// Before the connection is open, and after its FIN is acknowledged.
@@ -28,7 +28,7 @@ enum State {
     Flowing,
 }
 
-/// What a packet left behind.
+/// Situation after a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
     /// Data in flight, bytes.
@@ -47,7 +47,7 @@ pub struct Situation {
     pub closed: bool,
 }
 
-/// How long each of them held a sender back, ns, and what it is known by.
+/// Time that each cause held a sender back, ns, and the evidence for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// By the application.
@@ -167,7 +167,7 @@ impl Limits {
         }
     }
 
-    /// What held the sender back so far.
+    /// Return the causes that held the sender back so far.
     #[must_use]
     pub fn held(&self) -> Held {
         let mut all = self.clone();

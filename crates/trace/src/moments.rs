@@ -6,7 +6,7 @@ const BITS: u32 = 7;
 /// The moments of times in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
-    /// How many there were.
+    /// Number of values.
     pub count: u64,
     /// The least, ns.
     pub min_ns: i64,
@@ -45,7 +45,7 @@ impl Moments {
     }
 }
 
-/// How often each value occurred, to 1/128 of it.
+/// Number of times that each value occurred, to 1/128 of it.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     /// Bucket and count, in order of the buckets. There are at most 7,424, and only those that occur take room.

@@ -50,7 +50,7 @@ impl Sacks {
     }
 }
 
-/// What a SYN offers by its options.
+/// Options that a SYN offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Offer {
     /// Maximum segment size, bytes.

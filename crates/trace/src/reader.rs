@@ -26,10 +26,10 @@ impl<R: Read> Reader<R> {
         Ok(Self { records: Records::new(stream)?, tally: Tally::default(), previous_ns: i64::MIN })
     }
 
-    /// The next TCP packet; None at the end.
+    /// Return the next TCP packet; None at the end.
     ///
     /// # Errors
-    /// The stream fails or is damaged; the tally says the latter, too. What was read before is good.
+    /// The stream fails or is damaged; the tally reports the damage, too. Packets that were read before are good.
     pub fn next_packet(&mut self) -> Result<Option<Packet>, Error> {
         let found = self.search();
         if let Err(Error::Content(message)) = &found {
@@ -66,7 +66,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// What was read so far, counted.
+    /// Return the counts of the packets read so far.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally

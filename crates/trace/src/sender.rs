@@ -13,7 +13,7 @@ use crate::window::Windows;
 /// Most bytes of options in a TCP header: a full segment has at least the maximum segment size less these.
 const MOST_OPTIONS: u32 = 40;
 
-/// What a packet did, for whoever draws it.
+/// Effect of a packet, for drawing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// Number of its connection.
@@ -70,7 +70,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// What held it back.
+    /// Return the causes that held it back.
     pub fn held(&self) -> Held {
         self.limits.held()
     }
@@ -268,8 +268,8 @@ impl Sender {
         }
     }
 
-    /// What is known of its flight after a packet of either end. `edge`: of the window that the other end advertises; `mss`: what the other end
-    /// offers, of which options take a part.
+    /// Record the flight after a packet of either end. `edge`: edge of the window that the other end advertises; `mss`: the other end's
+    /// offer, from which options take a part.
     fn settle(&mut self, time_ns: i64, edge: Option<i64>, mss: Option<u16>) {
         let flight = self.sent.top() - self.una;
         let v = &self.direction.volume;

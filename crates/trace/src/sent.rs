@@ -1,10 +1,11 @@
-//! What one end of a connection has sent and the other acknowledged, as ranges of sequence numbers, unwrapped to 64 bits.
+//! Data that one end of a connection has sent and the other acknowledged, as ranges of sequence numbers, unwrapped to 64 bits.
 //!
-//! The rules are tcptrace's (rexmit.c of 6.6.7): what overlaps a range that was seen is sent again; what lies below a range that was seen, and
-//! does not cover it as a whole, is out of order; the ACK that ends exactly where a segment ends gives its RTT, unless the segment was sent again
-//! (ambiguous) or one below it was sent after it. Ranges that are acknowledged and touch are one, so that what is kept is what waits for its ACK,
-//! and a range for each hole that the capture has (at most [`MOST_HOLES`], and nothing 2^31 below the highest number).
-//! Unlike in tcptrace the numbers do not fall into quadrants, which cost it the RTT of a segment at each boundary of 2^30.
+//! The rules are tcptrace's (rexmit.c of 6.6.7). Data that overlap a range that was seen are retransmitted. Data below a range that was
+//! seen, and that do not cover it as a whole, are out of order. The ACK that ends exactly where a segment ends gives its RTT, unless the
+//! segment was retransmitted (ambiguous) or one below it was sent after it. Ranges that are acknowledged and touch are one. So the state
+//! holds the ranges that wait for their ACK, and a range for each hole that the capture has (at most [`MOST_HOLES`], and nothing 2^31 below
+//! the highest number). Unlike in tcptrace the numbers do not fall into quadrants, which cost tcptrace the RTT of a segment at each
+//! boundary of 2^30.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ const HALF: i64 = 1 << 31;
 /// Holes that are remembered below the highest ACK; of more, the lowest counts as filled.
 const MOST_HOLES: usize = 1024;
 
-/// What a packet brought.
+/// Effect of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Added {
     /// The unwrapped number of its first.
@@ -41,7 +42,7 @@ pub enum Sample {
     PostLoss,
 }
 
-/// What an ACK did.
+/// Effect of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledged {
     /// The ACK ends a segment.
@@ -70,11 +71,11 @@ pub struct Sent {
     /// Acknowledged ranges below `acked`: the capture has holes between them. None in most connections.
     #[expect(clippy::box_collection, reason = "two thirds of the room in a connection without any")]
     lower: Option<Box<BTreeMap<i64, i64>>>,
-    /// What waits for its ACK.
+    /// Segments that wait for their ACK.
     waiting: Waiting,
 }
 
-/// Which of the three kinds a range is of.
+/// Kind of a range.
 #[derive(Clone, Copy)]
 enum Kind {
     Acked,

@@ -45,11 +45,11 @@ struct Seen {
     time_ns: i64,
 }
 
-/// What one capture point saw.
+/// Packets that one capture point saw.
 #[derive(Debug, Default)]
 pub struct Point {
     connections: Connections,
-    /// Whether the client, the server sent data.
+    /// For each connection: true if the client sent data, and true if the server did.
     data: Vec<[bool; 2]>,
     seen: Vec<Seen>,
 }
@@ -76,7 +76,7 @@ impl Point {
         self.seen.sort_unstable();
     }
 
-    /// What was seen of a connection from `source`, in order of the packets' identities.
+    /// Return the packets of a connection from `source`, in order of their identities.
     fn of(&self, connection: usize, source: Endpoint) -> &[Seen] {
         let direction = 2 * connection + usize::from(self.connections.ends[connection].client != source);
         let start = self.seen.partition_point(|seen| seen.direction < direction);
@@ -165,7 +165,7 @@ pub struct Pairs {
     pub left_out: usize,
 }
 
-/// What befell the packets of one direction of a connection between the two points.
+/// Passage of the packets of one direction of a connection between the two points.
 #[derive(Clone, Debug)]
 pub struct Passage {
     /// Sender of the packets.
@@ -174,7 +174,7 @@ pub struct Passage {
     pub destination: Endpoint,
     /// Packets at the point near the sender, from the first to the last that both points have.
     pub sent: usize,
-    /// Those that the other point does not have.
+    /// Packets that the other point does not have.
     pub lost: usize,
     /// Packets that only the other point has, or has more often.
     pub added: usize,
@@ -192,7 +192,7 @@ fn passage(
     matched: &[MatchedPacket],
     at: usize,
 ) -> Passage {
-    // What departed before the other capture began, or after it ended, is not lost.
+    // A packet that departed before the other capture began, or after it ended, is not lost.
     let places = |point: usize| {
         let all = matched.iter().map(move |p| p.place[point]);
         all.clone().min().unwrap_or(0)..=all.max().unwrap_or(0)

@@ -22,7 +22,7 @@ struct Resent {
 #[derive(Debug, Default)]
 pub struct Retransmissions {
     latest: Vec<Resent>,
-    /// Where the next goes.
+    /// Place of the next one.
     next: usize,
 }
 

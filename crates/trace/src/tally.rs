@@ -1,4 +1,4 @@
-//! How many packets of a capture were understood, and why the others were not.
+//! Number of packets of a capture that were understood, and the reasons why the others were not.
 
 /// Why a packet is not analysed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

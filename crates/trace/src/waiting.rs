@@ -9,7 +9,7 @@ pub struct Segment {
     pub end: i64,
     /// When it was sent last, ns.
     pub time_ns: i64,
-    /// How many times it was sent after the first.
+    /// Number of retransmissions.
     pub again: u32,
 }
 

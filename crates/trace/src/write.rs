@@ -20,7 +20,7 @@ const LINK_ETHERNET: u32 = 1;
 const TTL: u8 = 64;
 /// The payload of every packet, up to its length: no packet carries more.
 static ZEROS: [u8; MOST_PAYLOAD] = [0; MOST_PAYLOAD];
-/// Of a packet that fills a jumbo frame, bytes.
+/// Payload of a packet that fills a jumbo frame, bytes.
 const MOST_PAYLOAD: usize = 9000;
 
 /// The transport header of a frame.
@@ -45,7 +45,7 @@ pub enum Transport {
     Echo {
         /// The reply.
         reply: bool,
-        /// Which stream it is of.
+        /// Its stream.
         id: u16,
         /// Its number in the stream.
         seq: u16,

@@ -62,7 +62,7 @@ fn options_behind_an_unknown_one_are_read_and_invalid_ones_are_counted() {
         (vec![30, 1, 8, 10, 0, 0, 0, 3, 0, 0, 0, 7], None, 1),
         (vec![30, 13, 8, 10, 0, 0, 0, 3, 0, 0, 0, 7], None, 1),
         (vec![8, 2, 8, 10, 0, 0, 0, 3, 0, 0, 0, 7], None, 1),
-        // What follows the end of the list is padding.
+        // Bytes after the end of the list are padding.
         (vec![0, 13, 8, 10, 0, 0, 0, 3, 0, 0, 0, 7], None, 0),
     ] {
         let mut packet = stamps.clone();

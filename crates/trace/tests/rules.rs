@@ -17,7 +17,7 @@ struct Segment {
     acked: u32,
 }
 
-/// What one end sent, segment by segment.
+/// Data that one end sent, segment by segment.
 #[derive(Debug, Default, PartialEq)]
 struct Plain {
     bytes: u64,
@@ -101,7 +101,7 @@ impl List {
                 _ => found.ambiguous += 1,
             }
         }
-        // What is acknowledged and touches is one segment.
+        // Segments that are acknowledged and touch are one.
         let mut at = 0;
         while at + 1 < self.segments.len() && self.segments[at].acked > 0 {
             if self.segments[at + 1].acked > 0 && self.segments[at].end == self.segments[at + 1].start {
@@ -213,7 +213,7 @@ fn an_accurate_counter_is_read_as_a_counter() {
     let packets = [
         with(0, 0, 0, flags::SYN | all, 0, true, none()),
         with(10, 0, 1, answer | flags::CWR, 0, false, none()),
-        // How the SYN-ACK was marked, which is no count.
+        // This codepoint says how the SYN-ACK was marked, and is no count.
         with(20, 1, 1, ace(2), 0, true, none()),
         with(21, 1, 1, ace(5), 1000, true, none()),
         // From 5: two marks, then seven more, of which the counter keeps the lowest three bits.

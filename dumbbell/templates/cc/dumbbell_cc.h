@@ -54,8 +54,7 @@ extern "C" {
 #define DUMBBELL_EVENT_STATE 4
 
 /* A tail loss probe has repaired the loss of the last segment: a reduction is about to begin.
- * What is given with it is 1 if the application limited sending when that segment was sent
- * first, else 0. */
+ * The value is 1 if the application limited sending when that segment was first sent, else 0. */
 #define DUMBBELL_EVENT_PROBE_REPAIRED_LOSS 5
 
 /* "No threshold yet", as Linux prints it, segments. */
@@ -252,11 +251,11 @@ struct dumbbell_parameter {
 	const char *value;
 };
 
-/* What a library exports, by its function dumbbell_cc_v1. All of it stays as it is while the
- * library is loaded. Functions may be left out (NULL) where it says what happens then. What
- * they are given is only theirs until they return. Runs are computed by one thread; a library
- * may be used by several connections of a run, each with what create made for it. Wide
- * because it is all that a library may have. */
+/* The exports of a library, returned by its function dumbbell_cc_v1. They stay as they are
+ * while the library is loaded. Functions may be left out (NULL) if their comment says what
+ * happens then. Their arguments are theirs only until they return. One thread computes a run;
+ * several connections of a run may use a library, each with the state that create made for
+ * it. Wide because it is all that a library may have. */
 struct dumbbell_control {
 	/* The version of the interface: DUMBBELL_ABI. */
 	uint32_t abi;
@@ -270,7 +269,7 @@ struct dumbbell_control {
 	uint32_t sample_size;
 	/* See control_size. */
 	uint32_t lost_size;
-	/* What it needs from the connection: DUMBBELL_NEEDS_..., or 0. */
+	/* Needs of the congestion control: DUMBBELL_NEEDS_..., or 0. */
 	uint32_t needs;
 	/* Windows that a send buffer which grows has room for, at most 255 (Linux's sndbuf_expand);
 	 * 0: the usual 2. */

@@ -12,7 +12,7 @@ FLOWS = [("a", "a", "reno", "forward", 5.0)]
 
 
 class Whole:
-    """As much of a run as is looked at."""
+    """The part of a run that is looked at."""
 
     def __init__(self, scenario):
         self.scenario = scenario

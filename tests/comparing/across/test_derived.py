@@ -48,7 +48,7 @@ def test_a_flow_counts_while_it_is_there_and_steps_without_payload_do_not():
 
 
 def test_steps_are_whole_intervals_of_samples_and_at_least_a_fifth_of_a_second():
-    # Of four samples of 50 ms a step is made, in which turns of 50 ms come out even.
+    # Four samples of 50 ms make a step, in which turns of 50 ms come out even.
     assert jain_by_step(made([[10, 0] * 8, [0, 10] * 8], step_s=0.05)) == pytest.approx(1)
     assert jain_by_step(made([[10, 0] * 4, [0, 10] * 4], step_s=0.5)) == pytest.approx(0.5)
 

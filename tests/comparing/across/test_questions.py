@@ -1,4 +1,4 @@
-"""What was left open is chosen, and what cannot be is refused in a line."""
+"""dumbbell chooses what the user left open, and prints an error in a line if it cannot."""
 
 import pytest
 from across import outline, sweep

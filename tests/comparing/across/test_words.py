@@ -1,4 +1,4 @@
-"""What words stand for, and what is refused because it could mean two things or would do nothing."""
+"""Meanings of words. A word that could mean two things, or that would do nothing, is an error."""
 
 import numpy as np
 import pytest

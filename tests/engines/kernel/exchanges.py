@@ -33,7 +33,7 @@ _SNAPLEN = 128
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What is exchanged, and the queue's limit in packets."""
+    """The exchange, and the queue's limit in packets."""
 
     request: int
     response: int
@@ -48,7 +48,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Transfer:
-    """How many bytes the client sends before it closes, and the queue's limit in packets."""
+    """Bytes that the client sends before it closes, and the queue's limit in packets."""
 
     size: int
     limit: int
@@ -81,7 +81,7 @@ class Packet:
     sender: str
     """`client` or `server`."""
     seq: int
-    """Of its first byte, relative to the SYN's."""
+    """Sequence number of its first byte, relative to the SYN's."""
     len: int
     """Bytes of data."""
     flags: str

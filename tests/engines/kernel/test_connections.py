@@ -12,7 +12,7 @@ from dumbbell.errors import EnvironmentFault
 from .exchanges import CASES, Case, files, read, record, recorded, replaced
 
 LIMIT = 20
-"""Of the queue, packets: less than a transfer of SIZE fills."""
+"""Limit of the queue, packets: less than a transfer of SIZE fills."""
 SIZE = 400_000
 CLOCK_NS = 5_000
 """By which times may differ: reading the clock takes time, the kernel's own readings too."""
@@ -56,7 +56,7 @@ def transfer(*options, size=SIZE):
 
 
 def seen(packets, **fields):
-    """Those that have the values."""
+    """Return the packets that have these values."""
     return [packet for packet in packets if all(getattr(packet, key) == value for key, value in fields.items())]
 
 
@@ -146,7 +146,7 @@ def test_a_connection_is_as_recorded(real, folder, name):
 
 
 def check_exchange(folder, case, packets):
-    """That what the agent counted is what its packets say."""
+    """Check that the agent's counts agree with its packets."""
     counted = counters(folder)
     times = [tuple(map(int, line.split())) for line in (folder / "transactions-0").read_text().splitlines()]
     assert counted["transactions"] == len(times) == case.count

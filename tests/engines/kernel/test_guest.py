@@ -23,7 +23,7 @@ FINISH = "touch done"
 
 
 def fault(binary, folder, **options):
-    """What boot() says, one line."""
+    """Return the error of boot(), one line."""
     with pytest.raises(EnvironmentFault) as error:
         guest.boot(binary, folder, **{"timeout_s": HANG_S, **options})
     text = str(error.value)

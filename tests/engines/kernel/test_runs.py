@@ -40,7 +40,7 @@ def queue(qdisc, shaper="tbf"):
 
 
 def test_a_reply_in_time_to_a_datagram_that_was_noted_late_is_left_out(kernel, monkeypatch):
-    """As a busy machine of a testbed leaves it: the last arrival is noted after the end, and not counted where it came."""
+    """A busy machine of a testbed leaves it so: the last arrival is noted after the end, and not counted where it came."""
 
     def boot(binary, folder, **more):
         spent_s = usual(binary, folder, **more)

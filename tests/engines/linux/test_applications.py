@@ -57,7 +57,7 @@ def test_ftp_is_an_upload_or_a_download(opens, client, server, file, way):
     assert asking.endswith(way)
     assert told(script, "file") == [f"file {file} 1000000"]
     assert told(script, "files") == ["files"]
-    # Which port the client takes nobody knows.
+    # Nobody knows which port the client takes.
     ports = told(script, "application")[0].split()[5:7]
     assert ports == (["0", "30000"] if client == "from" else ["10000", "0"])
     config = dict(line.split("=") for line in script.files["vsftpd-0.conf"].splitlines())

@@ -1,4 +1,4 @@
-"""What Linux is told."""
+"""Scripts and tc lines for Linux."""
 
 import pytest
 from support import PATH, planned
@@ -184,7 +184,7 @@ def test_a_hosts_own_queue_is_on_the_device_that_its_tcp_sends_by():
     assert not any(
         f"dev p{port} " in line or f"add p{port} " in line for port in ports for text in files.values() for line in text.splitlines()
     )
-    # What leaves is routed before it gets on the line; there a delay of its rate makes store and forward of it.
+    # A packet that leaves is routed before it gets on the link. There a delay with the link's rate stores and forwards it.
     assert f"qdisc add dev x{ports[1]} root handle 1: netem limit 100000000 delay 0us rate 5000000bit" in files["net.tc"]
     assert f"src_port 10001 action mirred egress redirect dev x{ports[1]}\n" in files["net.tc"]
     # Each host with a queue is a namespace to itself; bob shares one with whoever has his settings.

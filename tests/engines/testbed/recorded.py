@@ -1,4 +1,4 @@
-"""What machines said of themselves: the three guests of a laboratory, and a virtual machine with a kernel that has little."""
+"""Recorded answers of machines about themselves: the three guests of a laboratory, and a virtual machine with a kernel that has little."""
 
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,7 @@ def said(name):
 
 @cache
 def facts(name):
-    """What it is read as."""
+    """Return the facts that are read from the answers."""
     return read_facts(said(name))
 
 

@@ -1,4 +1,4 @@
-"""What each machine is told, by recorded facts of a laboratory; and its results put together."""
+"""Deployment on each machine, by recorded facts of a laboratory; and merging of its results."""
 
 import numpy as np
 from engines.testbed.recorded import MACHINES, deployed, facts
@@ -47,9 +47,9 @@ def test_the_router_has_the_ports_between_its_devices(hosts):
     _, found = deployed(hosts)
     tc = [f"tc {line}" for line in found.parts["router"].tc]
     assert "tc filter add dev vec1 ingress protocol ip prio 2000 matchall action mirred egress redirect dev p0" in tc
-    # What comes out of the last port is for the machine itself, which routes it on.
+    # A packet that comes out of the last port is for the machine itself, which routes it on.
     assert not [line for line in tc if " dev q1 " in line and "redirect" in line]
-    # Of data devices only the place for filters is ours.
+    # dumbbell adds only the place for filters to data devices.
     assert not [line for line in tc if line.startswith(("tc qdisc add dev vec1", "tc qdisc add dev vec2"))]
     assert done(found, "router", "tc") == ["tc qdisc add dev vec1 clsact", "tc qdisc add dev vec2 clsact"]
     addresses = [word for change in found.parts["router"].changes for word in change.do if " address " in word]

@@ -1,4 +1,4 @@
-"""What machines say of themselves, recorded and here."""
+"""Answers of machines about themselves, recorded and here."""
 
 import asyncio
 import json

@@ -61,7 +61,7 @@ def changes(facts):
 
 @pytest.fixture
 def before(inside):
-    """What the guests are, asked once."""
+    """Return the facts of the guests, asked for once."""
     if inside.hosts not in ASKED:
 
         async def work(hosts, machines):

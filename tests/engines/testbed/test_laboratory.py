@@ -129,13 +129,13 @@ def processes():
 
 
 def namespaces(folder):
-    """Those of a laboratory's guests, of which the host has none."""
+    """Return the namespaces of a laboratory's guests, without the host's."""
     ours = {os.readlink(f"/proc/self/ns/{kind}") for kind in ("net", "pid", "mnt")}
     return set().union(*(found for command, found in processes() if f"uml_dir={folder}" in command)) - ours
 
 
 def left_of(folder, private):
-    """What there is of a laboratory: its folder, processes that name it or are in its namespaces, mounts, files of guests' memory."""
+    """Return the remains of a laboratory: its folder, processes that name it or are in its namespaces, mounts, files of guests' memory."""
     found = [command for command, each in processes() if folder in command or each & private]
     found += [line for line in Path("/proc/self/mounts").read_text().splitlines() if folder in line]
     return found + [path for path in (Path(folder), *Path("/dev/shm").glob("vm_file-*")) if path.exists()]

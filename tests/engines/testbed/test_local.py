@@ -1,4 +1,4 @@
-"""What is said of a run on this machine that fails."""
+"""Messages about a run on this machine that fails."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a run records of its machines."""
+"""Facts of its machines that a run records."""
 
 import numpy as np
 

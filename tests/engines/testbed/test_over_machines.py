@@ -45,7 +45,7 @@ def facts(hosts, before=None):
 
 @pytest.fixture
 def before(hosts):
-    """What the guests are, asked once: each test leaves them so."""
+    """Return the facts of the guests, asked for once: each test leaves them so."""
     key = str(hosts)
     if key not in ASKED:
         ASKED[key] = facts(hosts)
@@ -56,7 +56,7 @@ ASKED = {}
 
 
 def left_over(hosts, before):
-    """What is not as before, in lines."""
+    """Return the facts that are not as before, in lines."""
     now = facts(hosts, before)
     return [f"{name}: {line}" for name in before for line in differences(before[name], now[name])]
 
@@ -92,7 +92,8 @@ SENT = {"path": PATH, "flows": [{"cc": "cubic", "bytes": "1MB"}], "duration": "2
 
 @pytest.mark.usefixtures("hosts")
 def test_packets_of_a_run_are_those_of_its_captures_and_make_round_trips(dumbbell, tmp_path):
-    """What was asked about the path before counts nowhere. RTTs need no clocks; delays are those of clocks as far apart as is said."""
+    """Questions about the path before the run count nowhere. RTTs need no clocks; delays are as good as the recorded offset of the
+    clocks."""
     run = engine("testbed").run(resolved(**SENT))
     for name, content in run.captures.items():
         (tmp_path / name).write_bytes(content)
@@ -137,7 +138,7 @@ def test_what_a_machine_refuses_is_told_by_name():
 
 
 COUNT = "ps -e -o comm= | grep -c -x -E 'iperf3|curl|vsftpd' || true"
-"""How many of these programs run."""
+"""Command that counts the running ones of these programs."""
 KILLED = """
 import sys
 from dumbbell.engines import engine
@@ -189,7 +190,7 @@ def test_all_kinds_of_traffic_are_those_of_the_kernel_and_hosts_have_queues():
     assert ours["onoff"]["rx_bytes"] == pytest.approx(theirs["onoff"]["rx_bytes"], abs=5000)
     port, first = run.counters["port/left-egress"], run.counters["port/delay"]
     assert port["arrived_packets"] == port["sent_packets"] + port["dropped_overflow"] + port["dropped_aqm"]
-    # What is not IP, the requests for an address, no filter counts.
+    # Packets that are not IP, the requests for an address, are counted by no filter.
     assert 0 <= port["sent_packets"] - first["arrived_packets"] <= 4
     assert len(run.series("port/left-egress", "backlog_packets")[0]) >= 28
     flows = {row["flow"]: row for row in run.flows.rows()}

@@ -71,7 +71,7 @@ def fit(name):
 
 
 def problems(hosts, needs=None, measured=None, **changed):
-    """Of the machines as they should be, one or several of which are changed."""
+    """Return the problems of the machines as they should be, with changes of one or several."""
     machines = {name: changed.get(name, fit(name)) for name in MACHINES}
     return check(hosts, machines, {**NEEDS, **(needs or {})}, measured)
 

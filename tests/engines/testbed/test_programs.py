@@ -105,7 +105,7 @@ def test_a_program_says_what_the_link_has_carried(agent, tmp_path, application, 
     rows = np.fromfile(tmp_path / "flow-0").reshape(-1, 11)
     # However late the end comes on a busy machine: the rate of the link is kept.
     assert 0 < found["received"] < 1.1 * RATE_MBIT * 1e6 / 8 * (rows[-1, 0] / 1e9)
-    # What the client has sent may still be in its socket: tcp_wmem has 4 MiB at most.
+    # The client's data may still be in its socket: tcp_wmem has 4 MiB at most.
     assert 0.75 * found["received"] < columns["reported_bytes"] < 1.25 * found["received"] + (4 << 20)
     assert found["delivered"] <= found["arrived_packets"] + 1 <= found["sent_packets"] + 1
     assert np.all(np.diff(rows[:, 0]) > 0)

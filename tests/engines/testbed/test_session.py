@@ -1,4 +1,4 @@
-"""What the controller says to agents, and when: with shell scripts in place of agents, and with the agent itself."""
+"""Messages of the controller to agents, and their times: with shell scripts in place of agents, and with the agent itself."""
 
 import asyncio
 import subprocess
@@ -20,7 +20,7 @@ GOOD = READY + "sleep 0.15; echo ended; echo empty; while read word; do test $wo
 
 
 def conducted(*scripts, times=TIMES):
-    """What the agents say of the epoch, and the agents."""
+    """Return the agents' word on the epoch, and the agents."""
 
     async def run():
         machines = [LocalMachine(f"machine-{i}") for i in range(len(scripts))]

@@ -12,7 +12,7 @@ ON_PATH = 10e6 * 20e-3 / 8 / 1514
 
 
 def said(folder, inflight, queued, /, **more):
-    """Of a run in which each flow always has so many packets in flight, and the bottleneck so many."""
+    """Return the messages about a run in which each flow always has `inflight` packets in flight, and the bottleneck `queued`."""
     plan = planned("testbed", **{"path": PATH, "flows": [{"cc": "cubic"}], "duration": "8s", **more}).plan
     t_ns = np.arange(0, plan.duration_ns + 1, 100_000_000, dtype=float)
     for i, _ in enumerate(plan.flows):
@@ -29,7 +29,7 @@ def said(folder, inflight, queued, /, **more):
 def test_a_queue_that_holds_all_but_the_path(tmp_path):
     assert said(tmp_path, ON_PATH + 80, 78) == []
     assert said(tmp_path, (ON_PATH + 80) / 2, 78, flows=[{"cc": "cubic", "count": 2}]) == []
-    # What a flow cannot fill.
+    # A flow cannot fill this path.
     assert said(tmp_path, 5, 0) == []
 
 

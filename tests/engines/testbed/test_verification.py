@@ -1,4 +1,4 @@
-"""What machines are asked about paths before a run, what is made of their answers, and the program that asks."""
+"""Questions to machines about paths before a run, the reading of their answers, and the program that asks."""
 
 import re
 import socket

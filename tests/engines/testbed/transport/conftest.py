@@ -43,7 +43,7 @@ class Server:
 
     @property
     def target(self):
-        """How it is reached."""
+        """Return the address by which it is reached."""
         return Target("127.0.0.1", PORT, "root", self.folder / "key", self.folder / "known_hosts")
 
     def within(self, work):

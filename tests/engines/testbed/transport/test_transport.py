@@ -1,4 +1,4 @@
-"""Reaching machines: this one, and one behind a real sshd. What holds for both is tried with both."""
+"""Reaching machines: this one, and one behind a real sshd. A property of both is tried with both."""
 
 import asyncio
 import os
