@@ -2,7 +2,7 @@
 
 use std::panic::UnwindSafe;
 
-use dumbbell_ends::{play, replay, Case, Options};
+use dumbbell_ends::{play, replay, seed_that_draws, Case, Options};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
@@ -26,6 +26,13 @@ pub fn ends_play(py: Python<'_>, options: &str) -> PyResult<String> {
 pub fn ends_replay(py: Python<'_>, cases: &str) -> PyResult<String> {
     let cases: Vec<Case> = parsed(cases)?;
     working(py, || Ok(cases.iter().map(replay).collect::<Vec<_>>()))
+}
+
+/// The least `control_seed` of a case with which the end's congestion control draws these numbers first, each below `choices`; None: none is found.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 extracts it")]
+pub fn ends_seed(numbers: Vec<u32>, choices: u32) -> Option<u64> {
+    seed_that_draws(&numbers, choices)
 }
 
 fn parsed<T: DeserializeOwned>(text: &str) -> PyResult<T> {

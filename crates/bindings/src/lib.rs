@@ -302,6 +302,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::packet_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(ends::ends_play, module)?)?;
     module.add_function(wrap_pyfunction!(ends::ends_replay, module)?)?;
+    module.add_function(wrap_pyfunction!(ends::ends_seed, module)?)?;
     module.add_function(wrap_pyfunction!(playback::playback, module)?)?;
     module.add_function(wrap_pyfunction!(jitter_table, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)?;

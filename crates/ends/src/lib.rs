@@ -5,11 +5,13 @@
 //! No Python, no files, no clock.
 
 mod case;
+mod draws;
 mod end;
 mod numbers;
 mod peer;
 mod play;
 
 pub use case::{Action, Answer, Case, Event, Kind, Segment, What};
+pub use draws::seed_that_draws;
 pub use end::End;
 pub use play::{play, replay, Options};

@@ -25,6 +25,11 @@ impl Rng {
         self.0.next_u32()
     }
 
+    /// An integer from 0 to `choices` - 1, as `get_random_u32_below` draws it, but for its rejections.
+    pub fn below(&mut self, choices: u32) -> u32 {
+        ((u64::from(self.u32()) * u64::from(choices)) >> 32) as u32
+    }
+
     /// A uniform 64-bit integer.
     pub fn u64(&mut self) -> u64 {
         self.0.next_u64()

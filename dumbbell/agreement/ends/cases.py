@@ -58,6 +58,11 @@ def replayed(cases: list[Case]) -> list[list[Answer] | str]:
     return [each["Err"] if "Err" in each else each["Ok"] for each in found]
 
 
+def drawing(case: Case, numbers: list[int], choices: int) -> Case:
+    """The case whose congestion control draws these numbers first, each below the number of choices."""
+    return case | {"control_seed": native().ends_seed(numbers, choices) or 0}
+
+
 def drawn(
     seed: int, first: int, count: int, kind: str, cc: str, ecn: bool, tso: bool, sack: bool = True, timestamps: bool = True
 ) -> list[tuple[Case, list[Answer]]]:

@@ -27,7 +27,7 @@ const CWND_GAIN: u32 = UNIT * 2;
 /// Pacing gains of the phases in which bandwidth is probed for: more, less, and six of the same.
 const CYCLE: [u32; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The phase to begin with is any of so many.
-const CYCLE_RANDOM: u64 = 7;
+const CYCLE_RANDOM: u32 = 7;
 /// Window of the bandwidth, rounds.
 const BW_ROUNDS: u32 = CYCLE.len() as u32 + 2;
 /// Window of the least round trip, s.
@@ -188,9 +188,7 @@ impl Bbr {
     fn begin_cycling(&mut self, v: &View) {
         self.mode = Mode::ProbeBw;
         let random = self.random.get_or_insert_with(|| v.random_stream());
-        // As `get_random_u32_below`, but for its rejections.
-        let drawn = ((u64::from(random.u32()) * CYCLE_RANDOM) >> 32) as usize;
-        self.cycle = CYCLE.len() - 1 - drawn;
+        self.cycle = CYCLE.len() - 1 - random.below(CYCLE_RANDOM) as usize;
         self.advance_cycle(v);
     }
 

@@ -132,7 +132,7 @@ fn cycling_never_begins_with_less_and_draws_once() {
         let first = lab.bbr.cycle;
         lab.bbr.begin_cycling(&lab.v);
         let mut stream = lab.v.random_stream();
-        let drawn = [(); 2].map(|()| ((u64::from(stream.u32()) * 7) >> 32) as usize);
+        let drawn = [(); 2].map(|()| stream.below(7) as usize);
         assert_eq!([first, lab.bbr.cycle], drawn.map(|drawn| (8 - drawn) % 8));
         first
     };
