@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@
 struct end end;
 FILE *answers;
 static char zeros[WRITE_MOST];
+static int alarm_clock;
 static struct device devices[] = { { .address = "10.0.0.1" }, { .address = "10.0.1.1" } };
 
 void fail(const char *format, ...)
@@ -49,12 +51,18 @@ static int64_t now_ns(clockid_t clock)
 	return now.tv_sec * SECOND + now.tv_nsec;
 }
 
+/* Reads at once what the end sends meanwhile: TCP does not collapse a segment of which a copy is still somewhere. (poll()'s own timeout is not exact.) */
 static void sleep_until(int64_t ns)
 {
-	struct timespec at = { .tv_sec = ns / SECOND, .tv_nsec = ns % SECOND };
+	struct itimerspec at = { .it_value = { .tv_sec = ns / SECOND, .tv_nsec = ns % SECOND } };
+	struct pollfd watched[] = { { .fd = alarm_clock, .events = POLLIN }, { .fd = end.device ? end.device->fd : -1, .events = POLLIN } };
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
-		;
+	if (timerfd_settime(alarm_clock, TFD_TIMER_ABSTIME, &at, NULL))
+		fail("alarm clock: %s", strerror(errno));
+	do {
+		if (poll(watched, 2, -1) > 0 && watched[1].revents)
+			look();
+	} while (!watched[0].revents);
 }
 
 void set(int fd, int level, int option, const void *value, socklen_t size)
@@ -215,6 +223,7 @@ static void end_case(void)
 	struct linger at_once = { .l_onoff = 1 };
 
 	look();
+	end.port = 0;
 	if (end.fd >= 0) {
 		set(end.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 		close(end.fd);
@@ -222,7 +231,6 @@ static void end_case(void)
 	if (end.listener >= 0)
 		close(end.listener);
 	sleep_until(now_ns(CLOCK_MONOTONIC) + SECOND / 1000);
-	end.port = 0;
 	look();
 }
 
@@ -269,6 +277,9 @@ int main(int argc, char **argv)
 		fail("expected: driver NAMESPACE CASES ANSWERS");
 	/* Sleep ends at its time, not up to 50 us later. */
 	prctl(PR_SET_TIMERSLACK, 1);
+	alarm_clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (alarm_clock < 0)
+		fail("alarm clock: %s", strerror(errno));
 	snprintf(path, sizeof(path), "/run/netns/%s", argv[1]);
 	mine = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	theirs = open(path, O_RDONLY | O_CLOEXEC);
