@@ -143,7 +143,7 @@ impl TwoWayEnd {
     pub fn close(&mut self, out: &mut impl Outbox) {
         let (sender, mut out) = self.sending(out, Blocks::default());
         sender.refresh(out.now());
-        sender.close(&mut out);
+        sender.in_process(|sender| sender.close(&mut out));
         self.receiver.note_own_fin();
     }
 
@@ -183,11 +183,13 @@ impl TwoWayEnd {
             SENDER => {
                 let (sender, mut out) = self.sending(out, Blocks::default());
                 sender.on_timer(&mut out);
+                sender.let_device_take(&mut out);
                 sender.on_application(&mut out);
             }
             DEPARTURE => {
                 let (sender, mut out) = self.sending(out, Blocks::default());
                 sender.on_departure_timer(&mut out);
+                sender.let_device_take(&mut out);
                 sender.on_application(&mut out);
             }
             _ => {
@@ -275,7 +277,10 @@ impl TwoWayEnd {
         if has_data || !is_predicted {
             receiver.check_ack_of_stream(&mut acknowledging);
         }
-        if receiver.rcv_nxt != expected {
+        let (sender, mut sending) = self.sending(out, Blocks::default());
+        sender.let_device_take(&mut sending);
+        if self.receiver.rcv_nxt != expected {
+            let (receiver, mut acknowledging) = self.acknowledging(out);
             receiver.read(u32::from(p.len) > HEADERS, &mut acknowledging);
         }
         let (sender, mut out) = self.sending(out, Blocks::default());

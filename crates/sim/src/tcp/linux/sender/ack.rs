@@ -232,7 +232,7 @@ impl Sender {
     pub fn on_application(&mut self, out: &mut impl Outbox) {
         if self.buffer.is_awake() && self.phase == Phase::Established {
             self.refresh(out.now());
-            self.fill_and_write(out);
+            self.in_process(|this| this.fill_and_write(out));
             self.update_fast_path();
         }
     }

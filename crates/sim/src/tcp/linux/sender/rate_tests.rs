@@ -142,6 +142,7 @@ fn a_loss_that_a_probe_repaired_is_told_and_the_ack_of_a_probe_known() {
     while pair.s.counters.tlp_probes == 0 {
         pair.out.now = pair.out.timer(0);
         pair.s.on_timer(&mut pair.out);
+        pair.s.let_device_take(&mut pair.out);
     }
     assert_eq!((pair.s.counters.rto_timeouts, pair.s.counters.retransmits), (0, 1), "segment 4 again");
     pair.ack(5, &[]);

@@ -17,8 +17,6 @@ pub(super) enum Fit {
     BeyondWindow,
     /// It is short, and waits for what is outstanding or for more to be written.
     Waits,
-    /// It waits until the device has taken those sent before.
-    WaitsForDevice,
 }
 
 impl Sender {
@@ -27,13 +25,10 @@ impl Sender {
         self.stream.mss - out.option_bytes()
     }
 
-    /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes; it is the `first` to be sent at this time.
+    /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes.
     #[inline(never)]
-    pub(super) fn fit_next(&mut self, mss: u32, is_probe: bool, first: bool) -> Fit {
+    pub(super) fn fit_next(&mut self, mss: u32, is_probe: bool) -> Fit {
         let seq = self.view.snd_nxt;
-        if first {
-            self.stream.before_device = 0;
-        }
         self.grow_next(mss);
         if !self.window_takes_next(mss) {
             return Fit::BeyondWindow;
@@ -46,11 +41,7 @@ impl Sender {
             self.layout.cut(seq, mss);
             self.renumber_unsent(Renumbering::added(seq));
         }
-        if self.waits_for_device() {
-            Fit::WaitsForDevice
-        } else {
-            Fit::Fits
-        }
+        Fit::Fits
     }
 
     /// If the next segment has less than `mss` bytes, it takes in what it can of the one behind it (`tcp_grow_skb`).
@@ -138,7 +129,9 @@ impl Sender {
         let is_sacked = |this: &Self, seq| this.board.get(seq).marks & mark::SACKED != 0;
         while seq + 1 < self.view.snd_nxt && !is_sacked(self, seq) && !is_sacked(self, seq + 1) {
             let beyond = self.begins_at(seq + 2) > self.stream.window_end;
-            if self.layout.payload(seq) + self.layout.payload(seq + 1) > most || beyond {
+            // A copy that has not left the host shares its data (`skb_cloned`).
+            let is_shared = self.board.get(seq + 1).sent_us() == self.view.mstamp_us || self.small_queue.holds(seq + 1);
+            if self.layout.payload(seq) + self.layout.payload(seq + 1) > most || beyond || is_shared {
                 break;
             }
             self.layout.fill_up(seq, most);

@@ -7,6 +7,9 @@
 //! A netem takes packets off the account when they come, as if they had left, so that it never holds anything back; but they keep
 //! their socket, and what still lies there is not sent again.
 //!
+//! Without such a queue the device takes what was sent when the packet or the timer that let it be sent is dealt with, and at once what a process
+//! sends, as softirqs do not interrupt each other. Of a stream this is noticed: a small segment behind full ones waits, and takes in what follows it.
+//!
 //! A probe of a closed window is on the account, too (`tcp_xmit_probe_skb`): it takes what a segment without payload does.
 //!
 //! Leaves out: SYNs and pure ACKs on the account, what a SYN that the queue refuses does to the window, the attempts that the application's
@@ -27,12 +30,16 @@ const PACING_SHIFT: u32 = 10;
 /// What the account holds when nothing is sent, bytes.
 const EMPTY: u64 = 1;
 
-/// What of a connection lies in its host's own queue. Told of every packet that the queue takes and of every one that leaves it; asked before each one
-/// is sent. Without such a queue it stays empty and is never asked.
+/// What of a connection lies in its host's own queue, or before its device. Told of every packet that the queue takes and of every one that leaves it;
+/// asked before each one is sent. Without such a queue that of a transfer stays empty and is never asked.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tcp::linux) struct SmallQueue {
     /// What the queue is.
     kind: HostQueue,
+    /// It is asked.
+    is_asked: bool,
+    /// A process sends, not a softirq.
+    in_process: bool,
     /// On the account, bytes.
     allocated: u64,
     /// Something was held back since the last packet left.
@@ -50,9 +57,27 @@ impl SmallQueue {
         self.kind != HostQueue::None
     }
 
+    /// It is that of a stream, which notices what waits before the device.
+    pub fn begin_stream(&mut self) {
+        self.is_asked = true;
+    }
+
+    /// The device takes all there is; true if the sender waited for that.
+    fn pass_to_device(&mut self) -> bool {
+        self.allocated = 0;
+        self.segments.clear();
+        self.probes.clear();
+        std::mem::take(&mut self.throttled)
+    }
+
     /// A segment in flight is new or has gone.
     pub fn renumber(&mut self, r: Renumbering) {
         self.segments.iter_mut().chain(&mut self.probes).for_each(|seq| r.apply(seq));
+    }
+
+    /// Segment `seq` lies there.
+    pub fn holds(&self, seq: u32) -> bool {
+        self.segments.contains(&seq)
     }
 
     /// Nothing of the connection is on the account.
@@ -66,6 +91,7 @@ impl Sender {
     pub fn on_host_with_queue(&mut self, kind: HostQueue) {
         self.small_queue.kind = kind;
         let has = self.small_queue.is_on();
+        self.small_queue.is_asked = has || self.layout.is_stream();
         self.sends_in_steps = has || self.tso.enabled || self.view.is_paced || self.layout.is_stream();
         self.sends_plainly &= !has;
     }
@@ -102,18 +128,37 @@ impl Sender {
         self.update_fast_path();
     }
 
+    /// A process calls, of whose packets the device takes each at once.
+    pub(in crate::tcp::linux) fn in_process<R>(&mut self, call: impl FnOnce(&mut Self) -> R) -> R {
+        self.small_queue.in_process = true;
+        let result = call(self);
+        self.small_queue.in_process = false;
+        result
+    }
+
+    /// The packet or the timer is dealt with: where the host has no queue, its device takes what was sent, and what waited for that follows.
+    #[inline]
+    pub(in crate::tcp::linux) fn let_device_take(&mut self, out: &mut impl Outbox) {
+        while !self.small_queue.is_on() && self.small_queue.pass_to_device() {
+            self.on_room_in_host(out);
+        }
+    }
+
     /// The host's queue, if there is one, has taken `count` segments from `seq` on.
     #[inline]
     pub(super) fn note_in_host(&mut self, seq: u32, count: u32) {
-        if self.small_queue.is_on() {
+        if self.small_queue.is_asked {
             self.put_in_host(seq, count);
         }
     }
 
     #[inline(never)]
     fn put_in_host(&mut self, seq: u32, count: u32) {
+        if self.small_queue.in_process && !self.small_queue.is_on() {
+            return;
+        }
         for seq in seq..seq + count {
-            if self.small_queue.kind == HostQueue::Charges {
+            if self.small_queue.kind != HostQueue::Orphans {
                 self.small_queue.allocated += self.truesize(seq, 1);
             }
             if !self.tso.enabled {
@@ -135,7 +180,7 @@ impl Sender {
     /// True if the host's queue has no room for the new TSO segment of `n` segments that comes next.
     #[inline]
     pub(super) fn host_is_full_for_new(&mut self, n: u32) -> bool {
-        if !self.small_queue.is_on() {
+        if !self.small_queue.is_asked {
             return false;
         }
         let full = match self.stack.small_queues {
@@ -150,36 +195,18 @@ impl Sender {
     /// True if the host's queue has no room for segment `seq` again.
     #[inline]
     pub(in crate::tcp::linux) fn host_is_full_for(&mut self, seq: u32) -> bool {
-        let full = self.small_queue.is_on()
+        let full = self.small_queue.is_asked
             && self.stack.small_queues == SmallQueues::Rate
             && self.is_above_rate_limit(seq, 1, 1);
         self.small_queue.throttled |= full;
         full
     }
 
-    /// Without a queue of its own the host's device takes what a stream sends at one time when the ACK or the timer that allows it is dealt with. True if
-    /// the next segment has to wait for that (`tcp_small_queue_check`, `tcp_tsq_write`).
-    pub(super) fn waits_for_device(&mut self) -> bool {
-        let waits = self.stack.small_queues == SmallQueues::Rate
-            && !self.small_queue.is_on()
-            && self.limit_is_below(self.stream.before_device, self.view.snd_nxt, 1, 0);
-        if waits {
-            self.stream.before_device = 0;
-        }
-        waits
-    }
-
-    /// A stream has sent segment `seq`, which the device has not taken yet.
-    pub(super) fn note_before_device(&mut self, seq: u32) {
-        self.stream.before_device += self.truesize(seq, 1);
-    }
-
     /// True if segment `seq` still lies in the host's queue, so that sending it again makes no sense.
     #[inline]
     pub(super) fn is_still_in_host(&mut self, seq: u32) -> bool {
-        let inside = self.small_queue.is_on()
-            && self.stack.small_queues == SmallQueues::Rate
-            && self.small_queue.segments.contains(&seq);
+        let inside =
+            self.small_queue.is_asked && self.stack.small_queues == SmallQueues::Rate && self.small_queue.holds(seq);
         self.small_queue.throttled |= inside;
         inside
     }
@@ -188,15 +215,11 @@ impl Sender {
     /// outstanding nothing is held back: a host that is slow to free what it has sent must not stop it.
     #[inline(never)]
     fn is_above_rate_limit(&self, seq: u32, n: u32, factor: u32) -> bool {
-        self.limit_is_below(self.small_queue.allocated, seq, n, factor)
-    }
-
-    fn limit_is_below(&self, allocated: u64, seq: u32, n: u32, factor: u32) -> bool {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
         let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
         let limit = (2 * self.truesize(seq, n)).max(rate).min(most) << factor;
         let hardly_any = if self.stack.small_queues_spare_one { 1 } else { 0 };
-        EMPTY + allocated > limit && self.tso_segments_out_exceed(hardly_any)
+        EMPTY + self.small_queue.allocated > limit && self.tso_segments_out_exceed(hardly_any)
     }
 
     /// True if more than `most` TSO segments, 0 or 1, are outstanding.

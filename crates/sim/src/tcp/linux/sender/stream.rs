@@ -44,8 +44,6 @@ pub(super) struct Stream {
     pub short_end: u32,
     /// True if data sent now do not wait for more to be written (TCP_NAGLE_OFF of `__tcp_push_pending_frames`).
     pub is_pushed: bool,
-    /// Memory of what was sent at this time and the device has not taken yet, bytes.
-    pub before_device: u64,
     /// The packet in hand has a lower number than the one that changed the window last.
     is_old: bool,
 }
@@ -128,6 +126,7 @@ impl Sender {
         (self.stream.mss, self.stream.pushed_until) = (self.layout.mss(), 1);
         self.stream.counts_bytes = true;
         self.buffer.become_stream(1, false);
+        self.small_queue.begin_stream();
         (self.sends_in_steps, self.sends_plainly) = (true, false);
         self
     }
@@ -223,11 +222,13 @@ impl Sender {
             return;
         }
         self.refresh(out.now());
-        self.restart_after_idle();
-        self.note_write();
-        self.take_written(out);
-        self.write(out, false);
-        self.chrono_written();
+        self.in_process(|this| {
+            this.restart_after_idle();
+            this.note_write();
+            this.take_written(out);
+            this.write(out, false);
+            this.chrono_written();
+        });
     }
 
     /// Puts written data into the last segment, if that was not sent, and into new ones as long as there is room.
@@ -273,11 +274,8 @@ impl Sender {
 
     /// The segments from `first` on were sent, `n` of them: a short one holds back the next (`tcp_minshall_update`).
     pub(super) fn note_short(&mut self, first: u32, n: u32, mss: u32) {
-        if n > 0 {
-            self.note_before_device(first);
-            if self.layout.payload(first) < mss {
-                self.stream.short_end = first + 1;
-            }
+        if n > 0 && self.layout.payload(first) < mss {
+            self.stream.short_end = first + 1;
         }
     }
 }

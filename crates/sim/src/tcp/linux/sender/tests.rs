@@ -55,6 +55,7 @@ impl Pair {
         self.out.now += 20 * MS;
         let p = self.out.ack_packet(ack, blocks, tsecr, flags);
         self.s.on_ack(&p, &mut self.out);
+        self.s.let_device_take(&mut self.out);
     }
 
     pub fn ack(&mut self, ack: u32, blocks: &[(u32, u32)]) {

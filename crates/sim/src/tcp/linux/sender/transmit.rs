@@ -94,7 +94,7 @@ impl Sender {
         let idle = self.view.packets_out == 0;
         self.chrono_busy();
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
-        let mut mss = self.current_mss(out);
+        let mss = self.current_mss(out);
         while self.has_data() {
             if self.is_early(out.now()) {
                 self.wait_for_departure(out);
@@ -108,15 +108,10 @@ impl Sender {
                 quota = 1;
             }
             let room = if self.layout.is_stream() {
-                match self.fit_next(mss, probe, sent == 0) {
+                match self.fit_next(mss, probe) {
                     Fit::Fits => 1,
                     Fit::BeyondWindow => 0,
                     Fit::Waits => break,
-                    Fit::WaitsForDevice => {
-                        // At once it is tried again: with other options beside it, and it may grow again.
-                        mss = self.current_mss(out);
-                        continue;
-                    }
                 }
             } else {
                 self.peer.end().saturating_sub(self.view.snd_nxt)
