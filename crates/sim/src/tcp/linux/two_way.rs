@@ -9,15 +9,18 @@
 //!
 //! Leaves out: simultaneous open, giving up, TSO.
 
+mod outboxes;
+
+use self::outboxes::{ReceiverOutbox, SenderOutbox};
 use crate::attachment::{Attachment, Blocks};
 use crate::cc::{AnyCc, Needs};
-use crate::outbox::{End, HostQueue, Outbox};
-use crate::packet::{flags, Packet, Verdict, HEADERS, NO_ATTACHMENT};
+use crate::outbox::{HostQueue, Outbox};
+use crate::packet::{flags, Packet, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{self, Beside, Sender};
 use crate::tcp::linux::stack::Stack;
-use crate::time::{Time, NEVER};
+use crate::time::NEVER;
 
 /// Event sources of an end: those of the sending half, those of the receiving half.
 pub const SOURCES: usize = sender::SOURCES + receiver::SOURCES;
@@ -357,7 +360,8 @@ impl TwoWayEnd {
     /// The sending half, and what it acts through; `blocks` came with the packet in hand.
     fn sending<'a, O: Outbox>(&'a mut self, out: &'a mut O, blocks: Blocks) -> (&'a mut Sender, SenderOutbox<'a, O>) {
         let (receiver, counters) = (&mut self.receiver, &mut self.counters);
-        (&mut self.sender, SenderOutbox { first: self.first, receiver, counters, blocks, out })
+        let outbox = SenderOutbox { first: self.first, receiver, counters, blocks, out };
+        (&mut self.sender, outbox)
     }
 
     /// The receiving half, and what it acts through.
@@ -368,121 +372,5 @@ impl TwoWayEnd {
         let outbox =
             ReceiverOutbox { first: self.first, seq, base, departs_ms, counters, blocks: Blocks::default(), out };
         (&mut self.receiver, outbox)
-    }
-}
-
-/// Which end of the first direction this end is: packets of the first leave along the route of its data, others along that of its ACKs.
-fn route(first: bool) -> End {
-    if first {
-        End::Sender
-    } else {
-        End::Receiver
-    }
-}
-
-/// What the sending half acts through: each packet takes the ACK along.
-struct SenderOutbox<'a, O> {
-    first: bool,
-    receiver: &'a mut Receiver,
-    counters: &'a mut Counters,
-    /// Of the packet in hand.
-    blocks: Blocks,
-    out: &'a mut O,
-}
-
-impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
-    fn now(&self) -> Time {
-        self.out.now()
-    }
-
-    fn send(&mut self, _: End, p: Packet) -> Verdict {
-        let mut p = p;
-        let (mut ack, mut blocks) = (0, Blocks::default());
-        if p.has(flags::SYN) {
-            p.window = self.receiver.offered();
-        } else {
-            let said = self.receiver.ride(u32::from(p.len) > HEADERS, self.out);
-            let base = self.receiver.base();
-            (ack, p.window, p.tsecr) = (said.ack.wrapping_add(base), said.window, said.tsecr);
-            p.flags |= said.flags;
-            blocks = said.blocks.moved_by(base);
-            p.len += blocks.option_bytes() as u16;
-        }
-        let mut other_seq = ack;
-        if !self.first {
-            (p.seq, other_seq) = (ack, p.seq);
-            p.flags |= flags::ACK;
-        }
-        self.out.attach(&mut p, Attachment { blocks, other_seq });
-        self.counters.sent += 1;
-        self.out.send(route(self.first), p)
-    }
-
-    fn set_timer(&mut self, source: usize, at: Time) {
-        self.out.set_timer(source, at);
-    }
-
-    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.out.attach(p, attachment);
-    }
-
-    fn option_bytes(&self) -> u32 {
-        self.receiver.option_bytes()
-    }
-
-    /// No: the application reads and writes when the packet has been dealt with, its ACK included.
-    fn is_last_now(&self) -> bool {
-        false
-    }
-
-    fn take_attachment(&mut self, _: &Packet) -> Attachment {
-        std::mem::take(&mut self.blocks).into()
-    }
-}
-
-/// What the receiving half acts through: each packet has the number of the next segment to send.
-struct ReceiverOutbox<'a, O> {
-    first: bool,
-    seq: u32,
-    /// Value of [`Receiver::base`].
-    base: u32,
-    /// Value of [`Sender::departs_ms`].
-    departs_ms: u32,
-    counters: &'a mut Counters,
-    /// Of the ACK about to be sent.
-    blocks: Blocks,
-    out: &'a mut O,
-}
-
-impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
-    fn now(&self) -> Time {
-        self.out.now()
-    }
-
-    fn send(&mut self, _: End, p: Packet) -> Verdict {
-        let mut p = p;
-        p.seq = p.seq.wrapping_add(self.base);
-        p.tsval = p.tsval.max(self.departs_ms);
-        // Only the SYN-ACK has the number 0.
-        let mut other_seq = self.seq.max(u32::from(!p.has(flags::SYN)));
-        if self.first {
-            (p.seq, other_seq) = (other_seq, p.seq);
-            p.flags &= !flags::ACK;
-        }
-        self.out.attach(&mut p, Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });
-        self.counters.sent += 1;
-        self.out.send(route(self.first), p)
-    }
-
-    fn set_timer(&mut self, source: usize, at: Time) {
-        self.out.set_timer(source, at);
-    }
-
-    fn attach(&mut self, _: &mut Packet, attachment: Attachment) {
-        self.blocks = attachment.blocks.moved_by(self.base);
-    }
-
-    fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        self.out.take_attachment(p)
     }
 }

@@ -138,7 +138,7 @@ impl Receiver {
         }
     }
 
-    /// The application reads what there is: all bytes of the stream so far.
+    /// The application reads what there is.
     pub(in crate::tcp::linux) fn read(&mut self, some: bool, out: &mut impl Outbox) {
         self.on_read(some, out);
         self.rebase();

@@ -1,0 +1,124 @@
+//! What the halves of an end that both sends and receives act through: the one behind whose packets the other's ACK rides, and the other way round.
+
+use crate::attachment::{Attachment, Blocks};
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Packet, Verdict, HEADERS};
+use crate::tcp::linux::receiver::Receiver;
+use crate::time::Time;
+
+use super::Counters;
+
+/// Which end of the first direction this end is: packets of the first leave along the route of its data, others along that of its ACKs.
+fn route(first: bool) -> End {
+    if first {
+        End::Sender
+    } else {
+        End::Receiver
+    }
+}
+
+/// What the sending half acts through: each packet takes the ACK along.
+pub(super) struct SenderOutbox<'a, O> {
+    pub first: bool,
+    pub receiver: &'a mut Receiver,
+    pub counters: &'a mut Counters,
+    /// Of the packet in hand.
+    pub blocks: Blocks,
+    pub out: &'a mut O,
+}
+
+impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
+    fn now(&self) -> Time {
+        self.out.now()
+    }
+
+    fn send(&mut self, _: End, p: Packet) -> Verdict {
+        let mut p = p;
+        let (mut ack, mut blocks) = (0, Blocks::default());
+        if p.has(flags::SYN) {
+            p.window = self.receiver.offered();
+        } else {
+            let said = self.receiver.ride(u32::from(p.len) > HEADERS, self.out);
+            let base = self.receiver.base();
+            (ack, p.window, p.tsecr) = (said.ack.wrapping_add(base), said.window, said.tsecr);
+            p.flags |= said.flags;
+            blocks = said.blocks.moved_by(base);
+            p.len += blocks.option_bytes() as u16;
+        }
+        let mut other_seq = ack;
+        if !self.first {
+            (p.seq, other_seq) = (ack, p.seq);
+            p.flags |= flags::ACK;
+        }
+        self.out.attach(&mut p, Attachment { blocks, other_seq });
+        self.counters.sent += 1;
+        self.out.send(route(self.first), p)
+    }
+
+    fn set_timer(&mut self, source: usize, at: Time) {
+        self.out.set_timer(source, at);
+    }
+
+    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
+        self.out.attach(p, attachment);
+    }
+
+    /// False, because the application reads and writes when the packet has been dealt with, its ACK included.
+    fn is_last_now(&self) -> bool {
+        false
+    }
+
+    fn option_bytes(&self) -> u32 {
+        self.receiver.option_bytes()
+    }
+
+    fn take_attachment(&mut self, _: &Packet) -> Attachment {
+        std::mem::take(&mut self.blocks).into()
+    }
+}
+
+/// What the receiving half acts through: each packet has the number of the next segment to send.
+pub(super) struct ReceiverOutbox<'a, O> {
+    pub first: bool,
+    pub seq: u32,
+    /// Value of [`Receiver::base`].
+    pub base: u32,
+    /// Value of [`Sender::departs_ms`].
+    pub departs_ms: u32,
+    pub counters: &'a mut Counters,
+    /// Of the ACK about to be sent.
+    pub blocks: Blocks,
+    pub out: &'a mut O,
+}
+
+impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
+    fn now(&self) -> Time {
+        self.out.now()
+    }
+
+    fn send(&mut self, _: End, p: Packet) -> Verdict {
+        let mut p = p;
+        p.seq = p.seq.wrapping_add(self.base);
+        p.tsval = p.tsval.max(self.departs_ms);
+        let mut other_seq = self.seq;
+        if self.first {
+            (p.seq, other_seq) = (self.seq, p.seq);
+            p.flags &= !flags::ACK;
+        }
+        self.out.attach(&mut p, Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });
+        self.counters.sent += 1;
+        self.out.send(route(self.first), p)
+    }
+
+    fn set_timer(&mut self, source: usize, at: Time) {
+        self.out.set_timer(source, at);
+    }
+
+    fn attach(&mut self, _: &mut Packet, attachment: Attachment) {
+        self.blocks = attachment.blocks.moved_by(self.base);
+    }
+
+    fn take_attachment(&mut self, p: &Packet) -> Attachment {
+        self.out.take_attachment(p)
+    }
+}
