@@ -183,7 +183,7 @@ impl Sender {
             let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
             sent = self.write(out, false);
             // The first of several packets is on its way to the device, the others wait for it, when the buffer is looked at.
-            window_full = if self.small_queue.is_on() || self.view.is_paced {
+            window_full = if self.small_queue.is_on() || self.view.is_paced || self.tso.enabled {
                 self.view.in_flight() >= self.window.cwnd
             } else {
                 allowed <= 1 && sent == allowed
@@ -203,6 +203,10 @@ impl Sender {
     pub(in crate::tcp::linux) fn wake_application(&mut self, window_full: bool, out: &mut impl Outbox) -> u32 {
         if self.layout.is_stream() {
             self.buffer.note_payload(self.layout.span(self.view.snd_una, self.buffer.written));
+        }
+        if self.tso.enabled && self.buffer.waits_for_room() {
+            let charged = self.charged_for_skbs();
+            self.buffer.note_charged(charged);
         }
         if self.buffer.wakes(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
             self.let_application_write(out)
@@ -241,7 +245,7 @@ impl Sender {
         self.note_write();
         if self.layout.is_stream() {
             self.take_written(out);
-        } else {
+        } else if !self.tso.enabled {
             self.buffer.fill(&self.view, self.window.cwnd, &self.peer);
         }
         self.write_refilled(out)

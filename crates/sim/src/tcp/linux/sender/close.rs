@@ -46,11 +46,6 @@ impl Close {
         self.fin != NONE
     }
 
-    /// The FIN is in a segment below `end`.
-    pub fn is_below(&self, end: u32) -> bool {
-        self.fin < end
-    }
-
     /// The segment with the FIN; the largest number if there is none.
     pub fn fin(&self) -> u32 {
         self.fin
@@ -90,10 +85,15 @@ impl Sender {
     /// Sends what the windows allow of what the application has just written, and closes if that was all it had to write; returns how many
     /// segments went.
     pub(in crate::tcp::linux) fn write_refilled(&mut self, out: &mut impl Outbox) -> u32 {
-        // Who waits for room pushes what there is.
-        self.stream.is_pushed = !self.buffer.is_complete();
-        let sent = self.push_written(out);
-        self.stream.is_pushed = false;
+        let sent = if self.tso.enabled {
+            self.send_messages(out)
+        } else {
+            // Who waits for room pushes what there is.
+            self.stream.is_pushed = !self.buffer.is_complete();
+            let sent = self.write(out, false);
+            self.stream.is_pushed = false;
+            sent
+        };
         self.chrono_written();
         if self.close.after_transfer && self.buffer.is_complete() && !self.close.is_requested() {
             sent + self.close(out)
@@ -109,6 +109,9 @@ impl Sender {
         } else {
             self.layout.append_bare();
             self.buffer.append_bare();
+            if self.tso.enabled {
+                self.skbs.entail();
+            }
         }
         self.close.fin = self.layout.end() - 1;
         if self.layout.is_stream() {

@@ -30,9 +30,12 @@ mod refit;
 mod removal;
 mod reordering;
 mod rtt;
+mod rtx_skbs;
 mod sacktag;
 pub(super) mod scoreboard;
 mod send_buffer;
+mod sendmsg;
+mod skbs;
 pub(in crate::tcp::linux) mod small_queue;
 mod stream;
 #[cfg(test)]
@@ -41,6 +44,8 @@ mod timeout;
 mod timer;
 pub(super) mod transmit;
 pub(super) mod tso;
+#[cfg(test)]
+mod tso_tests;
 mod undo;
 
 use self::chrono::Chrono;
@@ -59,6 +64,7 @@ use self::reordering::Reordering;
 use self::rtt::{RttEstimator, WindowedMin};
 use self::scoreboard::Scoreboard;
 use self::send_buffer::SendBuffer;
+use self::skbs::Skbs;
 use self::small_queue::SmallQueue;
 pub(in crate::tcp::linux) use self::stream::Beside;
 use self::stream::Stream;
@@ -160,6 +166,7 @@ pub struct Sender {
     /// The short end of a write is not held back (`TCP_NODELAY`).
     nodelay: bool,
     pub(in crate::tcp::linux) tso: Tso,
+    skbs: Skbs,
     pub(in crate::tcp::linux) small_queue: SmallQueue,
     pub(in crate::tcp::linux) pacing: Pacing,
     pub(in crate::tcp::linux) ecn: EcnState,
@@ -229,7 +236,8 @@ impl Sender {
             stream: Stream::default(),
             beside: 0,
             nodelay: spec.host.nodelay,
-            tso: Tso::new(spec.host.tso, mss, stack.tso_grow),
+            tso: Tso::new(spec.host.tso, mss),
+            skbs: Skbs::default(),
             small_queue: SmallQueue::default(),
             pacing,
             ecn: EcnState::new(spec.ecn),
@@ -329,7 +337,8 @@ impl Sender {
     /// The PSH and FIN bits of segment `seq`, as far as it has them.
     #[inline]
     pub(in crate::tcp::linux) fn flags_of(&self, seq: u32) -> u16 {
-        let pushed = self.buffer.is_pushed(seq) || self.layout.ends_first_write(seq);
+        let pushed = if self.tso.enabled { self.skbs.is_pushed(seq) } else { self.buffer.is_pushed(seq) };
+        let pushed = pushed || self.layout.ends_first_write(seq);
         (if pushed { flags::PSH } else { 0 }) | self.close.flag_of(seq)
     }
 

@@ -18,7 +18,7 @@ pub(super) fn sender(spec: &TcpSpec) -> Pair {
 }
 
 /// The same, connected to a receiver that offers a window of so many bytes in its SYN-ACK; and what it sent then.
-fn connected(spec: &TcpSpec, window: u32) -> (Pair, Vec<Packet>) {
+pub(super) fn connected(spec: &TcpSpec, window: u32) -> (Pair, Vec<Packet>) {
     let mut pair = sender(spec);
     pair.s.connect(&mut pair.out);
     pair.out.take_sent();
@@ -34,20 +34,20 @@ fn transfer(bytes: u64) -> TcpSpec {
 }
 
 /// Number, payload and bits of each packet.
-fn shown(sent: &[Packet]) -> Vec<(u32, u32, u16)> {
+pub(super) fn shown(sent: &[Packet]) -> Vec<(u32, u32, u16)> {
     let bits = flags::PSH | flags::FIN | flags::CWR;
     sent.iter().map(|p| (p.seq, u32::from(p.len) - HEADERS, p.flags & bits)).collect()
 }
 
 /// An ACK that offers a window of so many bytes, and what is sent upon it.
-fn ack(pair: &mut Pair, ack: u32, window: u32) -> Vec<(u32, u32, u16)> {
+pub(super) fn ack(pair: &mut Pair, ack: u32, window: u32) -> Vec<(u32, u32, u16)> {
     let p = Packet { window, ..pair.out.ack_packet(ack, &[], (pair.out.now / MS) as u32, 0) };
     pair.s.on_ack(&p, &mut pair.out);
     shown(&pair.out.take_sent())
 }
 
 /// Waits for the timer to do something; what it sends.
-fn wait(pair: &mut Pair) -> Vec<(u32, u32, u16)> {
+pub(super) fn wait(pair: &mut Pair) -> Vec<(u32, u32, u16)> {
     loop {
         pair.out.now = pair.out.timer(0);
         pair.s.on_timer(&mut pair.out);

@@ -15,21 +15,17 @@ impl Sender {
         end.saturating_sub(self.layout.before(self.view.snd_nxt))
     }
 
-    /// Segment `seq`, which was not sent, ends after `payload` bytes. What is left of it begins the next one, and PSH bits move with their bytes.
-    pub(super) fn cut(&mut self, seq: u32, payload: u32) {
-        self.buffer.move_pushes(seq);
-        self.end_early(seq, payload);
-        self.buffer.keep_pushes_in_what_is_written();
-    }
-
     /// Segment `seq`, which was not sent, ends after `payload` bytes.
     fn end_early(&mut self, seq: u32, payload: u32) {
-        if self.layout.end_early(seq, payload) {
+        if self.layout.end_early(seq, payload) && !self.tso.enabled {
             self.buffer.take_in_one_more();
         }
         if self.close.is_requested() {
             self.layout.mark_last();
             self.close.move_fin(self.layout.end() - 1);
+        }
+        if self.tso.enabled {
+            self.note_written();
         }
         self.end_window_in_bytes(self.view.snd_una);
     }
@@ -40,17 +36,16 @@ impl Sender {
         if room == 0 {
             return next < self.peer.end();
         }
-        let is_partial = room < u64::from(self.layout.payload(next));
-        if is_partial && !self.tso.enabled {
+        if self.tso.enabled {
+            self.skbs.probe_with_head(room.min(u64::from(self.mss_now())));
+            self.lay_out(self.skbs.head_len(), self.mss_now());
+            return true;
+        }
+        if room < u64::from(self.layout.payload(next)) {
             self.become_stream();
             return self.cut_to_window(out);
         }
         self.buffer.push_next(next);
-        if is_partial {
-            // Both parts have the PSH bit.
-            self.cut(next, room as u32);
-            self.buffer.push_next(next);
-        }
         true
     }
 
@@ -69,6 +64,20 @@ impl Sender {
         self.stream.window_end = self.begins_at(self.view.snd_una) + u64::from(self.peer.bytes());
         self.find_window_end();
         (self.sends_in_steps, self.sends_plainly) = (true, false);
+    }
+
+    /// The next `bytes`, which were not sent, lie in segments of `mss` bytes, but for the last.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lay_out(&mut self, bytes: u64, mss: u32) {
+        let (mut seq, mut left) = (self.view.snd_nxt, bytes);
+        while left > 0 {
+            let payload = left.min(u64::from(mss)) as u32;
+            if self.layout.payload(seq) != payload {
+                self.end_early(seq, payload);
+            }
+            (seq, left) = (seq + 1, left - u64::from(payload));
+        }
     }
 
     /// The next new segments, as far as the receiver's window can take them, have no more than half of the largest window that it has offered.

@@ -54,11 +54,6 @@ impl PeerWindow {
         self.bytes
     }
 
-    /// Largest window ever, bytes.
-    pub fn most_bytes(&self) -> u32 {
-        self.most_bytes
-    }
-
     /// First segment beyond the window.
     #[inline]
     pub fn end(&self) -> u32 {
@@ -78,6 +73,11 @@ impl PeerWindow {
         } else {
             self.most_bytes
         }
+    }
+
+    /// Largest window ever, bytes.
+    pub fn most_bytes(&self) -> u32 {
+        self.most_bytes
     }
 
     /// Largest window ever, segments.

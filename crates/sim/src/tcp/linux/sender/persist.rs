@@ -29,7 +29,12 @@ impl Sender {
         if !self.has_data() {
             return;
         }
-        if self.view.snd_nxt < self.peer.end() {
+        let is_open = if self.tso.enabled {
+            self.skbs.head_len() <= self.room_in_bytes()
+        } else {
+            self.view.snd_nxt < self.peer.end()
+        };
+        if is_open {
             self.rtt.end_probes();
             self.clear_timer();
         } else {

@@ -373,11 +373,21 @@ impl Sender {
                 break;
             }
             let Some(seq) = self.board.next_lost(self.view.snd_una) else { break };
-            if self.host_is_full_for(seq) || self.retransmit_inlined(out, seq, true) != Retransmission::Sent {
+            if self.host_is_full_for(seq) {
                 break;
             }
+            let before = self.view.retrans_out;
+            let result = if self.tso.enabled {
+                let most = (self.window.cwnd - self.view.in_flight()).min(self.tso_limit());
+                self.resend_skb(out, seq, most, true)
+            } else {
+                self.retransmit_inlined(out, seq, true)
+            };
             if self.view.in_reduction() {
-                self.prr.count_sent(1);
+                self.prr.count_sent(self.view.retrans_out - before);
+            }
+            if result != Retransmission::Sent {
+                break;
             }
             rearm |= seq == self.view.snd_una && self.timer.pending() != Pending::Reorder;
         }

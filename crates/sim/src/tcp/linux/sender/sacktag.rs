@@ -85,6 +85,9 @@ impl Sender {
 
     /// Tags what a block covers that reports a duplicate, as far as it is in flight.
     fn tag_duplicate(&mut self, (start, end): (u32, u32), a: &mut AckState) {
+        if self.tso.enabled {
+            self.match_skbs_to_duplicate(start..end, a.prior_una);
+        }
         for seq in start.max(a.prior_una)..end {
             self.tag_one_again(seq, a);
         }
@@ -119,10 +122,13 @@ impl Sender {
     /// Tags segments that no block covered before.
     #[inline(never)]
     fn tag_hole(&mut self, hole: Range<u32>, a: &mut AckState) {
-        for seq in hole {
+        for seq in hole.clone() {
             let sent_us = self.tag_one(seq, a);
             self.board.highest_sacked = self.board.highest_sacked.max(seq + 1);
             self.note_sacked(seq, sent_us);
+        }
+        if self.tso.enabled {
+            self.match_skbs_to_sack(hole, a.prior_una);
         }
     }
 

@@ -3,12 +3,13 @@
 //! third of it is free. As long as the buffer grows with the window nobody notices; at its limit (sysctl `tcp_wmem`, or an explicit
 //! SO_SNDBUF) the sender runs dry in between.
 //!
-//! Leaves out: memory pressure, `TCP_NOTSENT_LOWAT`, the head that splitting a TSO segment adds.
+//! Leaves out: memory pressure, `TCP_NOTSENT_LOWAT`.
+//!
+//! With TSO the data lie in skbs of many segments (`skbs`), and are written by `sendmsg`: then only what those are charged is known here.
 
 use std::collections::VecDeque;
 
 use super::peer_window::PeerWindow;
-use super::tso::most_segments;
 use crate::cc::{Renumbering, View};
 use crate::spec::HostSettings;
 use crate::tcp::linux::stack::Stack;
@@ -48,8 +49,9 @@ pub(in crate::tcp::linux) struct SendBuffer {
     pushed: VecDeque<u32>,
     /// The first of them that was not sent yet; the largest number if there is none.
     pub next_push: u32,
-    /// A TSO segment is allocated as one, and the last one waits for more to be written.
+    /// There are skbs of many segments; what these are charged now, bytes.
     tso: bool,
+    charged: u64,
     /// First segment after the last PSH.
     pushed_until: u32,
     /// The application writes now and then: each write ends in a PSH. What of it is here, bytes.
@@ -59,15 +61,12 @@ pub(in crate::tcp::linux) struct SendBuffer {
     short_end: bool,
     /// The application was told that there is room, and has not written yet.
     is_awake: bool,
-    /// First segment of what was written last.
-    pub filled_from: u32,
 }
 
 impl SendBuffer {
     /// The buffer of a sender of segments of `mss` bytes, whose MSS option says `option`.
     pub fn new(host: &HostSettings, stack: &Stack, [mss, option]: [u32; 2], end: u32, windows: u8) -> Self {
         let head = u64::from(stack.send_head());
-        let head = if host.tso { head / u64::from(most_segments(mss)) } else { head };
         let (mss, option) = (u64::from(mss), u64::from(option));
         Self {
             written: 1,
@@ -83,9 +82,10 @@ impl SendBuffer {
                 Some(beside) => option + u64::from(beside),
                 None => (option + GROWTH_BESIDE).next_power_of_two() + GROWTH_SK_BUFF,
             },
-            merges: host.tso || stack.merge_sacked,
+            merges: stack.merge_sacked && !host.tso,
             merged: 0,
             tso: host.tso,
+            charged: 0,
             pushed: VecDeque::new(),
             next_push: u32::MAX,
             pushed_until: 1,
@@ -93,7 +93,6 @@ impl SendBuffer {
             payload: 0,
             short_end: false,
             is_awake: false,
-            filled_from: 1,
         }
     }
 
@@ -171,9 +170,39 @@ impl SendBuffer {
     /// The connection is established: the application writes. That of a stream does so elsewhere.
     pub fn open(&mut self, v: &View, cwnd: u32, peer: &PeerWindow, reordering: u32) {
         self.grow(cwnd, reordering);
-        if !self.stream {
+        if !self.stream && !self.tso {
             self.fill(v, cwnd, peer);
         }
+    }
+
+    /// Charged for an skb beside its payload, bytes.
+    pub fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// True if there is no room for another skb when so many bytes are charged.
+    pub fn is_full(&self, charged: u64) -> bool {
+        charged >= self.size
+    }
+
+    /// Skbs are charged so many bytes.
+    pub fn note_charged(&mut self, charged: u64) {
+        self.charged = charged;
+    }
+
+    /// Skbs were written up to the segment `written` of `end`.
+    pub fn note_written(&mut self, written: u32, end: u32) {
+        (self.written, self.end) = (written, end);
+    }
+
+    /// The application writes, and does not wait for room.
+    pub fn begin_to_write(&mut self) {
+        self.is_awake = true;
+    }
+
+    /// The application has found no room, and waits for it.
+    pub fn wait_for_room(&mut self) {
+        self.is_awake = false;
     }
 
     /// False if [`Self::wakes`] has nothing to do while nothing is SACKed.
@@ -192,7 +221,7 @@ impl SendBuffer {
         if !window_full {
             self.grow(cwnd, reordering);
         }
-        self.is_awake = if v.sacked_out == 0 && !self.stream {
+        self.is_awake = if v.sacked_out == 0 && !self.stream && !self.tso {
             v.snd_una >= self.refill_from
         } else {
             let used = self.used(v);
@@ -247,6 +276,9 @@ impl SendBuffer {
 
     /// Bytes charged now.
     fn used(&self, v: &View) -> u64 {
+        if self.tso {
+            return self.charged;
+        }
         let segments = u64::from(self.written - v.snd_una);
         self.charged(if self.stream { self.payload } else { segments * (self.per_segment - self.head) }, v)
     }
@@ -270,7 +302,6 @@ impl SendBuffer {
         let room = self.size.saturating_sub(self.used(v));
         let segments = room.div_ceil(self.per_segment);
         let from = self.written;
-        self.filled_from = from;
         self.written = from.saturating_add(u32::try_from(segments).unwrap_or(u32::MAX)).min(self.end);
         self.plan_refill();
         while self.pushed.front().is_some_and(|&seq| seq < v.snd_una) {
@@ -282,7 +313,7 @@ impl SendBuffer {
         }
         let allowed = cwnd.saturating_sub(v.in_flight()).min(peer.end().saturating_sub(v.snd_nxt));
         let short = self.short_end && self.written == self.end;
-        let waits = self.tso || short || self.written - v.snd_nxt > allowed;
+        let waits = short || self.written - v.snd_nxt > allowed;
         if waits && self.written > from && self.written > self.pushed_until {
             self.push(self.written - 1);
         }
@@ -304,27 +335,6 @@ impl SendBuffer {
         self.next_push = self.pushed.get(after).copied().unwrap_or(u32::MAX);
     }
 
-    /// Moves the PSH bits from segment `seq` on, which was not sent, one segment later.
-    pub fn move_pushes(&mut self, seq: u32) {
-        let from = self.pushed.partition_point(|&pushed| pushed < seq);
-        self.pushed.range_mut(from..).for_each(|pushed| *pushed += 1);
-        self.next_push = self.pushed.get(from).copied().unwrap_or(u32::MAX);
-        self.pushed_until = self.pushed_until.max(self.pushed.back().map_or(0, |&last| last + 1));
-    }
-
-    /// The last PSH bit moved beyond the last segment, which was short enough to take in what others lacked.
-    pub fn keep_pushes_in_what_is_written(&mut self) {
-        let last = self.written - 1;
-        if self.pushed.back().is_some_and(|&pushed| pushed > last) {
-            self.pushed.pop_back();
-            self.pushed_until = self.written;
-            if self.pushed.back() != Some(&last) {
-                self.pushed.push_back(last);
-            }
-            self.next_push = self.next_push.min(last);
-        }
-    }
-
     /// The written data take one segment more.
     pub fn take_in_one_more(&mut self) {
         self.written += u32::from(self.written == self.end);
@@ -338,8 +348,9 @@ impl SendBuffer {
         self.pushed_until = seq + 1;
     }
 
+    /// Grows if it has room for less than two windows.
     #[inline]
-    fn grow(&mut self, cwnd: u32, reordering: u32) {
+    pub fn grow(&mut self, cwnd: u32, reordering: u32) {
         let window = cwnd.max(LEAST_WINDOW).max(reordering + 1);
         if window > self.grown_for {
             self.grow_for(window);

@@ -214,7 +214,7 @@ impl Sender {
     /// True if more is on the account than a TSO segment of `n` segments from `seq` on allows, `factor` times doubled. As long as hardly anything is
     /// outstanding nothing is held back: a host that is slow to free what it has sent must not stop it.
     #[inline(never)]
-    fn is_above_rate_limit(&self, seq: u32, n: u32, factor: u32) -> bool {
+    fn is_above_rate_limit(&mut self, seq: u32, n: u32, factor: u32) -> bool {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
         let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
         let limit = (2 * self.truesize(seq, n)).max(rate).min(most) << factor;
@@ -223,11 +223,12 @@ impl Sender {
     }
 
     /// True if more than `most` TSO segments, 0 or 1, are outstanding.
-    fn tso_segments_out_exceed(&self, most: u32) -> bool {
-        if most == 0 || !self.tso.enabled {
+    fn tso_segments_out_exceed(&mut self, most: u32) -> bool {
+        if !self.tso.enabled {
             return self.view.packets_out > most;
         }
-        self.view.snd_una < self.tso.last_start()
+        self.skbs.forget(self.view.snd_una);
+        self.skbs.outstanding() > most as usize
     }
 
     /// Memory that a TSO segment of `n` segments from `seq` on takes, bytes.

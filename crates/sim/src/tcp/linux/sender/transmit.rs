@@ -69,6 +69,17 @@ pub(in crate::tcp::linux) enum Retransmission {
     Dropped,
 }
 
+/// What is to be sent of what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Push {
+    /// All that the windows allow.
+    Pending,
+    /// The first skb, at once (`tcp_push_one`).
+    One,
+    /// One beyond the congestion window, as a loss probe.
+    Probe,
+}
+
 /// No segment.
 pub(in crate::tcp::linux) const NONE: u32 = u32::MAX;
 
@@ -78,9 +89,21 @@ impl Sender {
         self.write_inlined(out, probe)
     }
 
+    /// [`Self::write`] of a part.
+    #[inline(never)]
+    pub(super) fn write_for(&mut self, out: &mut impl Outbox, push: Push) -> u32 {
+        self.transmit(out, push)
+    }
+
     /// [`Self::write`], for where it is called with most packets.
     #[inline(always)]
     pub(in crate::tcp::linux) fn write_inlined(&mut self, out: &mut impl Outbox, probe: bool) -> u32 {
+        self.transmit(out, if probe { Push::Probe } else { Push::Pending })
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, out: &mut impl Outbox, push: Push) -> u32 {
+        let probe = push == Push::Probe;
         if self.phase != Phase::Established {
             return 0;
         }
@@ -88,7 +111,7 @@ impl Sender {
             // Nor is it asked whether the window limits sending (`tcp_push_pending_frames`).
             return 0;
         }
-        if self.peer.is_small() && !self.buffer.is_stream() {
+        if self.peer.is_small() && !self.buffer.is_stream() && !self.tso.enabled {
             self.bound_to_half_window();
         }
         let idle = self.view.packets_out == 0;
@@ -127,7 +150,7 @@ impl Sender {
                 break;
             }
             let n = if self.tso.enabled {
-                self.next_tso_segment(out.now(), quota, probe, &mut limited, &mut receiver_limited)
+                self.next_tso_segment(out.now(), quota, push, &mut limited, &mut receiver_limited)
             } else {
                 Some(1)
             };
@@ -142,7 +165,7 @@ impl Sender {
                 self.note_short(first, n, mss);
             }
             sent += n;
-            if probe || n == 0 {
+            if push != Push::Pending || n == 0 {
                 break;
             }
         }
@@ -159,7 +182,7 @@ impl Sender {
             if (probe || !self.schedule_loss_probe(out, false)) && rearm {
                 self.rearm_rto(out);
             }
-        } else if self.view.packets_out == 0 {
+        } else if self.view.packets_out == 0 && push != Push::One {
             self.persist(out);
         }
         sent
@@ -183,12 +206,14 @@ impl Sender {
             self.cc.on_event(&self.view, &mut self.window, Event::TxStart);
         }
         let end = self.view.snd_nxt.saturating_add(n);
-        let tso_end = if self.tso.enabled && self.stack.tso_push && n > 1 { end - 1 } else { NONE };
         let to = self.buffer.written.min(end);
+        if self.tso.enabled {
+            return self.send_skb(out, to);
+        }
         if self.notes_departures {
-            self.send_noted_segments(out, to, tso_end)
+            self.send_noted_segments(out, to, NONE)
         } else {
-            self.send_segments(out, to, tso_end)
+            self.send_segments(out, to, NONE)
         }
     }
 
@@ -353,14 +378,17 @@ impl Sender {
         seq: u32,
         count_as_lost: bool,
     ) -> Retransmission {
+        if self.tso.enabled {
+            return self.resend_skb(out, seq, 1, count_as_lost);
+        }
         if !self.view.is_paced {
-            return self.send_again_unpaced(out, seq, count_as_lost);
+            return self.send_again_unpaced(out, seq, 0, count_as_lost);
         }
         let (departure, clock) = self.set_clock_to_departure(out.now());
         let result = if self.is_held_in_host() {
-            self.send_again_out_of_line(&mut Departing { at: departure, out }, seq, count_as_lost)
+            self.send_again_out_of_line(&mut Departing { at: departure, out }, seq, 0, count_as_lost)
         } else {
-            self.send_again(out, seq, count_as_lost)
+            self.send_again(out, seq, 0, count_as_lost)
         };
         self.set_clock(clock);
         if result == Retransmission::Sent {
@@ -370,18 +398,31 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn send_again_unpaced(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> Retransmission {
-        self.send_again(out, seq, count_as_lost)
+    pub(super) fn send_again_unpaced(
+        &mut self,
+        out: &mut impl Outbox,
+        seq: u32,
+        more: u16,
+        count_as_lost: bool,
+    ) -> Retransmission {
+        self.send_again(out, seq, more, count_as_lost)
     }
 
     #[cold]
     #[inline(never)]
-    fn send_again_out_of_line(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> Retransmission {
-        self.send_again(out, seq, count_as_lost)
+    pub(super) fn send_again_out_of_line(
+        &mut self,
+        out: &mut impl Outbox,
+        seq: u32,
+        more: u16,
+        count_as_lost: bool,
+    ) -> Retransmission {
+        self.send_again(out, seq, more, count_as_lost)
     }
 
+    /// Sends segment `seq` again, with `more` flags than it has.
     #[inline(always)]
-    fn send_again(&mut self, out: &mut impl Outbox, seq: u32, count_as_lost: bool) -> Retransmission {
+    fn send_again(&mut self, out: &mut impl Outbox, seq: u32, more: u16, count_as_lost: bool) -> Retransmission {
         use super::scoreboard::mark;
         if self.is_still_in_host(seq) {
             if count_as_lost {
@@ -397,7 +438,8 @@ impl Sender {
         if held {
             return Retransmission::Held;
         }
-        let p = self.packet(seq, self.frame_len(seq), flags::RETRANSMISSION | self.flags_of(seq), self.control_ecn());
+        let more = flags::RETRANSMISSION | self.flags_of(seq) | more;
+        let p = self.packet(seq, self.frame_len(seq), more, self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
         self.view.last_sent_jiffies = self.view.jiffies;

@@ -2,6 +2,7 @@
 //! net/ipv4/tcp_output.c, `tcp_tso_autosize`, `tcp_tso_should_defer`; TSO segments that are always filled up and wait for two ticks: Linux
 //! 3.9). A TSO segment is a run of full segments that the device cuts apart; on the line it is a burst.
 
+use super::transmit::{Push, NONE};
 use super::Sender;
 use crate::cc::CaState;
 use crate::outbox::Outbox;
@@ -9,7 +10,7 @@ use crate::tcp::linux::stack::TsoDefer;
 use crate::time::{Time, MS};
 
 /// Payload of the largest TSO segment, bytes (64 KiB less headers; `sk_setup_caps`, `tcp_xmit_size_goal`).
-const MAX_TSO_BYTES: u32 = 65_536 - (192 + 1);
+pub(super) const MAX_TSO_BYTES: u32 = 65_536 - (192 + 1);
 /// It carries about 1/1024 s at the pacing rate (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// Added to that on short paths, halved for each step of the least RTT (`gso_max_size`), bytes.
@@ -24,19 +25,8 @@ pub(in crate::tcp::linux) struct Tso {
     pub enabled: bool,
     /// The largest TSO segment, segments.
     pub most: u32,
-    /// Where the first skb ends that was not sent, and where the next one ends if that has given away its beginning: bytes of payload.
-    head_end: u64,
-    next_end: Option<u64>,
-    /// An skb takes in from the next one what the window allows.
-    grows: bool,
-    /// Segments of the first skb.
-    left: u32,
     /// Tick since which more window is waited for.
     deferred: Option<u32>,
-    /// Last transmission.
-    last_sent: Time,
-    /// First segment of the last TSO segment.
-    last_start: u32,
     /// First segment behind the last one that ended early (`snd_sml`).
     short_end: u32,
 }
@@ -47,24 +37,8 @@ pub(super) fn most_segments(mss: u32) -> u32 {
 }
 
 impl Tso {
-    pub fn new(enabled: bool, mss: u32, grows: bool) -> Self {
-        Self {
-            enabled,
-            most: most_segments(mss),
-            head_end: 0,
-            next_end: None,
-            grows,
-            left: 0,
-            deferred: None,
-            last_sent: 0,
-            last_start: 0,
-            short_end: 0,
-        }
-    }
-
-    /// First segment of the TSO segment that was sent last.
-    pub fn last_start(&self) -> u32 {
-        self.last_start
+    pub fn new(enabled: bool, mss: u32) -> Self {
+        Self { enabled, most: most_segments(mss), deferred: None, short_end: 0 }
     }
 }
 
@@ -81,108 +55,109 @@ impl Sender {
                 bytes += GSO_MAX_SIZE >> halvings;
             }
         }
-        ((bytes / u64::from(self.layout.mss())).min(u64::from(self.tso.most)) as u32).max(self.window.min_tso_segments)
+        ((bytes.min(u64::from(MAX_TSO_BYTES)) / u64::from(self.mss_now())) as u32).max(self.window.min_tso_segments)
     }
 
-    /// The application has written: skbs leave as they are full, so that none takes in anything from the next one, until one has to wait
-    /// (`tcp_push_one`).
-    pub(super) fn push_written(&mut self, out: &mut impl Outbox) -> u32 {
-        let nothing_waited = self.buffer.filled_from <= self.view.snd_nxt;
-        let grows = self.tso.grows;
-        self.tso.grows &= !nothing_waited;
-        let sent = self.write(out, false);
-        self.tso.grows = grows;
-        sent
-    }
-
-    /// Payload of the first skb that was not sent, of which `most` segments may go, bytes (`tcp_sendmsg_locked`, `tcp_grow_skb`).
-    fn head_skb(&mut self, most: u32) -> u64 {
-        let mss = u64::from(self.mss_now());
-        let goal = (u64::from(MAX_TSO_BYTES.min(self.peer.most_at_once())) / mss).max(1) * mss;
-        let (at, written) = (self.layout.before(self.view.snd_nxt), self.layout.before(self.buffer.written));
-        let tso = &mut self.tso;
-        while tso.head_end <= at {
-            tso.head_end = tso.next_end.take().unwrap_or(tso.head_end + goal);
-        }
-        let missing = (u64::from(most) * mss).saturating_sub(tso.head_end - at);
-        if tso.grows && missing > 0 && tso.head_end < written {
-            let next_end = tso.next_end.unwrap_or(tso.head_end + goal);
-            let end = (tso.head_end + missing).min(next_end).min(written);
-            tso.next_end = (end < next_end.min(written)).then_some(next_end);
-            tso.head_end = end;
-        }
-        tso.head_end.min(written) - at
-    }
-
-    /// How many new segments go as the next TSO segment, for which the congestion window has room for `quota`; none if it waits. The last one may
-    /// fill the receiver's window without being full, if no other that does is outstanding (`tcp_mss_split_point`, `tcp_minshall_check`).
+    /// How many new segments go as the next TSO segment, for which the congestion window has room for `quota`; none if it waits (`tcp_write_xmit`).
     pub(super) fn next_tso_segment(
         &mut self,
         now: Time,
         quota: u32,
-        probe: bool,
+        push: Push,
         limited: &mut bool,
         receiver_limited: &mut bool,
     ) -> Option<u32> {
-        let next = self.view.snd_nxt;
-        let room = self.peer.end().saturating_sub(next);
         let limit = self.tso_limit();
         let half = if self.stack.tso_half_window { (self.window.cwnd / 2).max(1) } else { quota };
         let most = quota.min(half).min(limit);
-        let (mss, len) = (u64::from(self.mss_now()), self.head_skb(most));
-        self.tso.left = (self.tso.head_end - self.layout.before(next)).div_ceil(mss) as u32;
-        if room == 0 {
+        let mss = u64::from(self.mss_now());
+        let (allowed, window) = (u64::from(most) * mss, self.room_in_bytes());
+        if self.stack.tso_grow {
+            self.skbs.grow_head(allowed.saturating_sub(self.skbs.head_len()));
+        }
+        let (mut len, is_tail) = (self.skbs.head_len(), self.skbs.head_is_tail());
+        let has_fin = is_tail && self.close.is_requested();
+        if window < if len > mss { mss } else { len + u64::from(has_fin) } {
             *receiver_limited = true;
             return None;
         }
-        if self.layout.payload(next) == 0 {
-            return Some(1);
+        let may_be_short = self.nodelay || self.stream.is_pushed || !self.has_short_outstanding();
+        if len <= mss {
+            if len < mss && is_tail && !may_be_short && !has_fin && self.view.packets_out > 0 {
+                return None;
+            }
+        } else {
+            if push == Push::Pending && self.tso_defers(now, limit, len, limited, receiver_limited) {
+                return None;
+            }
+            let mut at_most = allowed;
+            if allowed > window || is_tail {
+                // The last segment may fill the receiver's window or end what is written without being full (tcp_mss_split_point).
+                let needed = len.min(window);
+                if needed < allowed {
+                    at_most = if may_be_short || self.view.packets_out == 0 { needed } else { needed - needed % mss };
+                }
+            }
+            if at_most < len {
+                self.skbs.cut_head(at_most);
+                len = at_most;
+            }
         }
-        if !probe && self.tso_defers(now, (limit, room), len, limited, receiver_limited) {
-            return None;
+        let n = self.cut_in_segments(len, mss);
+        if len > 0 && len < u64::from(n) * mss {
+            self.tso.short_end = self.view.snd_nxt + n;
         }
-        let (at, window) = (self.layout.before(next), self.room_in_bytes());
-        let mut bytes = len.min(u64::from(most) * mss).min(window.max(u64::from(self.layout.payload(next))));
-        if self.tso.short_end > self.view.snd_una && bytes > mss {
-            bytes -= bytes % mss;
-        }
-        let mut n = self.layout.find(at + bytes).min(self.buffer.written) - next;
-        if next + n > self.close.fin() && self.layout.payload(self.close.fin()) == 0 {
-            n = self.close.fin() - next;
-        }
-        let rest = bytes - self.layout.span(next, next + n);
-        if rest > 0 {
-            self.cut(next + n, rest as u32);
-            n += 1;
-        }
-        if bytes < u64::from(n) * mss {
-            self.tso.short_end = next + n;
-        }
-        self.tso.grows |= self.stack.tso_grow && bytes < len;
-        (self.tso.last_sent, self.tso.last_start) = (now, next);
         Some(n)
     }
 
-    /// True if sending an skb of `len` bytes should wait for more window. `limit` is that of [`Self::tso_limit`], `room` what the receiver's window
-    /// leaves in full segments, and `limited` is set if it is the congestion window that is waited for, `receiver_limited` if it is the receiver's.
-    fn tso_defers(
-        &mut self,
-        now: Time,
-        (limit, room): (u32, u32),
-        len: u64,
-        limited: &mut bool,
-        receiver_limited: &mut bool,
-    ) -> bool {
-        if len <= u64::from(self.mss_now()) {
-            return false;
+    /// Sends the first skb, which ends before segment `to`; returns how many segments went.
+    #[inline(never)]
+    pub(super) fn send_skb(&mut self, out: &mut impl Outbox, to: u32) -> u32 {
+        let from = self.view.snd_nxt;
+        let push = self.skbs.head_is_pushed() || (self.stack.tso_push && to > from + 1);
+        let last = if push { to - 1 } else { NONE };
+        let sent = if self.notes_departures {
+            self.send_noted_segments(out, to, last)
+        } else {
+            self.send_segments(out, to, last)
+        };
+        self.note_bare_departure(out.now());
+        if sent > 0 {
+            if self.view.snd_nxt < to {
+                self.skbs.cut_head(self.layout.span(from, self.view.snd_nxt));
+            }
+            self.skbs.send_head(self.view.snd_nxt);
+            self.check_growth();
         }
-        if matches!(self.stack.tso_defer, TsoDefer::TwoTicks | TsoDefer::Third) {
-            return self.defers_for_third(limit, room);
+        sent
+    }
+
+    /// A segment that is not full is outstanding (`tcp_minshall_check`).
+    fn has_short_outstanding(&self) -> bool {
+        self.tso.short_end > self.view.snd_una && self.tso.short_end <= self.view.snd_nxt
+    }
+
+    /// The next `bytes` go in segments of `mss` bytes, but for the last; returns how many these are.
+    fn cut_in_segments(&mut self, bytes: u64, mss: u64) -> u32 {
+        let next = self.view.snd_nxt;
+        let n = (bytes.div_ceil(mss) as u32).max(1);
+        let is_full = mss == u64::from(self.layout.mss()) && bytes == u64::from(n) * mss;
+        if !is_full || self.layout.next_short(next) < next + n {
+            self.lay_out(bytes, mss as u32);
         }
+        n
+    }
+
+    /// True if sending an skb of `len` bytes should wait for more window. `limit` is that of [`Self::tso_limit`], and `limited` is set if it is the
+    /// congestion window that is waited for, `receiver_limited` if it is the receiver's.
+    fn tso_defers(&mut self, now: Time, limit: u32, len: u64, limited: &mut bool, receiver_limited: &mut bool) -> bool {
         let mss = u64::from(self.mss_now());
+        if matches!(self.stack.tso_defer, TsoDefer::TwoTicks | TsoDefer::Third) {
+            return self.defers_for_third(limit, len.div_ceil(mss) as u32);
+        }
         let quota = u64::from(self.window.cwnd.saturating_sub(self.view.in_flight())) * mss;
         let window = self.room_in_bytes();
-        if !self.defers_until_ack(now, u64::from(limit) * mss, quota.min(window)) {
+        if !self.defers_until_ack(now, u64::from(limit) * mss, quota.min(window), len) {
             return false;
         }
         let by_window = quota < window && quota <= len;
@@ -190,7 +165,7 @@ impl Sender {
         *limited |= by_window;
         *receiver_limited |= by_receiver;
         // With a FIN it gets no more data to wait for.
-        by_window || by_receiver || !self.close.is_below(self.view.snd_nxt + self.tso.left)
+        by_window || by_receiver || !(self.close.is_requested() && self.skbs.head_is_tail())
     }
 
     /// Segments that may be sent are a third of the window. Linux compares bytes.
@@ -199,14 +174,15 @@ impl Sender {
         u64::from(sendable) * mss >= u64::from(window) * mss / u64::from(WINDOW_DIVISOR)
     }
 
-    /// If the TSO segment is not full and a third of the window is not free, two ticks at most.
-    fn defers_for_third(&mut self, limit: u32, room: u32) -> bool {
+    /// If the TSO segment, of an skb of so many `segments`, is not full and a third of the window is not free, two ticks at most.
+    fn defers_for_third(&mut self, limit: u32, segments: u32) -> bool {
+        let room = self.peer.end().saturating_sub(self.view.snd_nxt);
         let (now, bounded) = (self.view.jiffies, self.stack.tso_defer == TsoDefer::TwoTicks);
         let overdue = bounded && self.tso.deferred.is_some_and(|since| now.wrapping_sub(since) > 1);
         let sendable = room.min(self.window.cwnd - self.view.in_flight().min(self.window.cwnd));
         let window = self.window.cwnd.min(self.peer.end() - self.view.snd_una);
-        let enough = sendable >= limit.min(self.tso.left) || self.is_third(sendable, window);
-        let ends = self.close.is_below(self.view.snd_nxt + self.tso.left);
+        let enough = sendable >= limit.min(segments) || self.is_third(sendable, window);
+        let ends = self.close.is_requested() && self.skbs.head_is_tail();
         if self.view.state != CaState::Open || overdue || enough || ends {
             self.tso.deferred = None;
             return false;
@@ -215,15 +191,13 @@ impl Sender {
         true
     }
 
-    /// Until the next ACK, if that is near, unless a full TSO segment, all of an skb that gets no more, or a third of the window may go: `limit` and
-    /// `sendable` are bytes.
-    fn defers_until_ack(&self, now: Time, limit: u64, sendable: u64) -> bool {
-        let last = if self.view.is_paced { self.view.departure_ns } else { self.tso.last_sent };
-        if self.view.state >= CaState::Recovery || now > last + MS {
+    /// Until the next ACK, if that is near, unless a full TSO segment, all of an skb that gets no more, or a third of the window may go: `limit`,
+    /// `sendable` and `len`, that of the skb, are bytes.
+    fn defers_until_ack(&self, now: Time, limit: u64, sendable: u64, len: u64) -> bool {
+        if self.view.state >= CaState::Recovery || now > self.view.departure_ns + MS {
             return false;
         }
-        let (at, written) = (self.layout.before(self.view.snd_nxt), self.layout.before(self.buffer.written));
-        let is_whole = self.tso.head_end < written && sendable >= self.tso.head_end - at;
+        let is_whole = !self.skbs.head_is_tail() && sendable >= len;
         let window = u64::from(self.peer.bytes()).min(u64::from(self.window.cwnd) * u64::from(self.mss_now()));
         if sendable >= limit || is_whole || sendable >= window / u64::from(WINDOW_DIVISOR) || self.view.packets_out == 0
         {

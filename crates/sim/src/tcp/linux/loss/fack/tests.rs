@@ -27,9 +27,15 @@ impl Rig {
 
     /// A sender of `segments` on a stack, whose SYN has just left.
     pub fn begun(stack: &str, segments: u32, options: Value) -> Self {
+        Self::begun_on(stack, segments, options, false)
+    }
+
+    /// The same, on a host with TSO or without.
+    pub fn begun_on(stack: &str, segments: u32, options: Value, tso: bool) -> Self {
         let Value::Object(options) = options else { panic!("options are a map") };
         let mut spec = TcpSpec { transfer_bytes: Some(u64::from(segments * MSS)), ..bulk_flow() };
         spec.stack = StackSpec { name: stack.into(), options };
+        spec.host.tso = tso;
         spec.host.rmem[1] = 87_380;
         spec.host.wmem[1] = 65_535;
         spec.host.sndbuf = Some(1_200_000);

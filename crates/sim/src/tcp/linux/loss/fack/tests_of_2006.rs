@@ -4,8 +4,7 @@ use serde_json::{json, Value};
 
 use super::tests::Rig;
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, RateSample, View, Window};
-use crate::packet::{flags, MSS};
-use crate::tcp::linux::sender::tso::Tso;
+use crate::packet::flags;
 use crate::time::{MS, US};
 
 /// A sender of `segments`, just connected over a path of 20 ms with a window of ten segments unless the options have another.
@@ -218,9 +217,9 @@ fn a_connection_begins_with_two_segments() {
 fn with_tso_a_sender_waits_for_a_third_of_the_window_however_long() {
     // tcp_tso_should_defer.
     for (tso_defer, later, out) in [("third", 0, 12), ("two-ticks", 3, 9)] {
-        let mut r = rig(100, json!({"tso_defer": tso_defer}));
-        r.s.tso = Tso::new(true, MSS, false);
-        r.s.sends_in_steps = true;
+        let options = json!({"tso_defer": tso_defer, "tso_grow": false, "initial_cwnd": 10});
+        let mut r = Rig::begun_on("linux-2.6", 100, options, true);
+        r.receive(1020, 1, &[], 1000, flags::SYN);
         assert_eq!((r.ack(1040, 3, &[]), r.s.window.cwnd), (vec![], 11), "3 of 11 are free");
         r.out.now = 1050 * MS;
         r.s.refresh(r.out.now);
