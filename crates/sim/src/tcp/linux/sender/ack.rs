@@ -367,14 +367,16 @@ impl Sender {
 
     /// Takes in the window of an ACK, unless others that offered more have overtaken it (`tcp_may_update_window`); true if it did.
     pub(in crate::tcp::linux) fn update_peer_window(&mut self, bytes: u32, ack: u32) -> bool {
-        if ack <= self.view.snd_una && bytes <= self.peer.bytes() && bytes > 0 && !self.layout.is_stream() {
+        let is_first = ack == 1 && self.peer.is_first_after_syn_ack();
+        let says_less = ack <= self.view.snd_una && bytes <= self.peer.bytes() && bytes > 0;
+        if says_less && !is_first && !self.layout.is_stream() {
             return false;
         }
         if bytes != self.peer.bytes() && self.view.packets_out == 0 && self.has_data() {
             self.restart_after_idle();
         }
         if self.layout.is_stream() {
-            return self.update_window_in_bytes(bytes, ack);
+            return self.update_window_in_bytes(bytes, ack, is_first);
         }
         self.take_peer_window(bytes, ack);
         true

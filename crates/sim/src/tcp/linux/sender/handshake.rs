@@ -160,6 +160,7 @@ impl Sender {
             self.us_since_echo(p)
         };
         self.establish(p, rtt_us);
+        self.peer.note_syn_ack();
         if self.handshake.retransmits > 0 && !self.sack {
             self.hold_loss_of_syn();
         }
@@ -191,7 +192,7 @@ impl Sender {
         self.board.highest_sacked = 1;
         self.usage.begin(1);
         if self.layout.is_stream() {
-            self.update_window_in_bytes(p.window, 1);
+            self.update_window_in_bytes(p.window, 1, true);
         } else {
             self.take_peer_window(p.window, 1);
             if self.peer.is_small() && !self.tso.enabled {

@@ -369,7 +369,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn compute_pacing_rate(&mut self) {
+    pub(super) fn compute_pacing_rate(&mut self) {
         if self.view.srtt_us8 == 0 {
             return;
         }

@@ -18,12 +18,14 @@ pub(in crate::tcp::linux) struct PeerWindow {
     largest: u32,
     /// The last ACK that advertised another size than the one before.
     changed_by: u32,
+    /// No ACK has come since the SYN-ACK.
+    by_syn_ack: bool,
 }
 
 impl PeerWindow {
     /// Nothing is advertised yet to a sender of segments of `mss` bytes.
     pub fn new(mss: u32) -> Self {
-        Self { end: 0, bytes: 0, segments: 0, mss, most_bytes: 0, largest: 0, changed_by: 0 }
+        Self { end: 0, bytes: 0, segments: 0, mss, most_bytes: 0, largest: 0, changed_by: 0, by_syn_ack: false }
     }
 
     /// An ACK for `ack` advertises so many bytes.
@@ -42,6 +44,16 @@ impl PeerWindow {
     /// Not all segments are full, and it ends here.
     pub fn set_end(&mut self, end: u32) {
         self.end = end;
+    }
+
+    /// The SYN-ACK has advertised it.
+    pub fn note_syn_ack(&mut self) {
+        self.by_syn_ack = true;
+    }
+
+    /// An ACK comes that acknowledges nothing; true if it is the first since the SYN-ACK, so that its number is higher (`tcp_init_wl`).
+    pub fn is_first_after_syn_ack(&mut self) -> bool {
+        std::mem::take(&mut self.by_syn_ack)
     }
 
     /// Whether the first ACK for `ack` advertised another size than the one before.

@@ -6,7 +6,7 @@
 use super::ack::{flag, AckState, Rexmit};
 use super::prr::Reduction;
 use super::scoreboard::mark;
-use super::transmit::Retransmission;
+use super::transmit::{Push, Retransmission};
 use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, Renumbering, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
@@ -396,16 +396,34 @@ impl Sender {
         }
     }
 
+    /// The second step of F-RTO: sends new data; true if it did. When small queues hold back the rest of them, what is lost goes first as soon as
+    /// the device is done with the others (`tcp_tsq_write`).
+    #[cold]
+    #[inline(never)]
+    fn write_some_new(&mut self, out: &mut impl Outbox) -> bool {
+        let holds = !self.tso.enabled && !self.view.is_paced && !self.small_queue.is_asked();
+        if holds {
+            self.compute_pacing_rate();
+        }
+        let most = if holds { self.segments_at_once() } else { u32::MAX };
+        self.stream.is_pushed = true;
+        let sent = self.write_for(out, Push::AtMost(most));
+        self.stream.is_pushed = false;
+        let has_sent = self.view.snd_nxt > self.rec.end();
+        if sent == most {
+            self.retransmit_lost(out);
+            self.write(out, false);
+        }
+        has_sent
+    }
+
     /// Sends what recovery asks for once the window is known.
     #[inline(always)]
     pub(in crate::tcp::linux) fn send_recovery(&mut self, rexmit: Rexmit, out: &mut impl Outbox) {
         match rexmit {
             Rexmit::None => return,
             Rexmit::New => {
-                self.stream.is_pushed = true;
-                self.write(out, false);
-                self.stream.is_pushed = false;
-                if self.view.snd_nxt > self.rec.end() {
+                if self.write_some_new(out) {
                     return;
                 }
                 self.rec.frto = false;

@@ -57,6 +57,11 @@ impl SmallQueue {
         self.kind != HostQueue::None
     }
 
+    /// True if each segment is asked for its room there.
+    pub fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
     /// It is that of a stream, which notices what waits before the device.
     pub fn begin_stream(&mut self) {
         self.is_asked = true;
@@ -211,13 +216,27 @@ impl Sender {
         inside
     }
 
+    /// So many new segments go to a device before those that it has sent are freed: then small queues hold back the next one.
+    pub(super) fn segments_at_once(&self) -> u32 {
+        if self.stack.small_queues != SmallQueues::Rate {
+            return u32::MAX;
+        }
+        let next = self.view.snd_nxt;
+        self.rate_limit(next, 1).div_ceil(self.truesize(next, 1)) as u32
+    }
+
+    /// What may be on the account when a TSO segment of `n` segments from `seq` on is sent, bytes.
+    fn rate_limit(&self, seq: u32, n: u32) -> u64 {
+        let rate = self.window.pacing_rate >> PACING_SHIFT;
+        let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
+        (2 * self.truesize(seq, n)).max(rate).min(most)
+    }
+
     /// True if more is on the account than a TSO segment of `n` segments from `seq` on allows, `factor` times doubled. As long as hardly anything is
     /// outstanding nothing is held back: a host that is slow to free what it has sent must not stop it.
     #[inline(never)]
     fn is_above_rate_limit(&mut self, seq: u32, n: u32, factor: u32) -> bool {
-        let rate = self.window.pacing_rate >> PACING_SHIFT;
-        let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
-        let limit = (2 * self.truesize(seq, n)).max(rate).min(most) << factor;
+        let limit = self.rate_limit(seq, n) << factor;
         let hardly_any = if self.stack.small_queues_spare_one { 1 } else { 0 };
         EMPTY + self.small_queue.allocated > limit && self.tso_segments_out_exceed(hardly_any)
     }

@@ -155,11 +155,12 @@ impl Sender {
         self.beside = 0;
     }
 
-    /// Takes in the window of an ACK for the segment `ack`, which an older packet may not change; true if it says something new
+    /// Takes in the window of an ACK for the segment `ack`, which an older packet may not change, unless `is_first`; true if it says something new
     /// (`tcp_may_update_window`).
     #[inline(never)]
-    pub(super) fn update_window_in_bytes(&mut self, bytes: u32, ack: u32) -> bool {
-        let news = ack > self.view.snd_una
+    pub(super) fn update_window_in_bytes(&mut self, bytes: u32, ack: u32, is_first: bool) -> bool {
+        let news = is_first
+            || ack > self.view.snd_una
             || self.beside & flag::WIN_UPDATE != 0
             || (!self.stream.is_old && (bytes > self.peer.bytes() || bytes == 0));
         if news {

@@ -132,6 +132,11 @@ fn without_sack_duplicate_acks_tell_of_losses() {
         sent.iter().filter(|p| p.has(flags::RETRANSMISSION)).map(|p| p.seq).collect::<Vec<_>>()
     };
     // Segments 1 and 5 of ten are lost.
+    assert_eq!(
+        (resent(&mut pair, 1), pair.s.view.sacked_out),
+        (vec![], 0),
+        "the first after the SYN-ACK is no duplicate"
+    );
     assert_eq!((resent(&mut pair, 1), resent(&mut pair, 1)), (vec![], vec![]));
     assert_eq!(resent(&mut pair, 1), [1], "the third");
     assert_eq!((pair.s.view.state, pair.s.view.sacked_out, pair.s.view.lost_out), (CaState::Recovery, 3, 1));

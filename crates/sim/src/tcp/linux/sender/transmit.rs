@@ -78,6 +78,8 @@ pub(super) enum Push {
     One,
     /// One beyond the congestion window, as a loss probe.
     Probe,
+    /// So many segments.
+    AtMost(u32),
 }
 
 /// No segment.
@@ -124,6 +126,9 @@ impl Sender {
                 break;
             }
             let mut quota = self.window.cwnd.saturating_sub(self.view.in_flight());
+            if let Push::AtMost(most) = push {
+                quota = quota.min(most - sent);
+            }
             if quota == 0 {
                 if !probe && !self.close.exceeds_window(self.view.snd_nxt) {
                     break;
@@ -165,7 +170,7 @@ impl Sender {
                 self.note_short(first, n, mss);
             }
             sent += n;
-            if push != Push::Pending || n == 0 {
+            if matches!(push, Push::One | Push::Probe) || n == 0 {
                 break;
             }
         }

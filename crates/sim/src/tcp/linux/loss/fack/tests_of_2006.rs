@@ -13,6 +13,8 @@ fn rig(segments: u32, options: Value) -> Rig {
     all.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
     let mut rig = Rig::begun("linux-2.6", segments, all);
     rig.receive(1020, 1, &[], 1000, flags::SYN);
+    // The first ACK after the SYN-ACK is no duplicate.
+    rig.receive(1020, 1, &[], 1000, 0);
     rig
 }
 
