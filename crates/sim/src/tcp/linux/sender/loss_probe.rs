@@ -93,6 +93,8 @@ impl Sender {
             self.probe.retransmitted = false;
             let is_open = if self.layout.is_stream() {
                 self.window_takes_next(self.current_mss(out))
+            } else if self.tso.enabled {
+                self.window_takes_head()
             } else {
                 self.view.snd_nxt < self.peer.end()
             };

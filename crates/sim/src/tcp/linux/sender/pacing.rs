@@ -112,6 +112,7 @@ impl Sender {
     /// (`__tcp_transmit_skb`).
     pub(super) fn bare_packet(&mut self, now: Time, seq: u32, flags: u16) -> Packet {
         if !self.view.is_paced {
+            self.note_bare_departure(now);
             return self.packet(seq, ACK_FRAME, flags, self.control_ecn());
         }
         let (_, clock) = self.set_clock_to_departure(now);

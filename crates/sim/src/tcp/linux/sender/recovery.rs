@@ -323,7 +323,8 @@ impl Sender {
                 }
             } else if a.flags & flag::UNA_ADVANCED != 0 && !recovered {
                 self.rec.extend_to(self.view.snd_nxt);
-                if self.has_data() && self.peer.end() > self.view.snd_nxt {
+                let is_open = self.peer.end() > self.view.snd_nxt || (self.tso.enabled && self.room_in_bytes() > 0);
+                if self.has_data() && is_open {
                     a.rexmit = Rexmit::New;
                     return;
                 }

@@ -190,9 +190,9 @@ impl SendBuffer {
         self.charged = charged;
     }
 
-    /// Skbs were written up to the segment `written` of `end`.
-    pub fn note_written(&mut self, written: u32, end: u32) {
-        (self.written, self.end) = (written, end);
+    /// Skbs were written up to the segment `written`, of which the last may not be as long yet as it is to be; `more`: and there is more to write.
+    pub fn note_written(&mut self, written: u32, more: bool) {
+        (self.written, self.end) = (written, written + u32::from(more));
     }
 
     /// The application writes, and does not wait for room.

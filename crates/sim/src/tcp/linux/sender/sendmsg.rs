@@ -53,7 +53,7 @@ impl Sender {
             if self.skbs.is_push_due(u64::from(self.peer.most_bytes() / 2)) {
                 *sent += self.push(true, out);
             } else if self.skbs.head_is_tail() {
-                *sent += self.write_for(out, Push::One);
+                *sent += self.transmit_written(Push::One, true, out);
             }
         }
         if !begins {
@@ -67,8 +67,12 @@ impl Sender {
     /// The last skb has the PSH bit, and what the windows allow goes; `nagle_off`: a short one, too.
     fn push(&mut self, nagle_off: bool, out: &mut impl Outbox) -> u32 {
         self.skbs.push();
+        self.transmit_written(Push::Pending, nagle_off, out)
+    }
+
+    fn transmit_written(&mut self, push: Push, nagle_off: bool, out: &mut impl Outbox) -> u32 {
         let before = std::mem::replace(&mut self.stream.is_pushed, nagle_off);
-        let sent = self.write(out, false);
+        let sent = self.write_for(out, push);
         self.stream.is_pushed = before;
         sent
     }
@@ -88,10 +92,14 @@ impl Sender {
 
     /// The written bytes, or the segments in which they lie, are others.
     pub(super) fn note_written(&mut self) {
-        let (written, end) = (self.skbs.written(), self.layout.end());
+        let written = self.skbs.written();
         let is_all = self.close.is_requested() || written == self.layout.total();
-        let segments = if is_all { end } else { self.layout.find(written.saturating_sub(1)) + u32::from(written > 0) };
-        self.buffer.note_written(segments, end);
+        let segments = if is_all {
+            self.layout.end()
+        } else {
+            self.layout.find(written.saturating_sub(1)) + u32::from(written > 0)
+        };
+        self.buffer.note_written(segments, !is_all);
     }
 
     /// An skb was sent: the buffer may grow, unless that filled the congestion window (`tcp_event_new_data_sent`, `tcp_check_space`).

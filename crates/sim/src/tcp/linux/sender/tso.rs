@@ -77,7 +77,7 @@ impl Sender {
         }
         let (mut len, is_tail) = (self.skbs.head_len(), self.skbs.head_is_tail());
         let has_fin = is_tail && self.close.is_requested();
-        if window < if len > mss { mss } else { len + u64::from(has_fin) } {
+        if !self.window_takes_head() {
             *receiver_limited = true;
             return None;
         }
@@ -130,6 +130,14 @@ impl Sender {
             self.check_growth();
         }
         sent
+    }
+
+    /// The first segment of the next skb lies in the receiver's window (`tcp_snd_wnd_test`).
+    pub(super) fn window_takes_head(&self) -> bool {
+        let (mss, len) = (u64::from(self.mss_now()), self.skbs.head_len());
+        let has_fin = self.skbs.head_is_tail() && self.close.is_requested();
+        let needed = if len > mss { mss } else { len + u64::from(has_fin) };
+        needed <= self.room_in_bytes()
     }
 
     /// A segment that is not full is outstanding (`tcp_minshall_check`).
