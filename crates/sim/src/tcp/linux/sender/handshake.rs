@@ -161,6 +161,9 @@ impl Sender {
         };
         self.establish(p, rtt_us);
         self.peer.note_syn_ack();
+        if self.handshake.retransmits > 0 && u64::from(p.tsecr) != self.handshake.sent_us / 1000 {
+            self.pace_as_after_lost_syn();
+        }
         if self.handshake.retransmits > 0 && !self.sack {
             self.hold_loss_of_syn();
         }
@@ -179,6 +182,17 @@ impl Sender {
             self.take_written(out);
         }
         self.write_refilled(out);
+    }
+
+    /// The SYN's timeout has left a window of one segment, which the rate is that of until data are acknowledged (`tcp_enter_loss`,
+    /// `tcp_update_pacing_rate`).
+    #[cold]
+    fn pace_as_after_lost_syn(&mut self) {
+        if !self.needs.cong_control {
+            let cwnd = std::mem::replace(&mut self.window.cwnd, 1);
+            self.update_pacing_rate();
+            self.window.cwnd = cwnd;
+        }
     }
 
     /// The connection is established by the packet `p`; `rtt_us`: since ours that it answers, if it is known which.

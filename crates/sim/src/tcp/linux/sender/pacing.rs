@@ -201,7 +201,7 @@ impl Sender {
             self.retransmit_waiting(out);
             // After a retransmission new data usually wait.
             if !(resends && self.only_waits(out.now())) {
-                self.write_inlined(out, false, None);
+                self.write_inlined(out, false);
             }
             self.update_fast_path();
         }

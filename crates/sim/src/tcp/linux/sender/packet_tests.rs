@@ -160,6 +160,33 @@ fn the_first_data_tell_of_a_lost_syn() {
 }
 
 #[test]
+fn a_lost_syn_leaves_a_rate_of_one_segment() {
+    let mut rates = [false, true].map(|is_lost| {
+        let mut pair = sender(&bulk_flow());
+        pair.s.connect(&mut pair.out);
+        if is_lost {
+            wait(&mut pair);
+        }
+        let sent = pair.out.now;
+        pair.out.now += 20 * MS;
+        let syn_ack = pair.out.ack_packet(1, &[], (sent / MS) as u32, flags::SYN);
+        pair.s.on_ack(&syn_ack, &mut pair.out);
+        pair.s.window.pacing_rate
+    });
+    rates[1] *= 10;
+    assert_eq!(rates[0], rates[1]);
+}
+
+#[test]
+fn the_first_packet_after_the_syn_ack_changes_its_window() {
+    let (mut pair, _) = connected(&bulk_flow(), 100 * MSS);
+    ack(&mut pair, 1, 90 * MSS);
+    assert_eq!(pair.s.peer.end(), 91);
+    ack(&mut pair, 1, 80 * MSS);
+    assert_eq!(pair.s.peer.end(), 91, "others that offer more have overtaken it");
+}
+
+#[test]
 fn a_syn_ack_that_comes_again_is_answered() {
     let (mut pair, _) = connected(&bulk_flow(), 100 * MSS);
     pair.ack_with(1, flags::SYN);
