@@ -263,6 +263,8 @@ static void carry_out(char *line)
 		end.closes = 1;
 	else if (!strcmp(line, "read") && end.fd >= 0 && recv(end.fd, NULL, atoll(after), MSG_TRUNC) == 0)
 		end.closes = 1;
+	/* Softirqs leave to a thread of the kernel what takes more than ten rounds, as the transmission of a large window does. */
+	sched_yield();
 	let_application_act();
 	if (!strcmp(line, "packet"))
 		show_info(at);
