@@ -366,11 +366,10 @@ impl TwoWayEnd {
 
     /// The receiving half, and what it acts through.
     fn acknowledging<'a, O: Outbox>(&'a mut self, out: &'a mut O) -> (&'a mut Receiver, ReceiverOutbox<'a, O>) {
-        let (seq, counters) = (self.sender.acceptable(self.receiver.window_scale()), &mut self.counters);
-        let base = self.receiver.base();
-        let departs_ms = self.sender.departs_ms();
-        let outbox =
-            ReceiverOutbox { first: self.first, seq, base, departs_ms, counters, blocks: Blocks::default(), out };
-        (&mut self.receiver, outbox)
+        let seq = self.sender.acceptable(self.receiver.window_scale());
+        let Self { first, sender, receiver, counters, .. } = self;
+        let base = receiver.base();
+        let outbox = ReceiverOutbox { first: *first, sender, seq, base, counters, blocks: Blocks::default(), out };
+        (receiver, outbox)
     }
 }

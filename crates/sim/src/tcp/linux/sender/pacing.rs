@@ -123,7 +123,7 @@ impl Sender {
     }
 
     /// What has no payload leaves without waiting or letting others wait.
-    pub(in crate::tcp::linux) fn note_bare_departure(&mut self, now: Time) {
+    pub(super) fn note_bare_departure(&mut self, now: Time) {
         self.view.departure_ns = self.view.departure_ns.max(now);
     }
 

@@ -165,6 +165,21 @@ fn the_timestamp_of_a_departure_to_come_is_no_sample() {
 }
 
 #[test]
+fn a_segment_is_as_late_as_the_ack_before_it_left_sooner() {
+    // Two segments after a pause, the first of them 250 us after an ACK of the same end, or after none.
+    let next = |ack: Option<Time>| {
+        let mut pair = paced(12, false);
+        let idle = pair.s.view.departure_ns.max(pair.out.now) + 50 * MS;
+        if let Some(before) = ack {
+            pair.s.depart_bare(idle - before);
+        }
+        pair.s.pace(idle, 1, 1);
+        pair.s.view.departure_ns - idle
+    };
+    assert_eq!([next(None), next(Some(MS / 4)), next(Some(0))], [MS / 2, 3 * MS / 4, MS]);
+}
+
+#[test]
 fn a_tso_segment_leaves_at_once_and_the_next_one_waits_for_all_of_it() {
     let mut pair = paced(100, true);
     let first = data(&mut pair);

@@ -10,7 +10,7 @@ use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::request::Request;
-use crate::time::MS;
+use crate::time::{Time, MS};
 
 /// The payload of a full segment before it is known, and the least one, bytes (TCP_MSS_DEFAULT; `tcp_bound_to_half_wnd`).
 const MSS_UNKNOWN: u32 = 536;
@@ -190,13 +190,15 @@ impl Sender {
         self.peer.bytes() == bytes
     }
 
-    /// The earliest departure of a packet without payload, ms: that of what was sent last by a paced socket, which is its timestamp
-    /// (`__tcp_transmit_skb`). 0: it is not paced.
-    pub(in crate::tcp::linux) fn departs_ms(&self) -> u32 {
+    /// An ACK of a paced socket leaves: its timestamp is not before what was sent last departs, and the next segment is less late
+    /// (`__tcp_transmit_skb`). Returns when that is, ms; 0: it is not paced.
+    pub(in crate::tcp::linux) fn depart_bare(&mut self, now: Time) -> u32 {
         if !self.view.is_paced || !self.is_established() {
             return 0;
         }
-        (self.view.departure_ns / MS) as u32
+        let departs_ms = self.view.departure_ns / MS;
+        self.note_bare_departure(now);
+        departs_ms as u32
     }
 
     /// Memory that what is written and not acknowledged is charged, bytes.

@@ -4,6 +4,7 @@ use crate::attachment::{Attachment, Blocks};
 use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet, Verdict, HEADERS};
 use crate::tcp::linux::receiver::Receiver;
+use crate::tcp::linux::sender::Sender;
 use crate::time::Time;
 
 use super::Counters;
@@ -80,11 +81,10 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
 /// What the receiving half acts through: each packet has the number of the next segment to send.
 pub(super) struct ReceiverOutbox<'a, O> {
     pub first: bool,
+    pub sender: &'a mut Sender,
     pub seq: u32,
     /// Value of [`Receiver::base`].
     pub base: u32,
-    /// Value of [`Sender::departs_ms`].
-    pub departs_ms: u32,
     pub counters: &'a mut Counters,
     /// Of the ACK about to be sent.
     pub blocks: Blocks,
@@ -99,7 +99,7 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
     fn send(&mut self, _: End, p: Packet) -> Verdict {
         let mut p = p;
         p.seq = p.seq.wrapping_add(self.base);
-        p.tsval = p.tsval.max(self.departs_ms);
+        p.tsval = p.tsval.max(self.sender.depart_bare(self.out.now()));
         let mut other_seq = self.seq;
         if self.first {
             (p.seq, other_seq) = (self.seq, p.seq);
