@@ -252,16 +252,16 @@ impl Sender {
         self.layout.append_in(mss, bytes, self.view.snd_nxt);
         self.buffer.extend(self.layout.end(), self.stream.waiting > 0);
         self.find_window_end();
-        self.push_writes(from);
+        self.push_writes(from, out.now());
     }
 
     /// The segments from `from` on have been written: the last one of a write has the PSH bit, and each with which more than half the largest window
     /// has come together since the last that has (`forced_push`, `tcp_mark_push`).
-    fn push_writes(&mut self, from: u32) {
+    fn push_writes(&mut self, from: u32, now: Time) {
         let half = u64::from(self.stream.max_window / 2);
         for seq in from..self.buffer.written {
             let end = self.begins_at(seq + 1);
-            if end > self.stream.pushed_until + half || (seq + 1 == self.buffer.written && self.ends_here()) {
+            if end > self.stream.pushed_until + half || (seq + 1 == self.buffer.written && self.ends_here(now)) {
                 self.buffer.push(seq);
                 self.stream.pushed_until = end;
             }
@@ -269,9 +269,9 @@ impl Sender {
     }
 
     /// True if the last written segment ends a write, or is not sent at once.
-    fn ends_here(&self) -> bool {
-        let allowed = self.window.cwnd.saturating_sub(self.view.in_flight());
-        let waits = self.view.is_paced || self.buffer.written > self.peer.end().min(self.view.snd_nxt + allowed);
+    fn ends_here(&self, now: Time) -> bool {
+        let allowed = self.window.cwnd.saturating_sub(self.view.in_flight()).min(self.leave_at_once(now));
+        let waits = self.buffer.written > self.peer.end().min(self.view.snd_nxt.saturating_add(allowed));
         waits || self.buffer.is_complete()
     }
 
