@@ -224,16 +224,14 @@ class Pack:
         return count >= MOST_RUNS or self.about_samples * (count + 1) > MOST_SAMPLES * count
 
     def files(self, key: str, stored: Mapping[str, StoredFile]) -> dict[str, StoredFile]:
-        """Return the files of a run that are in the pack, in the form in which `stored` has those in a folder. The others lie in the run's
-        folder."""
+        """Return the files of a run that are in the pack, in the form of `stored`. The others lie in the run's folder."""
         return {
             name: PackedFile(each.folder, each.name, each.size, each.sha256, self, key) for name, each in stored.items() if name in PACKED
         }
 
     @property
     def damage(self) -> str:
-        """Return the damage of the pack as a whole, in a line; empty if it is as it was written. It reads all files that were not yet
-        read."""
+        """Return the damage of the pack, in a line; empty if it is as it was written. It reads all files that were not yet read."""
         try:
             for name in self._files or [RUNS]:
                 self._checked(name, "")

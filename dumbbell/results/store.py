@@ -123,8 +123,7 @@ class Store:
         return tuple(self._left_out(lambda name, cell, key: Outline(cell, self._outlined(key), name, key))[0])
 
     def _left_out(self, read: Callable[[str, dict[str, Coordinate], str], _Read]) -> tuple[list[_Read], list[DamagedRun]]:
-        """Return the results of `read` for name, cell and key of the requested runs that are stored; and the damaged runs, each with a
-        warning."""
+        """Return the results of `read` for name, cell and key of the stored requested runs; and the damaged ones, each with a warning."""
         found, left_out = [], {}
         with collector_paused():
             for name, cell, key in self._requested():
@@ -216,8 +215,7 @@ class Store:
     def list_again(self) -> int:
         """Replace study.json by a list of the whole runs in the folder, sorted by name and cell. Return their number.
 
-        Of several runs for the same name and cell only the newest is listed, because the others were asked for before the scenario was
-        changed.
+        Of several runs for the same name and cell only the newest is listed: the others were asked for before the scenario changed.
         """
         by_age = sorted(filter(self.is_whole, self.stored_keys()), key=self.written_ns)
         newest = {(run.name, _canonical(run.cell)): (run.name, run.cell, run.key) for run in map(self.get, by_age)}
@@ -232,7 +230,7 @@ class Store:
         return self._found(key, lambda pack: self.folder.stat(f"{key}/{RUN}" if pack is None else pack.name).st_mtime_ns)
 
     def is_whole(self, key: str, apart_from: Pack | None = None) -> bool:
-        """True if the run is stored, not only in this pack, and not damaged."""
+        """True if the run is stored outside this pack, and not damaged."""
         with suppress(DamagedRun):
             if self._has(key) and (apart_from is None or self._pack_of(key) is not apart_from):
                 self.verify(key)
@@ -293,8 +291,7 @@ class Store:
         return self.packs.find(key) is not None or os.path.lexists(f"{self.path}/{key}") or self.packs.find(key) is not None
 
     def _found(self, key: str, read: Callable[[Pack | None], _Read]) -> _Read:
-        """Return the result of `read` for a run in its pack, or in its folder. If the run is not whole there, but somewhere else by now,
-        read that."""
+        """Return the result of `read` for a run in its pack or folder. If the run is not whole there but elsewhere by now, read that."""
         pack = self._pack_of(key)
         while True:
             try:
