@@ -99,6 +99,7 @@ lint: setup
 	@if cargo deny --version >/dev/null 2>&1; then \
 		cargo deny --locked check && cargo deny --locked --manifest-path fuzz/Cargo.toml check --config deny.toml; \
 	else $(BIN)/python .ci/licences.py; fi
+	@$(BIN)/python .ci/wording.py
 
 # The seed of everything that `validate` draws: SEED=... repeats what an earlier call drew.
 SEED := $(or $(SEED),$(shell date +%s))

@@ -215,7 +215,7 @@ class Store:
     def list_again(self) -> int:
         """Replace study.json by a list of the whole runs in the folder, sorted by name and cell. Return their number.
 
-        Of several runs for the same name and cell only the newest is listed: the others were asked for before the scenario changed.
+        Only the newest of several runs for the same name and cell is listed: the others were asked for before the scenario changed.
         """
         by_age = sorted(filter(self.is_whole, self.stored_keys()), key=self.written_ns)
         newest = {(run.name, _canonical(run.cell)): (run.name, run.cell, run.key) for run in map(self.get, by_age)}

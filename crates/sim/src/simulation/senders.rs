@@ -35,7 +35,7 @@ impl World<'_> {
                 self.network.events.set(timer, NEVER);
             }
         }
-        // Of two equal turns the older connection is first, whatever slots they have, because events come in that order.
+        // The older connection of two equal turns is first, whatever slots they have, because events come in that order.
         due.sort_by_key(|&(turn, _)| turn);
         for (&(_, timer), place) in due.iter().zip(0..) {
             let flow = flow_of(&mut self.flows, &mut self.slots, self.first_flow_source, timer);
