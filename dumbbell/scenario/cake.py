@@ -129,14 +129,15 @@ class Cake(Discipline):
     `pppoe_ptm`, `bridged_ptm`, `pppoe_vcmux` ... `conservative`, `raw`; or several of them, such as `[pppoe_ptm, ether_vlan]`, whose
     overheads add up."""
     memlimit: Size | None = None
-    """Limit of the memory that packets take; None: cake derives it from the rate."""
+    """Limit of the memory that packets take; by default cake derives it from the rate."""
     wash: Flag = False
-    """Packets leave with codepoint 0, after it has decided about their tin."""
+    """Sets the codepoint of packets to 0, after it has chosen their tin."""
     ingress: Flag = False
     """Counts the packets that cake drops as sent, because they have already passed the link that it paces for. COBALT waits longer the more
     bulk flows there are."""
     ack_filter: Annotated[_Filter, BeforeValidator(_switch, json_schema_input_type=_Filter | bool)] = "off"
-    """Drops ACKs that a later one in their queue makes needless: of two such the older; `aggressive`: also a single one right before it."""
+    """Drops ACKs that a later one in their queue makes needless: the older of two needless ACKs. `aggressive`: also a single one right
+    before the later one."""
     autorate_ingress: Flag = False
     """The rate follows that at which packets come, beginning with `rate`. Not allowed behind another shaper."""
     nat: Flag = False

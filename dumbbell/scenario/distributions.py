@@ -177,7 +177,7 @@ class ParetoKeys(OfQuantity, Generic[Q]):
     """Often called alpha."""
     least: Q
     most: Q
-    """Nothing is larger: the distribution is cut off there."""
+    """Maximum: the distribution is cut off there."""
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -248,8 +248,8 @@ def _mean_of_points(points: list[tuple[Any, float]]) -> Decimal:
 class FromFile(Distribution, Generic[Q]):
     """`{file: x.csv}`: measured values, each with the share of all that are no larger; linear between them.
 
-    The first line of the file is the unit of the values and the word `share`. The file is read once: what is written of a scenario
-    that was read has its points.
+    The first line of the file is the unit of the values and the word `share`. dumbbell reads the file once. If it
+    writes the scenario, the points are in it.
     """
 
     file: str

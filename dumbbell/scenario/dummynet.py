@@ -19,9 +19,9 @@ class Dummynet(Discipline):
 
     kind: Literal["dummynet"] = "dummynet"
     limit: Limit
-    """Bytes or `bdp`; the queue may exceed it by one packet."""
+    """Limit of the queue, bytes or `bdp`. The queue may exceed it by one packet."""
     tick: Duration | None = None
-    """Between clock ticks of the kernel, at which packets leave in bursts; by default the server is ideal."""
+    """Time between clock ticks of the kernel, at which packets leave in bursts; by default the server is ideal."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """A tick of no time, or a long one."""

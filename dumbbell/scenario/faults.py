@@ -52,9 +52,9 @@ class Gilbert(Model):
     """Losses in bursts: Gilbert and Elliott's chain of two states, with netem's four parameters and their defaults."""
 
     p: Share
-    """From the good state to the bad one, per packet."""
+    """Probability of a change from the good state to the bad one, per packet."""
     r: Share | None = None
-    """From the bad state to the good one; by default 100% - p."""
+    """Probability of a change from the bad state to the good one; by default 100% - p."""
     one_minus_h: Share = _ALWAYS
     """Share of the packets in the bad state that are lost."""
     one_minus_k: Share = _NEVER
@@ -83,19 +83,20 @@ class Jitter(Model):
     """
 
     uniform: Duration | None = None
-    """From the delay less this to the delay and this, all alike."""
+    """Half-width of a uniform distribution: from the delay minus this to the delay plus this."""
     normal: Duration | None = None
     """Standard deviation of a normal distribution."""
     pareto: Duration | None = None
-    """Scale of a Pareto distribution of shape 3 around the delay, netem's table: most are a little below, few far above."""
+    """Scale of a Pareto distribution of shape 3 around the delay, netem's table: most packets are a little below the delay, few far
+    above."""
     paretonormal: Duration | None = None
-    """Scale of a quarter of a normal and three of a Pareto distribution."""
+    """Scale of a mixture: a quarter normal, three quarters Pareto."""
     table: str | None = None
     """A file in the format of tc's distributions (/usr/lib/tc/NAME.dist): whole numbers, 8192 of which are one `deviation`."""
     deviation: Duration | None = None
     """Scale of a `table`."""
     keep_order: Flag = False
-    """No packet overtakes the one before; without it packets leave by time, as netem has them."""
+    """No packet overtakes the one before. Without it packets leave in the order of their times, as in netem."""
     correlation: Share = _NEVER
     """Dependence of a draw on the one before."""
     entries: SkipJsonSchema[
@@ -165,7 +166,7 @@ class Reorder(Model):
     share: Share
     """Share of the packets that go at once, among those that may."""
     gap: Annotated[int, Field(ge=1, le=_MOST_GAP)] = 1
-    """One in so many may: the others are delayed."""
+    """One packet in this number may go at once: the others are delayed."""
     correlation: Share = _NEVER
     """Dependence of a draw on the one before."""
 

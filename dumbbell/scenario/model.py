@@ -31,7 +31,7 @@ class Bottleneck(Model):
     rate: Rate | None = None
     """Rate of the shaper, counted in Ethernet frames; may be left out if the qdisc has a rate of its own."""
     trace: Trace | None = None
-    """Instead of a rate: a file with the capacity as it varies, in mahimahi's format or as rates."""
+    """Instead of a rate: a file with a capacity that varies, in mahimahi's format or as rates."""
     shaper: ShaperKind | None = None
     """`link` stores and forwards; `tbf` and `htb` let a packet of an idle bucket go at once; `cake` and `dummynet` are
     those of these qdiscs.
@@ -39,7 +39,7 @@ class Bottleneck(Model):
     By default cake's own for cake, always dummynet's own for dummynet, else `link`.
     """
     burst: Size | None = None
-    """Bucket of `tbf` (1540 bytes by default) or `htb` (1600); more by what the path's `mtu` is above 1500."""
+    """Bucket of `tbf` (by default 1540 bytes) or `htb` (1600 bytes). A path's `mtu` above 1500 adds the difference."""
     qdisc: Qdisc
 
     @property
@@ -70,21 +70,21 @@ class Delay(Faults):
     """`before`: half of it before the bottleneck's queue of each direction; `after`: half behind each;
     `ack-path`: all of it on the reverse path."""
     extra: Duration = Duration(0)
-    """More delay per direction, on top of the base RTT and at the same place (`ack-path`: behind the bottleneck)."""
+    """Extra delay per direction, on top of the base RTT and at the same place (`ack-path`: behind the bottleneck)."""
     limit: Limit | None = None
-    """Most packets (or `bdp`) held by the delay stage, as netem's limit; without one it never overflows."""
+    """Maximum number of packets (or `bdp`) that the delay stage holds, like netem's limit. Without a limit it never overflows."""
     faults_in: Ways = "forward"
     """Direction of the packets that faults concern: `loss`, `gilbert`, `jitter`, `reorder`, `duplicate`, `corrupt`."""
 
 
 class Access(Model):
-    """The store-and-forward line of the sending host."""
+    """Store-and-forward link of the sending host."""
 
     rate: Rate
 
 
 class DelayStage(Faults):
-    """A stage that delays, optionally behind a store-and-forward line; mirrored, it has the same faults in both directions."""
+    """A stage that delays, optionally behind a store-and-forward link. If it is mirrored, it has the same faults in both directions."""
 
     name: Name | None = None
     delay: Duration = Duration(0)
@@ -131,10 +131,10 @@ class Path(Model):
     """Base RTT of the dumbbell."""
     delay: Delay = Delay()
     access: Access | None = None
-    """Without it the host is infinitely fast."""
+    """Link of the sending host. Without it the host is infinitely fast."""
     bottleneck: Bottleneck | None = None
     mtu: Annotated[int, Field(ge=ETHERNET_MTU, le=9000)] = ETHERNET_MTU
-    """Largest IP packet that every stage carries, bytes; connections fill it unless their `mss` is less."""
+    """Largest IP packet that every stage carries, bytes. Connections fill it unless their `mss` is less."""
     forward: list[Stage] | None = None
     reverse: Reverse = "mirror"
     # Factories: pydantic copies a default that it cannot hash each time.
@@ -179,7 +179,7 @@ class OneImpairment(Kinded):
 
 
 class Outage(OneImpairment):
-    """Whatever leaves the bottleneck is lost for a while."""
+    """An outage: all packets that leave the bottleneck are lost for a while."""
 
     kind: Literal["outage"] = "outage"
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
@@ -213,11 +213,11 @@ class Flow(Connections):
     """A group of flows that are alike."""
 
     name: Name | None = None
-    """By default the cc; flows that share a name are numbered."""
+    """Name in the results; by default the cc. Flows that share a name are numbered."""
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
     start: Start = Start()
     duration: Duration | None = None
-    """From the start until the sender is cut off; by default to the end of the run."""
+    """Time from the start until the sender is cut off; by default to the end of the run."""
     bytes: Size | None = None
     """Payload of a sized transfer; by default unlimited."""
     first_write: Size | None = None
@@ -227,7 +227,8 @@ class Flow(Connections):
     path: Name | None = None
     """One of `paths`; by default the scenario's `path`, or the only one."""
     opens: Literal["sender", "receiver"] = "sender"
-    """Who calls connect(): `receiver` as in a download, whose data begin to flow when the server has heard that the connection is there."""
+    """The end that calls connect(). `receiver` is a download: the data begin to flow when the server has heard that the connection is
+    open."""
     application: Literal["iperf3", "ftp"] | None = None
     """A real program that makes the flow (engine `testbed`): iperf3, or FTP by vsftpd and curl. The end that `opens` is its client."""
 
@@ -254,11 +255,11 @@ class Settings(Model):
     paths: dict[Name, NamedPath] = Field(default_factory=dict)
     """Several paths by name, for a `path` of flows and other traffic."""
     hosts: dict[Name, HostQueue] = Field(default_factory=dict)
-    """By name: `left` and `right` are those of flows that name none, others are named by a flow's `src` or `dst`."""
+    """Hosts by name. `left` and `right` are the hosts of flows that name none; a flow's `src` or `dst` names others."""
     flows: list[Flow] = Field(default_factory=list)
-    """Bulk flows; there may be none beside other traffic."""
+    """Bulk flows. The list may be empty if there is other traffic."""
     background: list[Background] = Field(default_factory=list)
-    """Traffic of other kinds."""
+    """Traffic that is not bulk."""
     duration: Duration
     """Virtual time of the run; at most 4h."""
     sample: Duration = Duration.parse("100ms")
@@ -267,8 +268,8 @@ class Settings(Model):
     """Entities that samples are taken of; by default every flow and port."""
     capture: Points = False
     """Keep the packets that the hosts see (`true`), or that some points see: a list of `hosts` and of ports by the names that they have in
-    results. At a port these are the packets that come out of it, and out of the port that mirrors it. Written are pcap files with ns, 128
-    bytes of each packet; the run starts at 2020-01-01 00:00 UTC."""
+    results. A port's capture has the packets that come out of the port, and out of the port that mirrors it. dumbbell writes pcap files
+    with ns, 128 bytes of each packet; the run starts at 2020-01-01 00:00 UTC."""
     passive_rtt: Flag = False
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1

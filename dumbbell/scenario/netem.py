@@ -14,7 +14,7 @@ NETEM_TICK = "tick of netem"
 
 
 class Netem(Discipline):
-    """netem that delays (Linux netem): every packet is held for the same time, and those that come while it is full are dropped."""
+    """netem that delays (Linux netem): it holds every packet for the same time, and drops packets that come while it is full."""
 
     depends_on_seed = False
 
@@ -22,9 +22,9 @@ class Netem(Discipline):
     delay: Duration
     """Delay of each packet; not part of the path's `rtt`."""
     limit: Limit = Limit.parse("1000p")
-    """Packets or `bdp`, those that are held for the delay included."""
+    """Maximum number of packets (or `bdp`), with those that are held for the delay."""
     tick: Duration | None = None
-    """Between clock ticks of a kernel before 2.6.22, at which packets leave in bursts; by default timers are exact."""
+    """Time between clock ticks of a kernel before 2.6.22, at which packets leave in bursts; by default timers are exact."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """A delay or a tick of no time, or a long one."""

@@ -42,7 +42,7 @@ class Pfifo(Discipline):
 
     kind: Literal["pfifo"] = "pfifo"
     limit: Limit
-    """Packets or `bdp`."""
+    """Limit of the queue, packets or `bdp`."""
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
@@ -57,7 +57,7 @@ class Bfifo(Discipline):
 
     kind: Literal["bfifo"] = "bfifo"
     limit: Limit
-    """Bytes or `bdp`."""
+    """Limit of the queue, bytes or `bdp`."""
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
@@ -109,14 +109,14 @@ class Codel(Discipline):
 
     kind: Literal["codel"] = "codel"
     variant: _CodelVariant = "linux-6.12"
-    """The kernel whose code it is."""
+    """Version of the kernel's code."""
     limit: Limit = Limit.parse("1000p")
-    """Packets or `bdp`."""
+    """Limit of the queue, packets or `bdp`."""
     target: Duration = _Ms5
     interval: Duration = _Ms100
     ecn: Flag = False
     ce_threshold: Duration | None = None
-    """Packets that waited longer than this are CE-marked."""
+    """Sojourn time above which packets are CE-marked."""
 
     @model_validator(mode="after")
     def _of_its_time(self) -> Codel:
@@ -144,21 +144,21 @@ class FqCodel(Discipline):
 
     kind: Literal["fq_codel"] = "fq_codel"
     variant: _CodelVariant = "linux-6.12"
-    """The kernel whose code it is; that of 3.10 drops a single packet of the fattest flow when the limit is met."""
+    """Version of the kernel's code. The code of 3.10 drops a single packet of the fattest flow when the limit is met."""
     limit: Limit = Limit.parse("10240p")
-    """Packets or `bdp`."""
+    """Limit of the queue, packets or `bdp`."""
     flows: Annotated[int, Field(ge=1, le=65536)] = 1024
     """Queues that flows are hashed to."""
     target: Duration = _Ms5
     interval: Duration = _Ms100
     quantum: Size | None = None
-    """By default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
+    """Bytes that a flow may send in its turn; by default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
     memory_limit: Size = _MiB32
     drop_batch: Annotated[int, Field(ge=1)] = 64
-    """Most packets dropped at once when the limit is met."""
+    """Maximum number of packets dropped at once when the limit is met."""
     ecn: Flag = True
     ce_threshold: Duration | None = None
-    """Packets that waited longer than this are CE-marked."""
+    """Sojourn time above which packets are CE-marked."""
     ce_threshold_selector: _Selector | None = None
     """VALUE/MASK: `ce_threshold` is only for packets whose DS field, with the ECN field, is VALUE where MASK has ones. `1/3`: ECT(1)."""
 
@@ -219,13 +219,13 @@ class Pie(Discipline):
     hz: Annotated[int, Field(ge=100, le=10_000)] = 1000
     """Ticks a second, in which the variant 2013 counts time."""
     limit: Limit = Limit.parse("1000p")
-    """Packets or `bdp`."""
+    """Limit of the queue, packets or `bdp`."""
     target: Duration = _Ms15
     tupdate: Duration = _Ms15
     alpha: Annotated[int, Field(ge=0, le=32)] = 2
-    """In sixteenths, Hz."""
+    """Weight of the deviation from the target, in sixteenths, Hz."""
     beta: Annotated[int, Field(ge=0, le=32)] = 20
-    """In sixteenths, Hz."""
+    """Weight of the trend of the delay, in sixteenths, Hz."""
     ecn: Flag = False
     bytemode: Flag = False
     dq_rate_estimator: Flag = False
@@ -263,20 +263,20 @@ class FqPie(Discipline):
 
     kind: Literal["fq_pie"] = "fq_pie"
     limit: Limit = Limit.parse("10240p")
-    """Packets or `bdp`."""
+    """Limit of the queue, packets or `bdp`."""
     flows: Annotated[int, Field(ge=1, le=65536)] = 1024
     """Queues that flows are hashed to."""
     target: Duration = _Ms15
     tupdate: Duration = _Ms15
     alpha: Annotated[int, Field(ge=0, le=32)] = 2
-    """In sixteenths, Hz."""
+    """Weight of the deviation from the target, in sixteenths, Hz."""
     beta: Annotated[int, Field(ge=0, le=32)] = 20
-    """In sixteenths, Hz."""
+    """Weight of the trend of the delay, in sixteenths, Hz."""
     quantum: Size | None = None
-    """By default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
+    """Bytes that a flow may send in its turn; by default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
     memory_limit: Size = _MiB32
     ecn_prob: Annotated[int, Field(ge=0, le=100)] = 10
-    """Above this drop probability (%) also ECN-capable packets are dropped."""
+    """Drop probability (%) above which ECN-capable packets are dropped, too."""
     ecn: Flag = False
     bytemode: Flag = False
     dq_rate_estimator: Flag = False
@@ -301,11 +301,11 @@ class Red(Discipline):
 
     kind: Literal["red"] = "red"
     limit: Limit
-    """Bytes or `bdp`: the real limit of the queue."""
+    """Limit of the real queue, not of its average, bytes or `bdp`."""
     min: Limit
-    """Bytes or `bdp`: the average queue at which marking begins."""
+    """Average queue at which marking begins, bytes or `bdp`."""
     max: Limit
-    """Bytes or `bdp`: the average queue at which marking is most likely."""
+    """Average queue at which marking is most likely, bytes or `bdp`."""
     probability: Annotated[float, Field(gt=0, le=1)] = 0.02
     """Probability of a mark at `max`."""
     avpkt: Size = Size.parse("1000B")
@@ -316,11 +316,11 @@ class Red(Discipline):
     harddrop: Flag = False
     """Drops instead of marking above `max`."""
     nodrop: Flag = False
-    """With `ecn`: packets that cannot be marked pass where others are marked."""
+    """With `ecn`: lets packets pass that cannot be marked, where others are marked."""
     adaptive: Flag = False
     """Adapts the probability (Adaptive RED, Floyd et al. 2001); today's tc cannot start it on today's kernel."""
     gentle: Flag = False
-    """Above `max` the probability rises to 1 at twice `max` (Floyd 2000); Linux's RED cannot do this."""
+    """Lets the probability rise above `max`, to 1 at twice `max` (Floyd 2000). Linux's RED cannot do this."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """Compares sizes that are in the same unit; tc derives the weight of the average from them."""
@@ -370,19 +370,19 @@ class Sfq(Discipline):
 
     kind: Literal["sfq"] = "sfq"
     limit: Limit = Limit.parse("127p")
-    """Packets or `bdp`."""
+    """Limit of the queue, packets or `bdp`."""
     divisor: Annotated[int, Field(ge=1, le=65536)] = 1024
     """Buckets that flows are hashed to; a power of two."""
     perturb: Duration = Duration(0)
-    """Between changes of the hash, in whole seconds; `0s`: never."""
+    """Time between changes of the hash, in whole seconds; `0s`: never."""
     quantum: Size | None = None
-    """By default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
+    """Bytes that a flow may send in its turn; by default the largest frame: 1514B, or the path's `mtu` and 14 bytes."""
     depth: Packets = Packets.parse("127p")
-    """Most packets of a flow."""
+    """Maximum number of packets of a flow."""
     headdrop: Flag = False
     """Drops the oldest packet instead of the newest."""
     flows: Annotated[int, Field(ge=1, le=65408)] = _SFQ_FLOWS
-    """Most queues, `divisor` at most; packets of further flows are dropped while all are taken."""
+    """Maximum number of queues, at most `divisor`. Packets of further flows are dropped while all are taken."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """Values that the kernel refuses or tc cannot express."""
@@ -408,21 +408,21 @@ class Sfq(Discipline):
 
 
 class Fq(Discipline):
-    """Fair queue (Linux fq); on a router it only schedules flows, since it paces local senders alone."""
+    """Fair queue (Linux fq). On a router it only schedules flows, because it paces only local senders."""
 
     kind: Literal["fq"] = "fq"
     limit: Limit = Limit.parse("10000p")
-    """Packets or `bdp`."""
+    """Limit of the queue, packets or `bdp`."""
     flow_limit: Packets = Packets.parse("100p")
-    """Most packets of a flow."""
+    """Maximum number of packets of a flow."""
     quantum: Size | None = None
-    """By default two of the largest frames."""
+    """Bytes that a flow may send in its turn; by default two of the largest frames."""
     initial_quantum: Size | None = None
-    """By default ten of the largest frames."""
+    """Bytes that a new flow may send in its first turn; by default ten of the largest frames."""
     refill_delay: Duration | None = None
-    """A flow that paused for longer has a whole turn again; by default 40 ms."""
+    """Pause after which a flow has a whole turn again; by default 40 ms."""
     ce_threshold: Duration | None = None
-    """Packets that waited longer than this are CE-marked."""
+    """Sojourn time above which packets are CE-marked."""
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""

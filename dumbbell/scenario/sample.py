@@ -34,19 +34,19 @@ _EXACT = Context(prec=30, rounding=ROUND_FLOOR)
 
 
 class Range(BaseModel):
-    """All values between two."""
+    """All values between two ends."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_by_name=True, serialize_by_alias=True)
 
     from_: Annotated[Amount, Field(alias="from")]
-    """The least; the key is `from`."""
+    """Minimum; the key is `from`."""
     to: Amount
-    """The most."""
+    """Maximum."""
     scale: Literal["linear", "log"] = "linear"
     """`linear`: equal differences are equally likely. `log`: equal ratios are equally likely."""
     step: Amount | None = None
-    """Between one value and the next, from the first on. By default what the key is counted in: 1 ns, bit/s, byte or packet, or 1 for two
-    whole numbers. Plain numbers, shares and `bdp` are rounded to six digits."""
+    """Step between one value and the next, from the first on. By default the unit in which the key is counted: 1 ns, bit/s, byte or packet,
+    or 1 for two whole numbers. Plain numbers, shares and `bdp` are rounded to six digits."""
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -127,9 +127,10 @@ class Sample(BaseModel):
     count: Annotated[int, Field(ge=1, le=1_000_000)]
     """The number of cells."""
     seed: Annotated[int, Field(ge=0)] = 1
-    """Another one gives other cells."""
+    """Seed of the sample: another seed gives other cells."""
     over: Annotated[dict[str, Over], Field(min_length=1)]
-    """Lists, whose values are equally likely, and ranges, by dotted keys. A further key at the end leaves the values of the others."""
+    """Lists, whose values are equally likely, and ranges, by dotted keys. A further key at the end does not change the values of the
+    others."""
 
     @property
     def most(self) -> int | None:

@@ -83,7 +83,7 @@ class Scenario(Settings):
     repeat: Annotated[int, Field(ge=1, le=100_000)] = 1
     """Runs of each cell, with the seeds `seed`, `seed` + 1, ..."""
     until: Until | None = None
-    """In place of `repeat`: as many runs of each cell as it takes for a metric to be known well enough."""
+    """In place of `repeat`: as many runs of each cell as a metric needs to be known well enough."""
 
     _source: source.Source | None = PrivateAttr(default=None)
 

@@ -33,4 +33,4 @@ class Series(Model):
     ports: Choice = ALL
     """Ports by the names that they have in results, such as `bottleneck-reverse`."""
     shares: Choice = NONE
-    """Ports: what of their bytes was of each of these flows and groups."""
+    """Ports that count the bytes of each of these flows and groups."""

@@ -37,7 +37,7 @@ def _name_or_mapping(model: type[Model], name: str, required: bool) -> dict[str,
 
 
 class Cc(Model):
-    """A congestion control by name, with parameters of it: `{kind: cubic, hystart: off}`; or of one's own: `{library: ./mine.so}`."""
+    """A congestion control by name, with its parameters: `{kind: cubic, hystart: off}`; or your own: `{library: ./mine.so}`."""
 
     kind: str
     """Its name; of a library that of its file."""
@@ -84,7 +84,7 @@ class Cc(Model):
 
 
 class Stack(Model):
-    """A TCP stack by name, with options of it overridden: `{base: linux-6.12, initial_cwnd: 4}`."""
+    """A TCP stack by name, with some of its options overridden: `{base: linux-6.12, initial_cwnd: 4}`."""
 
     base: str = "linux-6.12"
     options: dict[str, Any] = Field(default_factory=dict)
@@ -115,7 +115,7 @@ def _sysctls(values: dict[str, str | int]) -> dict[str, str | int]:
 
 
 class Host(Model):
-    """Facts about the two hosts of a flow that are not TCP's."""
+    """Settings of the two hosts of a flow that are not TCP's."""
 
     offload: Literal["none", "tso", "on"] = "none"
     """`none`: TCP sends packet by packet; `tso`: it builds TSO segments, which the host cuts into packets;
@@ -127,11 +127,11 @@ class Host(Model):
     reads: Rate | None = None
     """Rate at which the receiving application reads. It reads every 10 ms. By default it reads all there is at once."""
     nodelay: Flag = False
-    """TCP_NODELAY, as browsers, web servers and remote shells set it; off, as sockets have it, the short end of a write waits while another
-    short segment is outstanding (Nagle, in Minshall's variant). Bulk flows have no such."""
+    """TCP_NODELAY, as browsers, web servers and remote shells set it. Without it, as by default in sockets, the short end of a write waits
+    while another short segment is outstanding (Nagle, in Minshall's variant). Bulk flows have no short end."""
     max_pacing_rate: Rate | None = None
-    """SO_MAX_PACING_RATE: senders pace what they send, no faster than this; by default only where the congestion control asks for it.
-    An error on stacks without pacing (linux-3.9, linux-2.6, freebsd-9)."""
+    """SO_MAX_PACING_RATE: senders pace their packets, no faster than this. By default they pace only if the congestion control asks for it.
+    It is an error on stacks without pacing (linux-3.9, linux-2.6, freebsd-9)."""
     rmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
         Size.parse("4KiB"),
         Size.parse("128KiB"),
@@ -145,22 +145,22 @@ class Host(Model):
     ]
     """sysctl tcp_wmem of Linux: least, initial (both without effect in the simulator), most."""
     gro: Duration | None = None
-    """Receiving: the network card's interrupt comes so long after the first packet that it has not told of (rx-usecs), and GRO merges what
-    came until then. By default every packet is told of at once and none are merged."""
+    """For the receiving host: time between the first unreported packet and the network card's interrupt (rx-usecs). GRO merges the packets
+    that came until then. By default every packet is reported at once and none are merged."""
     cached_ssthresh: Packets | None = None
-    """ssthresh that the metrics cache remembers for the destination."""
+    """ssthresh that the metrics cache has stored for the destination."""
     sysctls: Annotated[dict[str, str | int], AfterValidator(_sysctls)] = Field(default_factory=dict)
     """Settings of the kernel's network on both hosts, e.g. `net.ipv4.tcp_early_retrans: 0`."""
 
 
 class Start(Model):
-    """When the flows of a group start."""
+    """Start of the flows of a group."""
 
     first: Duration = Duration(0)
     every: Duration = Duration(0)
-    """Between one flow of the group and the next."""
+    """Time between one flow of the group and the next."""
     jitter: Duration = Duration(0)
-    """Each start is later by a uniform draw from 0 to this, from the seed and the flow's name."""
+    """Maximum delay of a start: each start is later by a uniform draw from 0 to this, from the seed and the flow's name."""
 
     @model_validator(mode="before")
     @classmethod
@@ -195,7 +195,7 @@ class Connections(Model):
     """Settings that TCP connections of a kind share."""
 
     cc: Cc
-    """Congestion control by name, or with parameters of it; `dumbbell list cc` names both."""
+    """Congestion control by name, or with its parameters; `dumbbell list cc` names both."""
     # Factories, because pydantic copies a default that it cannot hash each time, which takes as long as all else of a flow.
     stack: Stack = Field(default_factory=lambda: _STACK)
     host: Host = Field(default_factory=lambda: _HOST)
@@ -205,10 +205,10 @@ class Connections(Model):
     """The receiver echoes SCE marks (its sysctl tcp_sce); by default on if the cc answers to them, and ECN is not switched off."""
     sack: Flag = True
     """Negotiate SACK. Without it the sender knows losses from duplicate ACKs alone (NewReno), as behind middleboxes that remove the option.
-    An error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
+    `false` is an error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
     timestamps: Flag = True
     """Negotiate timestamps. Without them a segment has 12 bytes more of payload, and no echo tells the sender that a timeout was needless.
-    An error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
+    `false` is an error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
     rtt: Duration | None = None
     """Base RTT of these connections instead of the path's."""
     mss: Annotated[int, Field(ge=88, le=8960)] | None = None
@@ -219,7 +219,7 @@ class Connections(Model):
     src: Name | None = None
     """Sending host, which cake's host isolation looks at; traffic that names none shares one."""
     dst: Name | None = None
-    """Receiving host; likewise."""
+    """Receiving host, which cake's host isolation looks at; traffic that names none shares one."""
 
     def segment_bytes(self, mtu: int = ETHERNET_MTU) -> int:
         """Payload of a full segment on a path, bytes."""

@@ -43,11 +43,11 @@ _NS_PER_MS, _NS_PER_S = 10**6, 10**9
 class Trace(Model):
     """A file with a capacity that varies; `trace: FILE` alone is enough.
 
-    The file is read once: what is written of a scenario that was read has the trace in it.
+    dumbbell reads the file once. If it writes the scenario, the trace is in it.
     """
 
     file: str
-    """Relative to the scenario's file."""
+    """Path of the file, relative to the scenario's file."""
     format: Literal["mahimahi", "csv"] = "mahimahi"
     """`mahimahi`: opportunities of 1504 bytes by ms, which begin anew after the last; `csv`: a first line with the units of a time and a
     rate, then the times from 0s on with the rate that holds from there. By default `csv` for a file of such a name."""

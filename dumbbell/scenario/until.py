@@ -12,20 +12,20 @@ from dumbbell.scenario.problems import Unfit
 
 
 class Until(Model):
-    """When a cell has been repeated often enough."""
+    """The rule that decides when a cell has enough runs."""
 
     metric: str
     """A column of `dumbbell table`, with its unit or without: `goodput`, `jain_index`, `completion_s`."""
     ci: Amount
-    """Half the 95 % interval of the mean over the repeats (Student's t), at most: a share of the mean (`2%`), or in the unit of the column
-    (`1ms`, `100kbit`, `10p`; a plain number where it has none)."""
+    """Target: maximum of half the 95 % interval of the mean over the runs (Student's t). A share of the mean (`2%`), or a value in the unit
+    of the column (`1ms`, `100kbit`, `10p`; a plain number if it has none)."""
     per: Literal["run", "group", "flow", "stream"] | None = None
     """Rows that the metric is taken of, as in `dumbbell table --statistic mean`. The interval of each row must be narrow enough. By default
     the whole run if it has such a column, else its groups, else its streams of datagrams."""
     least: Annotated[int, Field(ge=2, le=100_000)] = 5
-    """Runs of each cell before anything is asked of them."""
+    """Minimum number of runs of each cell, before the rule looks at them."""
     most: Annotated[int, Field(ge=2, le=100_000)] = 50
-    """Runs of a cell that does not get there."""
+    """Maximum number of runs of a cell, if it does not reach the target."""
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

@@ -35,12 +35,12 @@ class Traffic(Kinded):
 
     kind: str
     name: Name | None = None
-    """By default the kind; several that share a name are numbered."""
+    """Name in the results; by default the kind. Entries that share a name are numbered."""
     direction: Literal["forward", "reverse", "both"] = "forward"
     path: Name | None = None
     """One of `paths`; by default the scenario's `path`, or the only one."""
     duration: Duration | None = None
-    """From the start; by default to the end of the run."""
+    """Time from the start until it ends; by default the end of the run."""
 
     @property
     @abstractmethod

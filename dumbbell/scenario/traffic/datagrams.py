@@ -24,9 +24,9 @@ class Datagrams(Traffic):
     protocol: ClassVar[Literal["tcp", "udp", "icmp"]] = "udp"
 
     start: Duration = Duration(0)
-    """From when on they are sent."""
+    """Time from which they are sent."""
     dscp: Dscp = 0
-    """Codepoint of the datagrams and of what comes back."""
+    """Codepoint of the datagrams and of their replies."""
 
     @property
     @abstractmethod

@@ -25,17 +25,17 @@ class Exchange(Traffic, Connections):
     direction: Literal["forward", "reverse", "both"] = "forward"
     """Direction of the requests; responses go the other way. `src` is the client's host, `dst` the server's."""
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """Each is a client of its own."""
+    """Number of connections. Each is a client of its own."""
     start: Start = Start()
-    """When they are opened."""
+    """Time at which they are opened."""
     opens: Literal["client", "server"] = "client"
-    """Who calls connect(). Whoever does, the client asks first."""
+    """The end that calls connect(). In either case the client asks first."""
     request: Drawn[Size]
     response: Drawn[Size]
     count: Annotated[int, Field(ge=1)] | None = None
     """Requests over each connection; by default as many as there is time for."""
     think: Drawn[Duration] = Duration(0)
-    """From the last byte of a response to the next request."""
+    """Time from the last byte of a response to the next request."""
 
     @property
     def starts(self) -> tuple[Start, int]:

@@ -27,21 +27,21 @@ class OnOff(Traffic, Connections):
     direction: Literal["forward", "reverse", "both"] = "forward"
     """Direction of the data. `src` is the source's host."""
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """Each is a source of its own."""
+    """Number of connections. Each is a source of its own."""
     start: Start = Start()
-    """When they are opened; the first data are produced then."""
+    """Time at which they are opened; they produce the first data then."""
     opens: Literal["sender", "receiver"] = "sender"
-    """Who calls connect()."""
+    """The end that calls connect()."""
     rate: Rate | None = None
-    """Payload while it is on. Without one everything of a `burst` is written at once."""
+    """Rate of the payload while it is on. Without a rate a whole `burst` is written at once."""
     write: Size = Size.parse("10kB")
-    """Size of a write; a write is due every `write` over `rate`."""
+    """Size of a write. A write is due every `write` / `rate`."""
     on: Drawn[Duration] | None = None
     """Length of each time that it is on; by default it is always on."""
     burst: Drawn[Size] | None = None
     """Bytes that it produces each time that it is on, in place of `on`."""
     off: Drawn[Duration] = Duration(0)
-    """From the end of one such time to the next."""
+    """Pause from the end of one such time to the next."""
 
     @property
     def starts(self) -> tuple[Start, int]:

@@ -16,7 +16,7 @@ from dumbbell.scenario.units import Duration, Size
 
 class Page(Traffic, Connections):
     """Pages that a browser loads: many objects over several connections, each of which carries one request at a time (HTTP/1.1 with
-    connections that are kept)."""
+    persistent connections)."""
 
     feature: ClassVar[str] = "pages"
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "connections_each": ("connections",), "count": ("pages",)}
@@ -27,9 +27,9 @@ class Page(Traffic, Connections):
     clients: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Browsers, each with connections of its own."""
     start: Start = Start()
-    """When a browser opens its connections, and begins with its first page."""
+    """Time at which a browser opens its connections and begins with its first page."""
     opens: Literal["client", "server"] = "client"
-    """Who calls connect()."""
+    """The end that calls connect()."""
     connections: Annotated[int, Field(ge=1, le=100)] = 6
     """Connections of a browser. It opens all at the start and keeps them open."""
     objects: Annotated[int, Field(ge=1, le=1_000_000)] = 50
@@ -37,11 +37,11 @@ class Page(Traffic, Connections):
     size: Drawn[Size]
     """Size of each object."""
     first: Drawn[Size] | None = None
-    """Size of an object that must have come before the others are asked for; by default there is none."""
+    """Size of an object that must arrive before the browser asks for the others; by default there is none."""
     request: Drawn[Size] = Size.parse("300B")
-    """For each object."""
+    """Size of the request for each object."""
     think: Drawn[Duration] = Duration(0)
-    """From the last byte of a page to the request for the next."""
+    """Time from the last byte of a page to the request for the next."""
     pages: Annotated[int, Field(ge=1)] | None = None
     """Pages of each browser; by default as many as there is time for."""
 

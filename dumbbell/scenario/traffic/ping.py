@@ -22,7 +22,7 @@ class Ping(Datagrams):
 
     kind: Literal["ping"] = "ping"
     interval: Drawn[Duration] = Duration.parse("200ms")
-    """From one request to the next."""
+    """Time from one request to the next."""
     size: Drawn[Size] = Size.parse("98B")
     """Frame size: 14 bytes Ethernet, 28 IP and ICMP, the rest payload. ping(8) has a payload of 56 bytes."""
     count: Annotated[int, Field(ge=1)] | None = None

@@ -16,7 +16,7 @@ _BITS_NS = 8 * 10**9
 
 
 class Streaming(Traffic, Connections):
-    """Players that ask for chunk after chunk, each as soon as there is room in the buffer, and play what has come."""
+    """Players that ask for one chunk after the other, each as soon as there is room in the buffer, and play the chunks."""
 
     feature: ClassVar[str] = "streaming"
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "chunk_bytes": ("bitrate",), "count": ("chunks",)}
@@ -25,23 +25,23 @@ class Streaming(Traffic, Connections):
     direction: Literal["forward", "reverse", "both"] = "forward"
     """Direction of the requests; chunks go the other way. `src` is the player's host, `dst` the server's."""
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """Each is a player of its own."""
+    """Number of connections. Each is a player of its own."""
     start: Start = Start()
-    """When they are opened."""
+    """Time at which they are opened."""
     opens: Literal["client", "server"] = "client"
-    """Who calls connect()."""
+    """The end that calls connect()."""
     bitrate: Rate
     """Bitrate of the stream. There is one bitrate, and no ladder of several to choose from."""
     chunk: Duration = Duration.parse("4s")
     """Playing time of a chunk; its size is that at `bitrate`."""
     buffer: Duration = Duration.parse("30s")
-    """Most that a player has in its buffer, in playing time: it asks for a chunk when there is room for it."""
+    """Size of a player's buffer, in playing time. The player asks for a chunk when there is room for it."""
     start_at: Duration | None = None
     """Playing time that must be in the buffer before it plays, at first and after a stall; by default a chunk."""
     request: Size = Size.parse("300B")
-    """For each chunk."""
+    """Size of the request for each chunk."""
     chunks: Annotated[int, Field(ge=1)] | None = None
-    """By default there is no end."""
+    """Number of chunks; by default there is no end."""
 
     @property
     def starts(self) -> tuple[Start, int]:

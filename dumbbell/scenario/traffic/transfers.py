@@ -34,13 +34,13 @@ Row = tuple[Duration, Size, Duration | None]
 
 
 class Arrivals(Kinded):
-    """When connections are made."""
+    """Times at which connections are made."""
 
     kind: Literal["regular", "poisson", "given", "trace"]
     every: Duration | None = None
-    """From one to the next; of a Poisson process on average."""
+    """Time from one arrival to the next; the mean for a Poisson process."""
     load: Annotated[float, Field(gt=0, le=_MOST_LOAD, strict=False)] | None = None
-    """Instead of `every`: the payload that comes, as a share of the rate of the first shaped queue in its direction."""
+    """Instead of `every`: the rate of arriving payload, as a share of the rate of the first shaped queue in its direction."""
     at: Annotated[list[Duration], Field(min_length=1, max_length=_MOST_LISTED)] | None = None
     """Times of given arrivals, from `start` on."""
     file: str | None = None
@@ -77,7 +77,8 @@ class Arrivals(Kinded):
 
 
 class Transfers(Traffic, Connections):
-    """Sized transfers, each over a TCP connection of its own that is made when its time comes and gone when it is complete."""
+    """Sized transfers. Each has a TCP connection of its own, which is made at its time of arrival and goes when the transfer is
+    complete."""
 
     feature: ClassVar[str] = "transfers"
     words: ClassVar[Mapping[str, Location]] = {
@@ -91,7 +92,7 @@ class Transfers(Traffic, Connections):
     direction: Literal["forward", "reverse", "both"] = "forward"
     """Direction of the data; ACKs go the other way."""
     start: Duration = Duration(0)
-    """From when on connections are made."""
+    """Time from which connections are made."""
     duration: Duration | None = None
     """Time during which connections are made; existing ones then go on. By default to the end of the run."""
     size: Drawn[Size] | None = None
@@ -100,16 +101,16 @@ class Transfers(Traffic, Connections):
     """Base RTT of each instead of the path's. A drawn RTT falls into one of 64 classes: the quantiles of the distribution in the middle of
     each 64th, to the microsecond."""
     exact_rtts: Flag = False
-    """Each has the RTT that is drawn, not that of a class."""
+    """Gives each connection the RTT that is drawn, not that of a class."""
     arrivals: Arrivals
     count: Annotated[int, Field(ge=1)] | None = None
-    """Most connections; by default as many as there is time for."""
+    """Maximum number of connections; by default as many as there is time for."""
     rows: Flag = False
-    """Each has a row in the table of flows; otherwise there is only that of all together, in the table of groups."""
+    """Gives each connection a row in the table of flows. Otherwise there is only the row of all together, in the table of groups."""
 
     @property
     def starts(self) -> Duration:
-        """From when on connections are made."""
+        """Time from which connections are made."""
         return self.start
 
     @property

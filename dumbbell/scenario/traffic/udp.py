@@ -16,7 +16,7 @@ from dumbbell.scenario.units import Duration, Rate, Size
 
 
 class Udp(Datagrams):
-    """Unresponsive datagrams, which may be sent back and may measure."""
+    """Datagrams that do not respond to congestion. The other end may send them back, and they may measure."""
 
     feature: ClassVar[str] = "UDP"
     words: ClassVar[Mapping[str, Location]] = {
@@ -28,20 +28,20 @@ class Udp(Datagrams):
 
     kind: Literal["udp"] = "udp"
     rate: Rate | None = None
-    """In Ethernet frames, as the shapers count, while it sends. Either this or `interval`."""
+    """Rate while it sends, in Ethernet frames, as the shapers count. Give either this or `interval`."""
     interval: Drawn[Duration] | None = None
-    """From one datagram to the next."""
+    """Time from one datagram to the next."""
     size: Drawn[Size] = Size.parse("1514B")
     """Frame size: 14 bytes Ethernet, 28 IP and UDP, the rest payload."""
     on: Drawn[Duration] | None = None
-    """Sends for so long, then is silent for `off`, in turns. By default it sends all the time."""
+    """Time for which it sends before it is silent for `off`, in turns. By default it sends all the time."""
     off: Drawn[Duration] | None = None
     count: Annotated[int, Field(ge=1)] | None = None
-    """Most datagrams; by default as many as there is time for."""
+    """Maximum number of datagrams; by default as many as there is time for."""
     reply: Flag = False
-    """The other end sends each back as soon as it arrives, as irtt does."""
+    """True if the other end sends each datagram back as soon as it arrives, as irtt does."""
     measure: Flag | None = None
-    """Delays, jitter and losses are results; by default if there are replies."""
+    """True if delays, jitter and losses are results; by default if there are replies."""
 
     @property
     def frame(self) -> Drawn[Size]:

@@ -23,8 +23,8 @@ class Voip(Datagrams):
 
     kind: Literal["voip"] = "voip"
     buffer: Duration = Duration.parse("60ms")
-    """The first packet that arrives is played so much later, and the others with the same delay from their sending; what arrives later
-    than that is lost to the listener."""
+    """Playout buffer: the first packet that arrives is played after this time, and the others with the same delay from their sending. A
+    packet that arrives later is lost to the listener."""
 
     @property
     def frame(self) -> Size:
