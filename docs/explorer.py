@@ -51,7 +51,7 @@ class Page(NamedTuple):
 
 def pages(into: Path, names: Sequence[str] = tuple(STUDIES), results: Path = ROOT / "results") -> Iterator[Page]:
     """Makes the pages of studies."""
-    from dumbbell.studies.registry import find_part
+    from dumbbell.study.registry import find_part
 
     into.mkdir(parents=True, exist_ok=True)
     for name in names:

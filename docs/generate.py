@@ -27,11 +27,11 @@ from dumbbell.comparing.tables import Table
 from dumbbell.completion import collect
 from dumbbell.errors import DumbbellError
 from dumbbell.results import schema
+from dumbbell.results.folder import open_folder
 from dumbbell.results.schema import Quantity
-from dumbbell.studies.folder import open_folder
-from dumbbell.studies.reproduction import Reproduction, claims_table, compare_folder
-from dumbbell.studies.sce.kernel import kernel_table
+from dumbbell.study.reproduction import Reproduction, claims_table, compare_folder
 from dumbbell.trace import FACTS
+from dumbbell_studies.sce.kernel import kernel_table
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = (

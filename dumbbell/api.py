@@ -147,7 +147,8 @@ def table(
 def _sources(what: object) -> list[Source]:
     """The runs that are meant, without invalid ones."""
     from dumbbell.comparing.across.coordinates import Source
-    from dumbbell.studies.folder import open_outlines, run_of
+    from dumbbell.results.folder import open_outlines, run_of
+    from dumbbell.study.folders import find_folder
 
     if isinstance(what, Results | str | Path):
         what = [what]
@@ -157,8 +158,8 @@ def _sources(what: object) -> list[Source]:
         if isinstance(each, Results):
             found.append(Source(name or f"results {number}", [run for run in each if run.status != "invalid"]))
         else:
-            path, runs = open_outlines(Path(each))
-            found.append(Source(name or path.resolve().name, runs, run_of(path)))
+            path = find_folder(Path(each))
+            found.append(Source(name or path.resolve().name, open_outlines(path), run_of(path)))
     labels = [source.label for source in found]
     paths = {number: str(each) for number, (_, each) in enumerate(named) if not isinstance(each, Results)}
     alike = {number for number, label in enumerate(labels) if labels.count(label) > 1}

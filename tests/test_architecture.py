@@ -4,6 +4,7 @@ import ast
 import io
 import re
 import tokenize
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SUFFIXES = (".py", ".rs", ".c", ".h")
 # These may name any member: they choose from them, as scenarios do.
-USERS = ("dumbbell/studies/", "dumbbell/agreement/", "dumbbell/bench/")
+USERS = ("dumbbell_studies/", "dumbbell/study/calibration.py", "dumbbell/agreement/", "dumbbell/bench/")
 
 
 class Kind(NamedTuple):
@@ -75,14 +76,16 @@ def code_of(path):
 
 @pytest.fixture(scope="module")
 def code():
-    """The code of the package and of the crates, by path."""
+    """The code of the packages and of the crates, by path, and what is registered."""
     found = {}
-    for folder in ("crates", "dumbbell"):
+    for folder in ("crates", "dumbbell", "dumbbell_studies"):
         for path in (ROOT / folder).rglob("*"):
             name = path.relative_to(ROOT).as_posix()
             is_test = re.search(r"/(tests?|benches|examples)/|/(\w+_)?tests?\.rs$|/(properties|lab)\.rs$", name)
             if path.suffix in SUFFIXES and "/target/" not in name and not is_test:
                 found[name] = code_of(path)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found["pyproject.toml"] = "\n".join(project["entry-points"]["dumbbell.studies"])
     return found
 
 

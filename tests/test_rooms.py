@@ -1,4 +1,4 @@
-"""The packages of dumbbell that each package may import."""
+"""The packages of dumbbell that each package may import; none imports a study."""
 
 import ast
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 import dumbbell
 
 ROOT = Path(dumbbell.__file__).parent
+STUDIES = "dumbbell_studies"
 BELOW = {"collector", "errors", "escaping", "files", "metrics", "native", "results", "scenario"}
 """Packages and modules that both comparing and drawing may import."""
 MAY_KNOW = {
@@ -17,16 +18,25 @@ MAY_KNOW = {
     "executor": {"executor", "errors", "files", "results", "scenario"},
     "trace": {"trace", "plan", "_native", *BELOW},
     "metrics": {"metrics"},
+    "results": set(BELOW),
     "comparing": {"comparing", *BELOW},
     "until": {"until", "engines", "executor", "comparing", *BELOW},
     "exchange": {"exchange", "plan", "trace", "__version__", *BELOW},
     "drawing": {"drawing", "comparing", *BELOW},
+    "study": {"study", "comparing", "drawing", "engines", "executor", *BELOW},
     "explorer": {"explorer", "drawing", "comparing", "trace", *BELOW},
 }
+STUDIES_MAY_KNOW = {"study", "comparing", "drawing", *BELOW}
+"""What a study is made of; of the rest of the tool it knows nothing."""
 
 
-def rooms_imported(path):
-    """The packages of dumbbell that a module imports, at any place."""
+def modules_of(folder):
+    """Python's files in a folder, without those of the examples, which `dumbbell/examples` is a link to."""
+    return [path for path in sorted(folder.rglob("*.py")) if "examples" not in path.relative_to(folder).parts]
+
+
+def packages_imported(path):
+    """What a module imports, at any place: the package and what is below it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
@@ -37,18 +47,39 @@ def rooms_imported(path):
             continue
         for name in [f"{module}.{each}" if module else each for each in names]:
             package, _, rest = name.partition(".")
-            if package == "dumbbell":
-                yield rest.partition(".")[0]
+            yield package, rest
+
+
+def rooms_imported(path):
+    """The packages of dumbbell that a module imports, at any place."""
+    return {rest.partition(".")[0] for package, rest in packages_imported(path) if package == "dumbbell"}
 
 
 @pytest.mark.parametrize("room", MAY_KNOW)
 def test_a_room_imports_only_those_below_it(room):
-    modules = sorted((ROOT / room).rglob("*.py"))
+    modules = modules_of(ROOT / room)
     assert modules
-    unexpected = {(path.name, other) for path in modules for other in rooms_imported(path)} - {
-        (path.name, other) for path in modules for other in MAY_KNOW[room]
-    }
-    assert not unexpected
+    assert not {(path.name, other) for path in modules for other in rooms_imported(path) - MAY_KNOW[room]}
+
+
+def test_the_tool_imports_no_study():
+    """Not even by its name."""
+    assert not [path for path in modules_of(ROOT) if STUDIES in {package for package, _ in packages_imported(path)}]
+    assert not [path for path in modules_of(ROOT) if f'"{STUDIES}' in path.read_text(encoding="utf-8")]
+
+
+def test_studies_import_only_what_describes_one():
+    modules = modules_of(ROOT.parent / STUDIES)
+    assert modules
+    assert not {(path.name, other) for path in modules for other in rooms_imported(path) - STUDIES_MAY_KNOW}
+
+
+def test_no_study_imports_another():
+    folders = [path.parent for path in sorted((ROOT.parent / STUDIES).glob("*/__init__.py"))]
+    assert len(folders) == 5
+    for folder in folders:
+        known = {rest.partition(".")[0] for path in modules_of(folder) for package, rest in packages_imported(path) if package == STUDIES}
+        assert known == {folder.name}
 
 
 def test_imports_are_found_at_any_place_of_a_module(tmp_path):

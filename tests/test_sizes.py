@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("crates", "dumbbell", "tests", "benchmarks", "examples", ".ci")
+FOLDERS = ("crates", "dumbbell", "dumbbell_studies", "tests", "benchmarks", "examples", ".ci")
 SUFFIXES = (".py", ".pyi", ".rs", ".c", ".h", ".sh", ".toml", ".yaml")
 MOST_LINES = 500
 MOST_FIELDS = 15

@@ -28,8 +28,8 @@ from dumbbell.engines.sim import ENGINE
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.executor import default_workers
 from dumbbell.scenario import ResolvedScenario, Scenario
-from dumbbell.studies import find_part
-from dumbbell.studies.study import Request
+from dumbbell.study import find_part
+from dumbbell.study.model import Request
 
 _HERE = Path(__file__).parent
 RECORDED = _HERE / "recorded.json"

@@ -2,7 +2,7 @@
 
 High-speed flows of one congestion control go through a drop-tail queue, half of them from the start and half somewhat later. Web transfers
 load either direction, and two long-lived flows the way back, where the ACKs wait. Rates, RTTs, queues and the background lie in the ranges
-of the study (`dumbbell/studies/ordering`, whose texts say where its numbers come from). Unlike there runs are short, web transfers bring a
+of the study (`dumbbell_studies/ordering`, whose texts say where its numbers come from). Unlike there runs are short, web transfers bring a
 fraction of the rate instead of a calibrated load, the body of their sizes is lognormal without an end, and their RTTs fall into 64 classes,
 as in all that the kernel runs. Send buffers grow as hosts tune them: those of 64 MiB that are full all the time do not fit into a guest.
 """
@@ -17,20 +17,8 @@ from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines.capabilities import REVERSE
 from dumbbell.errors import BadInput
-from dumbbell.scenario import Scenario, Transfers
+from dumbbell.scenario import Scenario, Transfers, web
 from dumbbell.scenario.units import FRAME_BYTES
-from dumbbell.studies.ordering.background import (
-    BODY_BYTES,
-    LEAST_RTT_MS,
-    LOAD_MBIT,
-    MEAN_RTT_MS,
-    MOST_RTT_MS,
-    MU,
-    RATE_MBIT,
-    SHAPE,
-    SIGMA,
-    TYPES,
-)
 
 HIGH_SPEED, BOTTLENECK = "highspeed", "bottleneck"
 """What the names of the high-speed flows begin with, and the queue that all share."""
@@ -114,23 +102,22 @@ def controls_of(shared: Shared, ccs: Sequence[str] | None) -> tuple[str, ...]:
 
 def _web() -> dict[str, Any]:
     """Transfers in both directions."""
-    type_ = TYPES["type1"]
-    body = {"lognormal": {"median": f"{math.exp(MU):.0f}B", "sigma": SIGMA}}
-    tail = {"pareto": {"shape": SHAPE, "least": f"{BODY_BYTES}B", "most": _LARGEST}}
+    body = {"lognormal": {"median": f"{math.exp(web.MU):.0f}B", "sigma": web.SIGMA}}
+    tail = {"pareto": {"shape": web.SHAPE, "least": f"{web.BODY_BYTES}B", "most": _LARGEST}}
     shares = [i / _POINTS for i in range(_POINTS)]
     return {
         "kind": "transfers",
         "name": "web",
         "direction": "both",
         "cc": "reno",
-        "host": {"rcvbuf": type_.buffer},
-        "size": {"mixture": [{"share": 1 - type_.tail, "of": body}, {"share": type_.tail, "of": tail}]},
-        "rtt": {"file": "drawn", "points": [[f"{_rtt_ms(share):.3f}ms", share] for share in shares] + [[f"{MOST_RTT_MS:g}ms", 1.0]]},
-        "arrivals": {"kind": "poisson", "load": LOAD_MBIT / RATE_MBIT},
+        "host": {"rcvbuf": web.RCVBUF},
+        "size": {"mixture": [{"share": 1 - web.TAIL, "of": body}, {"share": web.TAIL, "of": tail}]},
+        "rtt": {"file": "drawn", "points": [[f"{_rtt_ms(share):.3f}ms", share] for share in shares] + [[f"{web.MOST_RTT_MS:g}ms", 1.0]]},
+        "arrivals": {"kind": "poisson", "load": web.LOAD_MBIT / web.RATE_MBIT},
     }
 
 
 def _rtt_ms(share: float) -> float:
     """The quantile of the study's RTTs: exponential, within bounds."""
-    below, above = (1 - math.exp(-bound / MEAN_RTT_MS) for bound in (LEAST_RTT_MS, MOST_RTT_MS))
-    return -math.log1p(-(below + (above - below) * share)) * MEAN_RTT_MS
+    below, above = (1 - math.exp(-bound / web.MEAN_RTT_MS) for bound in (web.LEAST_RTT_MS, web.MOST_RTT_MS))
+    return -math.log1p(-(below + (above - below) * share)) * web.MEAN_RTT_MS

@@ -145,11 +145,10 @@ def _start_up() -> Row:
 
 def _draft(progress: Progress | None) -> Row:
     """Measures the whole study, with its runs stored on disk as by `dumbbell reproduce`."""
-    from dumbbell.studies import Request
-    from dumbbell.studies.sce.scenarios import one_flow, two_flow
+    from dumbbell.study import Request, find_part
 
-    request = Request(seeds=1)
-    runs = [*one_flow(request), *two_flow(request)]
+    _, part = find_part("sce", "draft")
+    runs = part.scenarios(Request(seeds=1))
     with tempfile.TemporaryDirectory() as folder:
         wall, cpu = time.perf_counter(), time.process_time()
         done = execute(prepare(runs), Store(folder), Threads(_DRAFT_WORKERS), progress)

@@ -19,7 +19,7 @@ from dumbbell.escaping import csv_text
 from dumbbell.files import SafeFolder, creatable, write_within
 
 if TYPE_CHECKING:
-    from dumbbell.studies.calibration import Knob, Point, Task
+    from dumbbell.study.calibration import Knob, Point, Task
 
 
 def register(app: typer.Typer) -> None:
@@ -57,7 +57,7 @@ def _calibrate(
     from dumbbell.cli.tables import print_tables
     from dumbbell.comparing.tables import Table
     from dumbbell.results import Store
-    from dumbbell.studies import calibration
+    from dumbbell.study import calibration
 
     options = {"--load": load, "--cov": cov, "--vary": vary}
     tasks = _of_study(what, [name for name, value in options.items() if value is not None], seeds)
@@ -103,10 +103,10 @@ def _of_study(what: str, given: Sequence[str], seeds: int | None) -> list[Task] 
     """The backgrounds of a study, or the one that is named; None if no study is meant."""
     from dataclasses import replace
 
-    from dumbbell.studies import find_study, study_names
+    from dumbbell.study import find_study, study_names
 
     study, _, wanted = what.partition("/")
-    if study not in study_names() or Path(what).is_file():
+    if Path(what).is_file() or study not in study_names():
         return None
     tasks = {task.name: task for task in find_study(study).calibrations()}
     if not tasks:
@@ -124,7 +124,7 @@ def _of_file(
 ) -> Task:
     """The background of a scenario file. Raises `BadInput` for options that contradict each other or the file."""
     from dumbbell.scenario import Duration, Rate, Scenario
-    from dumbbell.studies.calibration import Task, settings_alone
+    from dumbbell.study.calibration import Task, settings_alone
 
     if (cov is None) != (vary is None):
         raise BadInput(f"{'--vary' if cov is None else '--cov'} was given alone; expected --cov and --vary together")
@@ -154,7 +154,7 @@ def _read(file: Path, changes: Any) -> Any:
 
 def _knob(written: str) -> Knob:
     from dumbbell.scenario import Size
-    from dumbbell.studies.calibration import Knob
+    from dumbbell.study.calibration import Knob
 
     match = re.fullmatch(r"([^=\s]+)=(.+?)\.\.(.+)", written.strip())
     if match is None:

@@ -101,8 +101,9 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
     """The results folders that an argument stands for. Raises `BadInput` if there is none."""
     from dumbbell.engines.sweep import requests
     from dumbbell.results import Store
+    from dumbbell.results.folder import stores_in
     from dumbbell.results.place import STUDY
-    from dumbbell.studies.folder import find_folder, stores_in
+    from dumbbell.study.folders import find_folder
 
     folder = find_folder(path)
     if not folder.is_dir():

@@ -26,11 +26,12 @@ def _claims(
     """Check the claims of a study; a claim about runs that are not there is not applicable."""
     from dumbbell.cli.tables import print_tables
     from dumbbell.comparing.tables import Table
-    from dumbbell.studies import find_part
-    from dumbbell.studies.claims import count_statuses
-    from dumbbell.studies.folder import open_folder
+    from dumbbell.results.folder import open_folder
+    from dumbbell.study import find_part
+    from dumbbell.study.claims import count_statuses
+    from dumbbell.study.folders import find_folder
 
-    opened = open_folder(folder)
+    opened = open_folder(find_folder(folder))
     chosen, part = find_part(study)
     if part.claims is None:
         raise BadInput(f"{chosen.name}/{part.name} makes no claims; expected a study or part with claims, such as sce")

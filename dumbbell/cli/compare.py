@@ -13,7 +13,7 @@ from dumbbell.errors import BadInput, nearest
 if TYPE_CHECKING:
     from dumbbell.comparing.format import Format, Tolerance
     from dumbbell.comparing.reference import Reference
-    from dumbbell.studies.folder import Folder
+    from dumbbell.results.folder import Folder
 
 
 def register(app: typer.Typer) -> None:
@@ -36,9 +36,10 @@ def _compare(
     from dumbbell.comparing.agreement import agreement_table, every_cell_table, worst_table
     from dumbbell.comparing.difference import below_bar, difference
     from dumbbell.comparing.reference import why_missing, without_run
-    from dumbbell.studies.folder import open_folder
+    from dumbbell.results.folder import open_folder
+    from dumbbell.study.folders import find_folder, part_of
 
-    opened = open_folder(folder)
+    opened = open_folder(find_folder(folder))
     found_reference, every_cell = _reference(reference, opened)
     format_ = found_reference.format
     measured = format_.measure(opened.runs)
@@ -59,8 +60,8 @@ def _compare(
     else:
         every = [every_cell_table(found, format_, "The reference, and how far ours is from it")] if every_cell else []
         print_tables([agreement_table(found, format_, f"{opened.path} beside {reference}"), *every, worst_table(found)])
-    if opened.quick and opened.part is not None:
-        note(f"--quick: {opened.part.quick_note}: the other cells are missing")
+    if opened.quick and (part := part_of(opened)) is not None:
+        note(f"--quick: {part.quick_note}: the other cells are missing")
     elif missing and not json:
         first = why_missing(found_reference, missing[0], measured)
         note(f"{len(missing)} of {len(found_reference.values)} reference values have no run and count as missing, the first: {first}")
@@ -76,9 +77,9 @@ def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
     """Return the reference, and true if all its cells are to be listed. For a part with several references it is the first one that has
     runs."""
     from dumbbell.comparing.reference import read_reference
-    from dumbbell.studies import find_part, formats, study_names
+    from dumbbell.study import find_part, formats, study_names
 
-    if name.split("/", 1)[0] in study_names() and not Path(name).is_file():
+    if not Path(name).is_file() and name.split("/", 1)[0] in study_names():
         _, part = find_part(name)
         if not part.published:
             instead = f", only claims; expected a CSV file, or `dumbbell claims {name} DIR`" if part.claims else "; expected a CSV file"

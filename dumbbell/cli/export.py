@@ -37,9 +37,10 @@ def _export(
 ) -> None:
     """Write runs as files of other tools: Flent, iperf3, xplot, mahimahi, TEACUP, or their series as CSV or Parquet."""
     from dumbbell.exchange.exported import write_all
-    from dumbbell.studies.folder import open_folder
+    from dumbbell.results.folder import open_folder
+    from dumbbell.study.folders import find_folder
 
-    opened = open_folder(folder)
+    opened = open_folder(find_folder(folder))
     chosen = _chosen([*opened.runs, *opened.invalid], run, opened.path)
     new = not out.exists()
     written = write_all(out, _exports(chosen, str(form)))

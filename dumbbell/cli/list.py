@@ -66,7 +66,7 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
 
         return [{"name": name, "summary": summary} for name, summary in ENGINES.items()]
     if kind is Kind.STUDY:
-        from dumbbell.studies.registry import find_study, study_names
+        from dumbbell.study.registry import find_study, study_names
 
         studies = [find_study(name) for name in study_names()]
         return [{"name": study.name, "summary": study.title, "source": study.source, "parts": list(study.parts)} for study in studies]

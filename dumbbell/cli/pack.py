@@ -28,8 +28,9 @@ def _pack(
     Captures, and what real programs have written, stay in the folders of their runs.
     """
     from dumbbell.results import Store
+    from dumbbell.results.folder import stores_in
     from dumbbell.results.packing import pack
-    from dumbbell.studies.folder import find_folder, stores_in
+    from dumbbell.study.folders import find_folder
 
     path = find_folder(folder)
     stores = [Store(each) for each in stores_in(path)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dumbbell.results import Run
-    from dumbbell.studies.folder import Folder
-    from dumbbell.studies.study import View
+    from dumbbell.study import View
+
+    Figures = Mapping[str, Callable[[View], Figure]]
+    """Name of a figure -> what draws it."""
 
 _LONGEST_SLUG = 150
 """Characters of a file name that say which run it is."""
@@ -130,11 +132,15 @@ def _plot(
 def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: bool, output: Output) -> list[Path]:
     """Draws figures by their names: those of a study or, if none are named, all of them; else those of single runs."""
     from dumbbell.drawing import style
-    from dumbbell.studies.folder import open_folder
+    from dumbbell.results.folder import open_folder
+    from dumbbell.study.folders import find_folder, part_of
 
-    opened = open_folder(folder)
-    studied, of_runs = _study_figures(opened), _run_figures(opened)
-    known = {**of_runs, **_cell_figures(opened), **studied}
+    opened = open_folder(find_folder(folder))
+    part = part_of(opened)
+    studied: Figures = {} if part is None else {name: partial(draw, opened.runs) for name, draw in part.figures.items()}
+    of_cells: Figures = {} if part is None else part.cell_figures(opened.runs)
+    of_runs = _run_figures(opened.runs)
+    known: Figures = {**of_runs, **of_cells, **studied}
     if listed:
         print_json(list(known)) if json else show("\n".join(known))
         return []
@@ -159,11 +165,12 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
 
 def _folders(what: list[str]) -> tuple[list[Path], bool]:
     """The results folders that the arguments name, and whether what is in them is a study's."""
-    from dumbbell.studies import study_names
-    from dumbbell.studies.folder import find_folder, read_request
+    from dumbbell.results.folder import read_request
+    from dumbbell.study import study_names
+    from dumbbell.study.folders import find_folder
 
     first = Path(what[0])
-    if first.parts and first.parts[0] in study_names() and not first.is_dir():
+    if first.parts and not first.is_dir() and first.parts[0] in study_names():
         if len(what) > 2:
             raise BadInput(f"{' '.join(what)}: is a study and several folders; expected a study and its folder, or folders")
         return [_folder(what[0], Path(what[1]) if len(what) > 1 else None)], True
@@ -177,8 +184,9 @@ def _folders(what: list[str]) -> tuple[list[Path], bool]:
 
 def _folder(what: str, of_study: Path | None) -> Path:
     """The results folder of a study, by default that of its name. Raises `BadInput` if it belongs to another study."""
-    from dumbbell.studies import find_part, find_study
-    from dumbbell.studies.folder import default_folder, open_folder
+    from dumbbell.results.folder import open_folder
+    from dumbbell.study import find_part, find_study
+    from dumbbell.study.folders import default_folder, study_of
 
     if of_study is None and "/" in what:
         return Path(what)  # of a part: whoever opens it finds its folder
@@ -186,28 +194,20 @@ def _folder(what: str, of_study: Path | None) -> Path:
     folder = of_study or default_folder(*find_part(what))
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; expected what `dumbbell reproduce {study.name} --out {folder}` leaves")
-    found = open_folder(folder).study
-    if found is not study:
-        raise BadInput(f"{folder}: holds {f'the study {found.name}' if found else 'no study'}; expected the study {study.name}")
+    found = study_of(open_folder(folder))
+    if found is None or found[0] is not study:
+        raise BadInput(f"{folder}: holds {f'the study {found[0].name}' if found else 'no study'}; expected the study {study.name}")
     return folder
 
 
-def _study_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
-    return {} if opened.part is None else {name: partial(draw, opened.runs) for name, draw in opened.part.figures.items()}
-
-
-def _cell_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
-    return {} if opened.part is None else opened.part.cell_figures(opened.runs)
-
-
-def _run_figures(opened: Folder) -> Mapping[str, Callable[[View], Figure]]:
-    slugs = Counter(map(_slug, opened.runs))
+def _run_figures(runs: Sequence[Run]) -> Figures:
+    slugs = Counter(map(_slug, runs))
 
     def name(run: Run) -> str:
         slug = _slug(run)
         return f"run-{slug}" if slugs[slug] == 1 else f"run-{slug}-{run.key[:8]}"
 
-    return {name(run): partial(_draw_run, run) for run in opened.runs}
+    return {name(run): partial(_draw_run, run) for run in runs}
 
 
 def _draw_run(run: Run, view: View) -> Figure:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dumbbell.comparing.across.questions import Asked, Settled
     from dumbbell.drawing.across.wording import Wording
     from dumbbell.drawing.style import Format
-    from dumbbell.studies import View
+    from dumbbell.study import View
 
 KindOption = Annotated[
     str | None,
@@ -140,11 +140,13 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
 def _sources(folders: Sequence[Path]) -> tuple[list[Source], list[Path]]:
     """The runs of folders, each called by its name, or where two have the same by their paths."""
     from dumbbell.comparing.across.coordinates import Source
-    from dumbbell.studies.folder import open_outlines, run_of
+    from dumbbell.results.folder import open_outlines, run_of
+    from dumbbell.study.folders import find_folder
 
-    opened = [open_outlines(folder) for folder in folders]
-    names = [path.resolve().name for path, _ in opened]
+    paths = [find_folder(folder) for folder in folders]
+    runs = [open_outlines(path) for path in paths]
+    names = [path.resolve().name for path in paths]
     labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
     if len(set(labels)) < len(labels):
         raise BadInput(f"{folders[0]} was given more than once; expected different folders")
-    return [Source(label, runs, run_of(path)) for label, (path, runs) in zip(labels, opened, strict=True)], [path for path, _ in opened]
+    return [Source(label, found, run_of(path)) for label, path, found in zip(labels, paths, runs, strict=True)], paths

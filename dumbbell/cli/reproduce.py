@@ -50,9 +50,9 @@ def _reproduce(
     from dumbbell.cli.tables import print_tables
     from dumbbell.comparing.difference import below_bar
     from dumbbell.engines import default
-    from dumbbell.studies import Request, find_part
-    from dumbbell.studies.folder import default_folder
-    from dumbbell.studies.reproduction import run_ablations, run_part, write_report
+    from dumbbell.study import Request, find_part
+    from dumbbell.study.folders import default_folder
+    from dumbbell.study.reproduction import run_ablations, run_part, write_report
 
     where = make_executor(executor, workers, cluster)
     chosen, chosen_part = find_part(study, part)

@@ -147,7 +147,7 @@ def _located(file: Path) -> Path:
         note(f"{name}: the file of this folder, not the ready-made test of that name (`dumbbell new {name}`)")
     if file.exists():
         return file
-    from dumbbell.studies import study_names
+    from dumbbell.study import study_names
 
     if name.split("/", 1)[0] in study_names():
         raise BadInput(f"{name}: no such file; expected a scenario file, or `dumbbell reproduce {name}` for the study")

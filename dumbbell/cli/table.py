@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dumbbell.comparing.tables import Table
-    from dumbbell.studies.folder import Folder
+    from dumbbell.results.folder import Folder
 
 
 class Form(StrEnum):
@@ -73,7 +73,8 @@ def _table(
 
     Without an option, text has the groups and the streams of datagrams below the flows.
     """
-    from dumbbell.studies.folder import open_folder
+    from dumbbell.results.folder import open_folder
+    from dumbbell.study.folders import find_folder
 
     options = (
         ("--tidy", tidy),
@@ -91,7 +92,7 @@ def _table(
     if json and (tidy or form is not Form.TEXT):
         raise BadInput(f"--json and {'--tidy' if tidy else '--format'} were both given; expected one of them")
     if tidy:
-        show(_tidy(open_folder(folder), kind), end="")
+        show(_tidy(open_folder(find_folder(folder)), kind), end="")
         return
     wanted = next((name for name, given in options[1:-1] if given), None)
     if statistic is None and (y or where or over):
@@ -102,9 +103,9 @@ def _table(
             raise BadInput(f"{asked[0]} and --statistic were given together; expected one of them")
         tables = [_over_repeats(folder, wanted, statistic, (y or (), where or (), over or ()), form is Form.CSV or json)]
     elif by_tin:
-        tables = [_tins(open_folder(folder))]
+        tables = [_tins(open_folder(find_folder(folder)))]
     else:
-        tables = _summaries(folder, wanted) if number is None else [_numbered(open_folder(folder), number)]
+        tables = _summaries(folder, wanted) if number is None else [_numbered(open_folder(find_folder(folder)), number)]
     table = tables[0]
     if json:
         print_json({"title": table.title, "rows": table.records()})
@@ -118,23 +119,28 @@ def _table(
 
 def _tidy(opened: Folder, kind: str | None) -> str:
     from dumbbell.comparing.summary import summary_tidy
-    from dumbbell.studies.reproduction import tidy
+    from dumbbell.study.folders import part_of
 
-    formats = {} if opened.part is None else {format_.name: format_ for format_ in opened.part.formats}
+    part = part_of(opened)
+    formats = {} if part is None else {format_.name: format_ for format_ in part.formats}
     if kind is not None and kind not in formats:
         raise BadInput(f"--kind {kind!r} is unknown here; expected {', '.join(formats) or 'none, the runs are of no study'}")
-    if opened.part is None:
+    if part is None:
         return summary_tidy(opened.runs)
+    from dumbbell.study.reproduction import tidy
+
     with_runs = (format_ for format_ in formats.values() if format_.measure(opened.runs))
-    return tidy(opened.runs, formats[kind] if kind else next(with_runs, opened.part.formats[0]))
+    return tidy(opened.runs, formats[kind] if kind else next(with_runs, part.formats[0]))
 
 
 def _summaries(folder: Path, wanted: str | None) -> list[Table]:
     """The table of an option; without one those of flows, of groups and of streams of datagrams, as far as there are any."""
     from dumbbell.comparing.summary import datagram_table, group_table, run_table, summary_table
-    from dumbbell.studies.folder import open_outlines
+    from dumbbell.results.folder import open_outlines
+    from dumbbell.study.folders import find_folder
 
-    path, runs = open_outlines(folder)
+    path = find_folder(folder)
+    runs = open_outlines(path)
     for status in ("warn", "invalid"):
         if count := sum(run.summary.status == status for run in runs):
             note(f"{count} of {len(runs)} runs {'has' if count == 1 else 'have'} the status {status}; the reasons are in their run.json")
@@ -159,10 +165,12 @@ def _over_repeats(
     from dumbbell.comparing.across.estimates import STATISTICS
     from dumbbell.comparing.across.questions import check_statistic
     from dumbbell.comparing.across.tables import repeats_table
-    from dumbbell.studies.folder import open_outlines, run_of
+    from dumbbell.results.folder import open_outlines, run_of
+    from dumbbell.study.folders import find_folder
 
     check_statistic(statistic)
-    path, runs = open_outlines(folder)
+    path = find_folder(folder)
+    runs = open_outlines(path)
     per = {"--runs": "run", "--groups": "group", "--datagrams": "stream"}.get(wanted or "")
     y, where, over = asked
     return repeats_table([Source(path.name, runs, run_of(path))], f"{path}: {STATISTICS[statistic]}", per, statistic, y, where, over, apart)
@@ -177,7 +185,10 @@ def _tins(opened: Folder) -> Table:
 
 
 def _numbered(opened: Folder, number: int) -> Table:
-    tables = {} if opened.part is None else opened.part.tables(opened.runs)
+    from dumbbell.study.folders import part_of
+
+    part = part_of(opened)
+    tables = {} if part is None else part.tables(opened.runs)
     if number not in tables:
         known = f"one of {_ranges(tables)}" if tables else "none, the runs are of no study with numbered tables"
         raise BadInput(f"--number {number}: no such table; expected {known}")

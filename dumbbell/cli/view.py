@@ -122,7 +122,8 @@ def _opened(what: Path) -> tuple[Collection, str]:
         check_capture(what)
         return Capture(what, what.name), what.name
     from dumbbell.explorer.runs import Runs
-    from dumbbell.studies.folder import find_folder, find_store
+    from dumbbell.results.folder import find_store
+    from dumbbell.study.folders import find_folder
 
     folder = find_folder(what)
     if not folder.is_dir():
@@ -133,11 +134,12 @@ def _opened(what: Path) -> tuple[Collection, str]:
 def _agreement(folder: Path) -> dict[str, Any] | None:
     """Ours and the reference's numbers of a study's folder, cell by cell; None for other folders."""
     from dumbbell.explorer.reference import reference_document
-    from dumbbell.studies.folder import open_folder, read_request
-    from dumbbell.studies.reproduction import beside_published
+    from dumbbell.results.folder import open_folder, read_request
 
     if not read_request(folder) or not (folder / "agreement.json").is_file():
         return None
+    from dumbbell.study.reproduction import beside_published
+
     opened = open_folder(folder)
     return reference_document(beside_published(opened), opened.runs)
 

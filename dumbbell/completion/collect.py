@@ -27,8 +27,8 @@ _TAKES: Mapping[str, Sequence[str]] = {
     "compare reference": (":files csv", "@study"),
     "kernel build --source": (":files tar gz xz zst",),
     "new --language": ("@language",),
-    "new control": (),
-    "new name": ("@example", "@test", "cc", "examples"),
+    "new PROJECT": (),
+    "new name": ("@example", "@test", "cc", "examples", "study"),
     "plan file": _SCENARIO,
     "plot --kind": ("@kind",),
     "plot --format": ("@picture,",),
@@ -150,14 +150,14 @@ def _values() -> dict[str, dict[str, Any]]:
     from dumbbell.comparing.across.questions import KINDS
     from dumbbell.drawing.style import FORMATS
     from dumbbell.engines import ENGINES, engine
-    from dumbbell.studies.registry import find_study, formats, study_names
+    from dumbbell.study.registry import OURS, find_study, formats, study_names
     from dumbbell.templates import examples
     from dumbbell.templates.control import LANGUAGES
 
     # The first engine's summaries are those that count.
     tables = [engine(name).capabilities() for name in reversed(ENGINES)]
     cc, qdisc, stack = ({name: each.summary for table in tables for name, each in getattr(table, kind).items()} for kind in _NAMED)
-    studies = [find_study(name) for name in study_names()]
+    studies = [find_study(name) for name in study_names(OURS)]
     parts = {study.name: {name: part.title for name, part in study.parts.items()} for study in studies}
     every_part = {f"{study}/{name}": title for study, found in parts.items() for name, title in found.items()}
     keys = dict(_keys())
@@ -176,7 +176,7 @@ def _values() -> dict[str, dict[str, Any]]:
         "part": parts,
         "per": dict.fromkeys(LABELS, ""),
         "picture": dict.fromkeys(FORMATS, ""),
-        "published": {name: study.title for name, (study, _, _) in formats().items()},
+        "published": {name: study.title for name, (study, _, _) in formats(OURS).items()},
         "qdisc": qdisc,
         "set": dict.fromkeys(STARTS, ""),
         "size": dict.fromkeys(SIZES, ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -79,23 +80,21 @@ def test_an_unknown_benchmark_names_the_known_ones() -> None:
 
 
 def test_the_draft_is_all_its_runs_with_one_start_each(monkeypatch) -> None:
-    from dumbbell.studies import Request
-    from dumbbell.studies.sce import scenarios
+    from dumbbell import study
+    from dumbbell.study import Request
 
+    found, draft = study.find_part("sce", "draft")
     asked = []
 
-    def few(make):
-        def made(request):
-            asked.append((request.seeds, len(make(request))))
-            return make(Request(quick=True, seeds=1))[:1]
+    def few(request):
+        runs = draft.scenarios(request)
+        asked.append((request.seeds, len(runs)))
+        return [part.scenarios(Request(quick=True, seeds=1))[0] for part in draft.parts]
 
-        return made
-
-    monkeypatch.setattr(scenarios, "one_flow", few(scenarios.one_flow))
-    monkeypatch.setattr(scenarios, "two_flow", few(scenarios.two_flow))
+    monkeypatch.setattr(study, "find_part", lambda *_: (found, replace(draft, scenarios=few)))
     result = CliRunner().invoke(app, ["bench", "sce-draft", "--json"])
     (row,) = json.loads(result.stdout)
-    assert asked == [(1, 320), (1, 900)]
+    assert asked == [(1, 320 + 900)]
     assert row["runs"] == row["workers"] == 2
     assert row["cpu_s_per_worker"] == row["cpu_s"] / 2
     assert row["packets"] > 0

@@ -299,7 +299,7 @@ def test_a_file_of_a_similar_name_is_named(dumbbell, pair):
     [
         (
             ("compare", "OUT", "OUT"),
-            "OUT: is a folder; expected a study (sce, oracle, teacup, ordering, fairness) or a CSV file; `dumbbell plot OUT OUT` lays",
+            "OUT: is a folder; expected a study (fairness, oracle, ordering, sce, teacup) or a CSV file; `dumbbell plot OUT OUT` lays",
         ),
         (("compare", "OUT", "scee"), "scee: no such study or file (did you mean 'sce'?); expected"),
         (("compare", "OUT", "sce"), "expected runs of a cell of sce, as `dumbbell reproduce sce` makes them"),

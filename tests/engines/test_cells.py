@@ -12,7 +12,7 @@ from dumbbell.engines import engine, sim
 from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Duration, ResolvedScenario, Scenario, ScenarioError, Settings
-from dumbbell.studies import Request, find_part
+from dumbbell.study import Request, find_part
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 STUDIES = [("sce", "one-flow"), ("sce", "two-flow"), ("teacup", None), ("fairness", None), ("ordering", None), ("oracle", None)]

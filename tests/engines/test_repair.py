@@ -9,7 +9,7 @@ from dumbbell.engines.repair import prepare_again
 from dumbbell.results import Store
 from dumbbell.results.json_files import to_json
 from dumbbell.scenario import Scenario
-from dumbbell.studies import Request, find_part
+from dumbbell.study import Request, find_part
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 

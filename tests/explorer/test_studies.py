@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.studies.folder import Folder
-from dumbbell.studies.registry import find_part
-from dumbbell.studies.reproduction import beside_published
-from dumbbell.studies.study import Request
+from dumbbell.results.folder import Folder
+from dumbbell.study import reproduction
+from dumbbell.study.model import Request
+from dumbbell.study.registry import find_part
+from dumbbell.study.reproduction import beside_published
 
 MOST = 60
 """Runs that the documentation makes of a study that was not reproduced."""
@@ -27,7 +28,7 @@ def script():
 
 def test_every_study_has_a_page(script):
     parts = {find_part(name)[0].name for name in script.STUDIES.values()}
-    from dumbbell.studies.registry import study_names
+    from dumbbell.study.registry import study_names
 
     assert parts == set(study_names())
     assert set(script.QUICK) == set(script.STUDIES)
@@ -50,7 +51,7 @@ def test_a_study_that_was_reproduced_is_shown_and_no_page_is_larger_than_300_kb(
     assert 150_000 < page.file.stat().st_size <= 300_000
 
 
-def test_a_part_without_published_numbers_stands_beside_those_of_its_study(tmp_path):
+def test_a_part_without_published_numbers_stands_beside_those_of_its_study(tmp_path, monkeypatch):
     """One condition of section 9 is that of the tables."""
     study, part = find_part("ordering/variance")
     (name,) = {each.name for each in part.formats}
@@ -59,8 +60,9 @@ def test_a_part_without_published_numbers_stands_beside_those_of_its_study(tmp_p
     measured = lambda _runs: {(key, "utilization"): [0.9] for key in values}  # noqa: E731
     formats = [replace(each, measure=measured) for each in study.parts["2006"].formats]
     known = replace(study, parts={"2006": replace(study.parts["2006"], formats=formats), part.name: part})
-    found = beside_published(Folder(tmp_path, known, part, {"quick": True}, (), ()))
+    monkeypatch.setattr(reproduction, "study_of", lambda folder: (known, part) if folder.request else None)
+    found = beside_published(Folder(tmp_path, {"study": known.name, "part": part.name, "quick": True}, (), ()))
     assert [each.name for each, _ in found] == ["ncsu_utilization", "ncsu_utilization_ip"]
     assert {tuple(cell.key.values()) for cell in found[0][1].cells} == values
     assert {cell.theirs for cell in found[0][1].cells} == {0.871549}
-    assert beside_published(Folder(tmp_path, None, None, {}, (), ())) == []
+    assert beside_published(Folder(tmp_path, {}, (), ())) == []

@@ -41,17 +41,17 @@ def test_the_metadata_is_complete(packed):
 
 
 def test_everything_that_is_read_is_inside(packed):
-    """All files of the package, and the examples with what they read; no tests, and nothing beside the package."""
+    """All files of both packages, and the examples with what they read; no tests, and nothing beside the packages."""
     _, names = packed
     expected = {
         path.relative_to(ROOT).as_posix()
-        for folder in (ROOT / "dumbbell", ROOT / "dumbbell" / "examples")  # which is a link
+        for folder in (ROOT / "dumbbell", ROOT / "dumbbell" / "examples", ROOT / "dumbbell_studies")  # the second is a link
         for path in folder.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so"
     }
-    assert "dumbbell/examples/traces/cellular.up" in expected
+    assert {"dumbbell/examples/traces/cellular.up", "dumbbell_studies/sce/published/claims.csv"} <= expected
     assert not expected - set(names)
-    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"dumbbell"}
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"dumbbell", "dumbbell_studies"}
 
 
 def test_the_tutorial_runs_and_keys_are_those_of_the_checkout(installed, dumbbell, tmp_path):

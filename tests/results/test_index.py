@@ -69,7 +69,7 @@ def test_a_summary_is_the_same_of_samples_in_memory_and_in_the_store(kept):
 
 def test_the_numbers_of_a_study_that_are_the_usual_ones_come_from_the_index(tmp_path, monkeypatch):
     from dumbbell.results.series import SeriesFile
-    from dumbbell.studies.sce.reductions import one_flow
+    from dumbbell_studies.sce.reductions import one_flow
 
     own, cell = Store(tmp_path / "sce"), {"cc": "reno", "bandwidth_mbit": 1, "delay_ms": 20}
     own.request([("s", cell, KEYS[0])])

@@ -5,9 +5,9 @@ import pytest
 from support import FLOW, PORT, tables
 
 from dumbbell.results import Block, Run, Store, digest
-from dumbbell.studies import Request, find_part
-from dumbbell.studies.folder import open_store
-from dumbbell.studies.sce import reductions
+from dumbbell.study import Request, find_part
+from dumbbell.study.folders import open_store
+from dumbbell_studies.sce import reductions
 
 DURATION_S = 300
 

@@ -8,7 +8,7 @@ import pytest
 
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario
-from dumbbell.studies.calibration import Knob, Point, Sample, Task, calibrate, read_rows, row, settings_of
+from dumbbell.study.calibration import Knob, Point, Sample, Task, calibrate, read_rows, row, settings_of
 
 KEY = "background.0.size.pareto.most"
 SCENARIO = {

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from dumbbell.studies import Request, find_part
-from dumbbell.studies.folder import open_folder, open_store
-from dumbbell.studies.reproduction import compare_folder
-from dumbbell.studies.sce.published import FOLDER
+from dumbbell.results.folder import open_folder
+from dumbbell.study import Request, find_part
+from dumbbell.study.folders import open_store
+from dumbbell.study.reproduction import compare_folder
+from dumbbell_studies.sce.published import FOLDER
 
 REFERENCE = FOLDER / "sce_one_flow.csv"
 SCENARIO = """\
@@ -111,7 +112,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
     [
         (
             ["compare", "DIR", "sec"],
-            "sec: no such study or file (did you mean 'sce'?); expected one of sce, oracle, teacup, ordering, fairness or a CSV file",
+            "sec: no such study or file (did you mean 'sce'?); expected one of fairness, oracle, ordering, sce, teacup or a CSV file",
         ),
         (
             ["compare", "DIR", "sce/two"],

@@ -7,9 +7,9 @@ import pytest
 from support import docs_script
 
 from dumbbell.errors import BadInput
-from dumbbell.studies import find_part
-from dumbbell.studies.folder import open_folder
-from dumbbell.studies.reproduction import compare_folder
+from dumbbell.results.folder import open_folder
+from dumbbell.study import find_part
+from dumbbell.study.reproduction import compare_folder
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -7,9 +7,9 @@ import pytest
 
 from dumbbell import metrics
 from dumbbell.comparing.difference import difference
-from dumbbell.studies import Request, find_part
-from dumbbell.studies.oracle.published_runs import SETS, SUMMARY, kernel_runs, kernel_series
-from dumbbell.studies.study import View
+from dumbbell.study import Request, find_part
+from dumbbell.study.model import View
+from dumbbell_studies.oracle.published_runs import SETS, SUMMARY, kernel_runs, kernel_series
 
 PART = find_part("oracle")[1]
 FORMAT = PART.formats[0]

@@ -1,11 +1,11 @@
 import pytest
 
-from dumbbell.studies import Request, find_part
-from dumbbell.studies.reproduction import compare_format
-from dumbbell.studies.sce import reductions
-from dumbbell.studies.sce.claims.one_flow import CHECKS
-from dumbbell.studies.sce.published import chaotic_cells, claim_rows, table_numbers
-from dumbbell.studies.sce.scenarios import document
+from dumbbell.study import Request, find_part
+from dumbbell.study.reproduction import compare_format
+from dumbbell_studies.sce import reductions
+from dumbbell_studies.sce.claims.one_flow import CHECKS
+from dumbbell_studies.sce.published import chaotic_cells, claim_rows, table_numbers
+from dumbbell_studies.sce.scenarios import document
 
 STUDY, PART = find_part("sce", "one-flow")
 
@@ -71,7 +71,7 @@ def test_differences_are_between_medians_of_the_same_cell(make_run):
 
 
 def test_published_numbers_agree_with_themselves(published_runs, keep):
-    from dumbbell.studies.folder import open_folder
+    from dumbbell.results.folder import open_folder
 
     folder = open_folder(keep(published_runs))
     found = compare_format(folder, PART, PART.formats[0])
@@ -101,7 +101,7 @@ def test_tables_have_the_draft_s_numbers_and_layout(published_runs):
 
 
 def test_misprints_are_kept_and_marked(published_runs, keep):
-    from dumbbell.studies.folder import open_folder
+    from dumbbell.results.folder import open_folder
 
     derived = compare_format(open_folder(keep(published_runs)), PART, PART.formats[1])
     marked = {tuple(cell.key.values()): cell for cell in derived.cells if cell.fault}

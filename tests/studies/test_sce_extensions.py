@@ -6,10 +6,10 @@ import pytest
 
 from dumbbell.engines import engine
 from dumbbell.plan import make
-from dumbbell.studies import Request, find_part
-from dumbbell.studies.sce import pairs
-from dumbbell.studies.sce.as_designed import conclusions, runs_of
-from dumbbell.studies.sce.implementation import DESIGNED, DRAFT
+from dumbbell.study import Request, find_part
+from dumbbell_studies.sce import pairs
+from dumbbell_studies.sce.as_designed import conclusions, runs_of
+from dumbbell_studies.sce.implementation import DESIGNED, DRAFT
 
 CUBIC_SCE = find_part("sce/cubic-sce")[1]
 AS_DESIGNED = find_part("sce/as-designed")[1]

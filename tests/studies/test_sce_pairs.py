@@ -11,20 +11,20 @@ import pytest
 
 from dumbbell.comparing.agreement import cells_table
 from dumbbell.results import Block
+from dumbbell.results.folder import open_folder
 from dumbbell.scenario import Scenario
-from dumbbell.studies import Request, find_part
-from dumbbell.studies.folder import open_folder
-from dumbbell.studies.reproduction import compare_folder, compare_format
-from dumbbell.studies.sce import pairs, reductions
-from dumbbell.studies.sce.claims import CHECKS
-from dumbbell.studies.sce.claims.marking import linear_ramps
-from dumbbell.studies.sce.claims.two_flow import CHECKS as PAIR_CHECKS
-from dumbbell.studies.sce.claims.two_flow import GRID
-from dumbbell.studies.sce.marking import TARGET_MS
-from dumbbell.studies.sce.pair_figures import by_pair
-from dumbbell.studies.sce.published import FOLDER, claim_rows
-from dumbbell.studies.sce.scenarios import pair_document
-from dumbbell.studies.study import View
+from dumbbell.study import Request, find_part
+from dumbbell.study.model import View
+from dumbbell.study.reproduction import compare_folder, compare_format
+from dumbbell_studies.sce import pairs, reductions
+from dumbbell_studies.sce.claims import CHECKS
+from dumbbell_studies.sce.claims.marking import linear_ramps
+from dumbbell_studies.sce.claims.two_flow import CHECKS as PAIR_CHECKS
+from dumbbell_studies.sce.claims.two_flow import GRID
+from dumbbell_studies.sce.marking import TARGET_MS
+from dumbbell_studies.sce.pair_figures import by_pair
+from dumbbell_studies.sce.published import FOLDER, claim_rows
+from dumbbell_studies.sce.scenarios import pair_document
 
 PART = find_part("sce/two-flow")[1]
 WHOLE = find_part("sce")[1]
@@ -193,7 +193,7 @@ def test_the_whole_draft_is_reported_part_by_part(keep, published_runs, publishe
 
 def test_a_folder_of_one_part_can_be_extended_to_the_draft(keep, published_runs):
     from dumbbell.errors import BadInput
-    from dumbbell.studies.folder import open_store
+    from dumbbell.study.folders import open_store
 
     study = find_part("sce")[0]
     folder = keep(published_runs[:2])

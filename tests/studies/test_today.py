@@ -3,9 +3,9 @@
 import pytest
 
 from dumbbell.errors import BadInput
-from dumbbell.studies import Request, find_part
-from dumbbell.studies.reproduction import run_part
-from dumbbell.studies.today import on_hosts_of_today
+from dumbbell.study import Request, find_part
+from dumbbell.study.reproduction import run_part
+from dumbbell.study.today import on_hosts_of_today
 
 
 def test_linux_of_then_is_the_host_and_freebsd_is_left_out():

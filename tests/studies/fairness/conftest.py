@@ -5,8 +5,8 @@ import pytest
 from support import FLOW, PORT, study_run
 
 from dumbbell.results import Block
-from dumbbell.studies.fairness.hosts import scenario_names, senders
-from dumbbell.studies.fairness.published import FILE_BYTES, transfers
+from dumbbell_studies.fairness.hosts import scenario_names, senders
+from dumbbell_studies.fairness.published import FILE_BYTES, transfers
 
 SAMPLE_S = 0.1
 

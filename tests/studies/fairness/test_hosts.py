@@ -4,8 +4,8 @@ import csv
 
 import pytest
 
-from dumbbell.studies.fairness.hosts import CONTROLS, advertised, has_outage, scenario_names, senders, setups
-from dumbbell.studies.fairness.published import FOLDER, transfers
+from dumbbell_studies.fairness.hosts import CONTROLS, advertised, has_outage, scenario_names, senders, setups
+from dumbbell_studies.fairness.published import FOLDER, transfers
 
 
 def test_there_is_a_setup_for_every_published_transfer():

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from dumbbell.studies import Request, View, find_part
-from dumbbell.studies.fairness.claims import CHECKS, EXCUSED, check_claims
-from dumbbell.studies.fairness.figures import FIGURES
-from dumbbell.studies.fairness.published import claim_rows
-from dumbbell.studies.folder import open_folder, open_store
-from dumbbell.studies.reproduction import compare_folder, write_report
+from dumbbell.results.folder import open_folder
+from dumbbell.study import Request, View, find_part
+from dumbbell.study.folders import open_store
+from dumbbell.study.reproduction import compare_folder, write_report
+from dumbbell_studies.fairness.claims import CHECKS, EXCUSED, check_claims
+from dumbbell_studies.fairness.figures import FIGURES
+from dumbbell_studies.fairness.published import claim_rows
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dumbbell.studies import Request, find_study
-from dumbbell.studies.fairness.experiments import EXPERIMENTS
-from dumbbell.studies.fairness.scenarios import ERA, MODERN, document, outage_s, run_of
+from dumbbell.study import Request, find_study
+from dumbbell_studies.fairness.experiments import EXPERIMENTS
+from dumbbell_studies.fairness.scenarios import ERA, MODERN, document, outage_s, run_of
 
 STUDY = find_study("fairness")
 

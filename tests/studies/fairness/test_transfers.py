@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from dumbbell.studies.claims import MissingRunError
-from dumbbell.studies.fairness.formats import FORMAT
-from dumbbell.studies.fairness.transfers import of_run, transfers
+from dumbbell.study.claims import MissingRunError
+from dumbbell_studies.fairness.formats import FORMAT
+from dumbbell_studies.fairness.transfers import of_run, transfers
 
 
 def test_a_transfer_over_the_time_in_common_and_alone(make_run):

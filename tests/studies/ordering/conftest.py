@@ -5,11 +5,11 @@ import pytest
 from support import FLOW, PORT, study_run
 
 from dumbbell.results import Block
-from dumbbell.studies.ordering.conditions import PRINTED, distinct
-from dumbbell.studies.ordering.controls import PROTOCOLS
-from dumbbell.studies.ordering.published import utilization
-from dumbbell.studies.ordering.scenarios import cell_of
-from dumbbell.studies.ordering.trials import PAYLOAD
+from dumbbell_studies.ordering.conditions import PRINTED, distinct
+from dumbbell_studies.ordering.controls import PROTOCOLS
+from dumbbell_studies.ordering.published import utilization
+from dumbbell_studies.ordering.scenarios import cell_of
+from dumbbell_studies.ordering.trials import PAYLOAD
 
 ETHERNET = 14
 PLAN = {

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from dumbbell.studies.ordering.claims import CHECKS, check_claims
-from dumbbell.studies.ordering.conditions import ALONE, BASE, CONGESTED
-from dumbbell.studies.ordering.published import claim_rows
+from dumbbell_studies.ordering.claims import CHECKS, check_claims
+from dumbbell_studies.ordering.conditions import ALONE, BASE, CONGESTED
+from dumbbell_studies.ordering.published import claim_rows
 
 
 def statuses(runs):

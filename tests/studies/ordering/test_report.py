@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from dumbbell.studies import Request, View, find_part
-from dumbbell.studies.folder import open_folder, open_store
-from dumbbell.studies.ordering.conditions import ALONE, BASE, CONGESTED, VARIANCE, distinct
-from dumbbell.studies.ordering.controls import PROTOCOLS
-from dumbbell.studies.reproduction import compare_folder, write_report
+from dumbbell.results.folder import open_folder
+from dumbbell.study import Request, View, find_part
+from dumbbell.study.folders import open_store
+from dumbbell.study.reproduction import compare_folder, write_report
+from dumbbell_studies.ordering.conditions import ALONE, BASE, CONGESTED, VARIANCE, distinct
+from dumbbell_studies.ordering.controls import PROTOCOLS
 
 
 def stored(path, runs, part):
@@ -83,7 +84,7 @@ def test_all_parts_together_have_one_store(tmp_path, make_run):
 
 
 def test_the_experiments_have_a_table(tmp_path, make_run):
-    from dumbbell.studies.ordering.experiments import EXPERIMENTS
+    from dumbbell_studies.ordering.experiments import EXPERIMENTS
 
     runs = [make_run(BASE, each.protocol, 0.7) for each in EXPERIMENTS] + [
         make_run(BASE, each.protocol, 0.9, experiment=each.name) for each in EXPERIMENTS

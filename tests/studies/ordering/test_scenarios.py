@@ -6,14 +6,15 @@ from dataclasses import replace
 import pytest
 
 from dumbbell.engines.prepared import prepare
-from dumbbell.studies import Request, find_study
-from dumbbell.studies.calibration import read_rows
-from dumbbell.studies.ordering import background, conditions
-from dumbbell.studies.ordering.background import TYPES, points
-from dumbbell.studies.ordering.conditions import BASE, CONGESTED, Times
-from dumbbell.studies.ordering.controls import ERA, JUDGED, MODERN, PROTOCOLS
-from dumbbell.studies.ordering.scenarios import document, run_of, runs
-from dumbbell.studies.ordering.trials import trial_of
+from dumbbell.scenario import web
+from dumbbell.study import Request, find_study
+from dumbbell.study.calibration import read_rows
+from dumbbell_studies.ordering import background, conditions
+from dumbbell_studies.ordering.background import TYPES, points
+from dumbbell_studies.ordering.conditions import BASE, CONGESTED, Times
+from dumbbell_studies.ordering.controls import ERA, JUDGED, MODERN, PROTOCOLS
+from dumbbell_studies.ordering.scenarios import document, run_of, runs
+from dumbbell_studies.ordering.trials import trial_of
 
 STUDY = find_study("ordering")
 
@@ -93,7 +94,7 @@ def test_the_calibration_is_frozen_for_every_type():
     rows = read_rows(background.FROZEN)
     assert list(rows) == list(TYPES)
     for name, row in rows.items():
-        assert abs(float(row["load_mbit"]) - background.LOAD_MBIT) <= 1
+        assert abs(float(row["load_mbit"]) - web.LOAD_MBIT) <= 1
         assert float(row["cov"]) == pytest.approx(TYPES[name].cov, rel=0.02)
         assert str(background.calibrated(name, ERA).arrivals.every) in row["settings"]
 

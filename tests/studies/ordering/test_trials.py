@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from dumbbell.comparing.difference import difference
-from dumbbell.studies import find_part, formats
-from dumbbell.studies.claims import MissingRunError
-from dumbbell.studies.ordering.conditions import ALONE, BASE, CONGESTED, PRINTED, distinct
-from dumbbell.studies.ordering.controls import JUDGED, PROTOCOLS
-from dumbbell.studies.ordering.correlation import correlations
-from dumbbell.studies.ordering.experiments import EXPERIMENTS, experiment_table
-from dumbbell.studies.ordering.formats import IP_FORMAT, UTILIZATION_FORMAT
-from dumbbell.studies.ordering.orders import relations
-from dumbbell.studies.ordering.tables import page_tables, summaries
-from dumbbell.studies.ordering.trials import PAYLOAD, trial_of, trials
+from dumbbell.study import find_part, formats
+from dumbbell.study.claims import MissingRunError
+from dumbbell_studies.ordering.conditions import ALONE, BASE, CONGESTED, PRINTED, distinct
+from dumbbell_studies.ordering.controls import JUDGED, PROTOCOLS
+from dumbbell_studies.ordering.correlation import correlations
+from dumbbell_studies.ordering.experiments import EXPERIMENTS, experiment_table
+from dumbbell_studies.ordering.formats import IP_FORMAT, UTILIZATION_FORMAT
+from dumbbell_studies.ordering.orders import relations
+from dumbbell_studies.ordering.tables import page_tables, summaries
+from dumbbell_studies.ordering.trials import PAYLOAD, trial_of, trials
 
 
 def test_a_run_is_reduced_over_the_page_s_window(make_run):

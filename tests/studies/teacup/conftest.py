@@ -5,7 +5,7 @@ import pytest
 from support import study_run
 
 from dumbbell.results import Block
-from dumbbell.studies.teacup.scenarios import CONTROL_FROM_S, cell, experiments
+from dumbbell_studies.teacup.scenarios import CONTROL_FROM_S, cell, experiments
 
 STEP_S = 0.1
 T_S = np.arange(1011) * STEP_S

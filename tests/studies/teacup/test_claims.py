@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from dumbbell.studies.claims import count_statuses, share_passed
-from dumbbell.studies.teacup.claims import CHECKS, UNCHECKED, capped, check_claims, delay, growth, sharing
-from dumbbell.studies.teacup.published import Experiment, claim_rows
-from dumbbell.studies.teacup.trials import trials
+from dumbbell.study.claims import count_statuses, share_passed
+from dumbbell_studies.teacup.claims import CHECKS, UNCHECKED, capped, check_claims, delay, growth, sharing
+from dumbbell_studies.teacup.published import Experiment, claim_rows
+from dumbbell_studies.teacup.trials import trials
 
 
 def make_trials(make_run, experiments, seeds=range(1, 11)):

@@ -5,15 +5,15 @@ import json
 
 import pytest
 
-from dumbbell.studies import find_part
-from dumbbell.studies.folder import open_folder
+from dumbbell.results.folder import open_folder
+from dumbbell.study import find_part
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """The folder of `reproduce teacup --quick` with 2 repeats and without figures."""
-    from dumbbell.studies import Request, View
-    from dumbbell.studies.reproduction import run_part, write_report
+    from dumbbell.study import Request, View
+    from dumbbell.study.reproduction import run_part, write_report
 
     out = tmp_path_factory.mktemp("teacup")
     study, part = find_part("teacup")
@@ -85,7 +85,7 @@ def test_bad_arguments_are_reported(quick, dumbbell, arguments, what):
 
 
 def test_the_bar_of_the_claims_is_checked(quick):
-    from dumbbell.studies.reproduction import compare_folder
+    from dumbbell.study.reproduction import compare_folder
 
     done = compare_folder(open_folder(quick))
     reached = done.as_json()["claims"]

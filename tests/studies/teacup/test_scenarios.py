@@ -2,9 +2,9 @@ import pytest
 
 from dumbbell.engines import engine
 from dumbbell.plan import make
-from dumbbell.studies import Request, find_part
-from dumbbell.studies.teacup.published import Experiment, flow_labels, panels, setting
-from dumbbell.studies.teacup.scenarios import AQMS, CONTROL_FROM_S, ONSET, QDISCS, SENDERS, document, experiments
+from dumbbell.study import Request, find_part
+from dumbbell_studies.teacup.published import Experiment, flow_labels, panels, setting
+from dumbbell_studies.teacup.scenarios import AQMS, CONTROL_FROM_S, ONSET, QDISCS, SENDERS, document, experiments
 
 STUDY, PART = find_part("teacup")
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from support import tables
 
-from dumbbell.studies.claims import MissingRunError
-from dumbbell.studies.teacup.measures import MEASURES, measure_all, summaries
-from dumbbell.studies.teacup.published import Experiment
-from dumbbell.studies.teacup.trials import SEGMENT_KB, STEPS_S, coordinates_of, run_of, steps_within, trial_of, trials
+from dumbbell.study.claims import MissingRunError
+from dumbbell_studies.teacup.measures import MEASURES, measure_all, summaries
+from dumbbell_studies.teacup.published import Experiment
+from dumbbell_studies.teacup.trials import SEGMENT_KB, STEPS_S, coordinates_of, run_of, steps_within, trial_of, trials
 
 HERE = Experiment("newreno", "codel", 20.0, 180)
 

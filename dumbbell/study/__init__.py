@@ -1,0 +1,56 @@
+"""What a published study is, and what is done with one; the studies themselves are in packages that register them (`registry`).
+
+A study in a package of its own imports from here, and `repeats` and `claims`; `dumbbell new study NAME` writes a first one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dumbbell.comparing.format import Format, Measured, Metric, Tolerance
+    from dumbbell.comparing.tables import Table
+    from dumbbell.study.model import Claim, Fitted, Part, Request, Study, View, combine
+    from dumbbell.study.registry import find_part, find_study, formats, study_names
+
+__all__ = [
+    "Claim",
+    "Fitted",
+    "Format",
+    "Measured",
+    "Metric",
+    "Part",
+    "Request",
+    "Study",
+    "Table",
+    "Tolerance",
+    "View",
+    "combine",
+    "find_part",
+    "find_study",
+    "formats",
+    "study_names",
+]
+
+_HOMES = {
+    "comparing.format": ("Format", "Measured", "Metric", "Tolerance"),
+    "comparing.tables": ("Table",),
+    "study.model": ("Claim", "Fitted", "Part", "Request", "Study", "View", "combine"),
+    "study.registry": ("find_part", "find_study", "formats", "study_names"),
+}
+"""Where each of them lives."""
+
+
+def _imported(name: str) -> Any:
+    """Imports what is asked for when it is asked for: commands on plain runs need none of it."""
+    from importlib import import_module
+
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"dumbbell.{home}"), name)
+    return value
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _imported
