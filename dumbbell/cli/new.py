@@ -1,4 +1,4 @@
-"""`dumbbell new NAME`: a ready-made test or an example as a scenario file; `dumbbell new cc NAME`: the project of a congestion control."""
+"""`dumbbell new NAME`: a ready-made test or an example as a scenario file; `dumbbell new cc|study NAME`: a project of one's own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from dumbbell.cli.output import JsonOption, note, print_columns, print_json, show
 from dumbbell.errors import BadInput, nearest, one_of
 
-_CONTROL = "cc"
+_CONTROL, _STUDY = "cc", "study"
 
 
 def register(app: typer.Typer) -> None:
@@ -19,9 +19,11 @@ def register(app: typer.Typer) -> None:
 
 def _new(
     name: Annotated[
-        str | None, typer.Argument(help="The test or example; cc; or examples, for all of these. Without one they are listed.")
+        str | None, typer.Argument(help="The test or example; cc; study; or examples, for all of these. Without one they are listed.")
     ] = None,
-    control: Annotated[str | None, typer.Argument(help="After cc: the name of the control.")] = None,
+    control: Annotated[
+        str | None, typer.Argument(metavar="PROJECT", help="After cc or study: the name of the control or the study.")
+    ] = None,
     language: Annotated[str, typer.Option("--language", metavar="NAME", help="Of the control: c or rust.")] = "c",
     json: JsonOption = False,
 ) -> None:
@@ -32,11 +34,15 @@ def _new(
     `dumbbell new examples` writes all examples, with what they read, into the folder `examples`.
 
     `dumbbell new cc mine` writes a congestion control of your own into the folder `mine`: source, header, Makefile, scenario and test.
+
+    `dumbbell new study mine` writes a study of your own: a package that registers it, with the numbers that it is compared with.
     """
     from dumbbell.templates import examples
 
     if name == _CONTROL:
         _new_control(control, language, json)
+    elif name == _STUDY:
+        _new_study(control, json)
     elif control is not None:
         raise BadInput(f"{control!r} after {name}; expected one name, or `dumbbell new cc {control}` for a congestion control")
     elif name is None:
@@ -65,8 +71,8 @@ def _print(name: str, json: bool) -> None:
 
     found = templates.file(name) if name in templates.names() else examples.file(name)
     if found is None:
-        known = (*templates.names(), *examples.names(), _CONTROL)
-        expected = f"{one_of(templates.names())}, an example (`dumbbell new` lists them), or cc NAME"
+        known = (*templates.names(), *examples.names(), _CONTROL, _STUDY)
+        expected = f"{one_of(templates.names())}, an example (`dumbbell new` lists them), cc NAME or study NAME"
         raise BadInput(f"unknown test {name!r}{nearest(name, known)}; expected {expected}")
     text = found.read_text(encoding="utf-8")
     needed = examples.needed(name) if name not in templates.names() else []
@@ -100,3 +106,17 @@ def _new_control(name: str | None, language: str, json: bool) -> None:
     for path in files:
         show(str(path))
     show(f"`make test` in {name} compiles and runs it")
+
+
+def _new_study(name: str | None, json: bool) -> None:
+    from dumbbell.templates import study
+
+    if name is None:
+        raise BadInput("the study has no name; expected `dumbbell new study NAME`")
+    files = study.write(name)
+    if json:
+        print_json({"name": name, "files": list(map(str, files))})
+        return
+    for path in files:
+        show(str(path))
+    show(f"`pip install -e .` in {name} registers it, `dumbbell reproduce {name}` there runs it")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from dumbbell.errors import BadInput
-from dumbbell.files import write_text
+from dumbbell.templates import project
 
-_FOLDER = Path(__file__).parent / "cc"
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_BOTH = {"both/scenario.yaml": "@NAME@.yaml", "both/test.py": "test.py", "both/README.md": "README.md"}
+_BOTH = {"cc/both/scenario.yaml": "@NAME@.yaml", "cc/both/test.py": "test.py", "cc/both/README.md": "README.md"}
 _FILES = {
-    "c": {"c/control.c": "@NAME@.c", "dumbbell_cc.h": "dumbbell_cc.h", "c/Makefile": "Makefile", **_BOTH},
+    "c": {"cc/c/control.c": "@NAME@.c", "cc/dumbbell_cc.h": "dumbbell_cc.h", "cc/c/Makefile": "Makefile", **_BOTH},
     "rust": {
-        "rust/lib.rs": "src/lib.rs",
-        "dumbbell_cc.rs": "src/dumbbell_cc.rs",
-        "rust/Cargo.toml": "Cargo.toml",
-        "rust/Makefile": "Makefile",
+        "cc/rust/lib.rs": "src/lib.rs",
+        "cc/dumbbell_cc.rs": "src/dumbbell_cc.rs",
+        "cc/rust/Cargo.toml": "Cargo.toml",
+        "cc/rust/Makefile": "Makefile",
         **_BOTH,
     },
 }
@@ -30,16 +27,7 @@ def write(name: str, language: str) -> list[Path]:
 
     Raises `BadInput` for a name that is no file's and no crate's, for a language that there is none in, and if the folder exists.
     """
-    if not _NAME.fullmatch(name):
-        raise BadInput(f"{name!r} is no name of a control; expected at most 40 small letters, digits and _ after a letter")
+    project.check_name(name, "control")
     if language not in _FILES:
         raise BadInput(f"--language {language!r} is unknown; expected one of {', '.join(LANGUAGES)}")
-    folder = Path(name)
-    if folder.exists() or folder.is_symlink():
-        raise BadInput(f"{name}: there is one already; expected the name of a new folder")
-    written = []
-    for file, called in _FILES[language].items():
-        path = folder / called.replace("@NAME@", name)
-        write_text(path, (_FOLDER / file).read_text(encoding="utf-8").replace("@NAME@", name))
-        written.append(path)
-    return written
+    return project.write(name, _FILES[language])

@@ -115,6 +115,7 @@ def test_files_with_escapes_in_their_names_are_used_and_told_without_them(dumbbe
         ("cluster", polls),
         ("testbed", "check", "--hosts", polls),
         ("new", "cc", NAME),
+        ("new", "study", NAME),
     ]
     failed = {}
     for command in runs:
