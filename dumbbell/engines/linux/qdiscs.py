@@ -9,8 +9,10 @@ from typing import Any
 from dumbbell.engines.linux.faults import fault_words
 from dumbbell.plan import Link, Port, Queue
 
-_LINK_BUCKET_US = 2
-"""Bucket of a link: the time that its timer may be late without losing capacity."""
+_LINK_BUCKET_NS = 100
+"""Bucket of a link: the time that its timer may be late without losing capacity, and by which the link may take a packet too early. In virtual
+time a timer is late by 1 ns for each reading of the clock.
+"""
 _NO_LIMIT = 100_000_000
 """Packets (netem) or bytes (tbf's own fifo, replaced at once): more than ever wait."""
 _CHILD = "10:"
@@ -49,7 +51,7 @@ def _shaper(shaper: Parameters, device: str, rate: int, verb: str = "add") -> It
     if shaper["kind"] == "tbf":
         yield f"qdisc {verb} dev {device} root handle 1: tbf rate {rate}bit burst {shaper['burst_bytes']} limit {_NO_LIMIT}"
         return
-    burst = shaper["burst_bytes"] if shaper["kind"] == "htb" else max(1, rate * _LINK_BUCKET_US // (8 * 10**6))
+    burst = shaper["burst_bytes"] if shaper["kind"] == "htb" else max(1, rate * _LINK_BUCKET_NS // (8 * 10**9))
     if verb == "add":
         yield f"qdisc add dev {device} root handle 1: htb default 1"
     yield f"class {verb} dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst}"

@@ -77,6 +77,12 @@ def test_commands_of_queues(bottleneck, expected):
         assert any(written.endswith(line) for written in lines), lines
 
 
+@pytest.mark.parametrize(("rate", "burst"), [("10mbit", 1), ("100mbit", 1), ("1gbit", 12)])
+def test_a_line_takes_a_packet_a_byte_or_100_ns_too_early_at_most(rate, burst):
+    line = next(line for line in tc(path=queue(rate, shaper="link", qdisc="fq_codel")) if " htb rate " in line)
+    assert line.endswith(f" burst {burst} cburst {burst}")
+
+
 def test_a_link_is_followed_by_a_line_of_its_rate_and_delay():
     path = {
         "rtt": "20ms",
