@@ -5,7 +5,6 @@
 //! initial one until a window fills the round trip. Left out: all links but the slowest, losses that slow start itself causes, leaving slow
 //! start early (HyStart), delayed ACKs, the burst that a shaper's bucket lets through, and changes of the rate.
 
-use crate::packet::Options;
 use crate::spec::{Direction, NetworkSpec, PartOfRtt, TcpSpec};
 use crate::time::{Time, SEC};
 
@@ -56,7 +55,7 @@ impl Alone {
         let ports = network.paths[path].ports(direction).iter();
         let rate_bps = ports.filter_map(|&port| network.ports[port].rate_bps()).min();
         let [there, back] = [direction, direction.opposite()].map(|direction| Way::of(network, path, direction));
-        let headers = Options { sack: tcp.sack, timestamps: tcp.timestamps }.headers();
+        let headers = tcp.options().headers();
         Self { there, back, rate_bps, segment_bytes, headers, initial_cwnd }
     }
 

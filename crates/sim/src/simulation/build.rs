@@ -320,7 +320,7 @@ pub(super) fn tuple(
         dport,
         dscp: heading.dscp,
         carries: Carries::OneWay,
-        options: tcp.map_or_else(Options::default, |tcp| Options { sack: tcp.sack, timestamps: tcp.timestamps }),
+        options: tcp.map_or_else(Options::default, TcpSpec::options),
     }
 }
 

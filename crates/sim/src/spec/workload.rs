@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Direction, DistributionSpec};
+use crate::packet::Options;
 
 /// Connections or streams that are alike. There is one a group, and none is moved in a run: its size does not matter.
 #[allow(clippy::large_enum_variant)]
@@ -178,6 +179,14 @@ pub struct TcpSpec {
     pub first_write_bytes: Option<u32>,
     /// The connections.
     pub connections: Vec<ConnectionSpec>,
+}
+
+impl TcpSpec {
+    /// The options that both ends agree on.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options { sack: self.sack, timestamps: self.timestamps }
+    }
 }
 
 fn yes() -> bool {

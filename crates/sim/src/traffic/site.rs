@@ -93,15 +93,14 @@ fn is_of_another_band(dscp: u8) -> bool {
 
 /// Refuses segments that the path does not carry, and buffers that no socket has.
 pub(super) fn check_ends(tcp: &TcpSpec, mtu: u32, flaws: &mut Flaws) {
-    flaws.range("segment_bytes", tcp.segment_bytes, "bytes", LEAST_SEGMENT..=most_segment(mtu, tcp.timestamps));
+    flaws.range("segment_bytes", tcp.segment_bytes, "bytes", LEAST_SEGMENT..=most_segment(mtu, tcp.options()));
     flaws.range("host.cached_ssthresh", tcp.host.cached_ssthresh.unwrap_or(2), "packets", 2..=INFINITE_SSTHRESH);
     flaws.range("host.max_pacing_bps", tcp.host.max_pacing_bps.unwrap_or(MOST_PACING), "bit/s", 8..=MOST_PACING);
     check_buffers(&tcp.host, flaws);
 }
 
 /// Payload of the largest segment of a path, bytes.
-fn most_segment(mtu: u32, timestamps: bool) -> u32 {
-    let options = Options { timestamps, ..Options::default() };
+fn most_segment(mtu: u32, options: Options) -> u32 {
     mtu.min(MOST_MTU).saturating_sub(options.headers() - ETHERNET)
 }
 

@@ -74,7 +74,7 @@ use self::transmit::CwndUsage;
 use self::tso::Tso;
 use self::undo::Undo;
 use crate::cc::{AnyCc, Needs, View, Window, INFINITE_SSTHRESH};
-use crate::packet::{flags, Ecn, Packet, Way, HEADERS, NO_ATTACHMENT, TIMESTAMPS};
+use crate::packet::{flags, Ecn, Packet, Way, HEADERS, NO_ATTACHMENT};
 use crate::prefetch::prefetch;
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
@@ -197,7 +197,7 @@ impl Sender {
         let clock = Clock::of(&stack);
         let layout = Layout::of(spec);
         let mss = layout.mss();
-        let option = mss + if spec.timestamps { TIMESTAMPS } else { 0 };
+        let option = mss + spec.options().timestamp_bytes();
         Self {
             fast_path_open: false,
             phase: Phase::Closed,
