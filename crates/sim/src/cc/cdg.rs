@@ -307,6 +307,7 @@ impl CongestionControl for Cdg {
                 s.queue = Queue::Unknown;
                 (s.round_end, s.previous, s.rtt) = (v.snd_nxt, s.rtt, MinMax::default());
             }
+            Event::Renumbered(r) => r.apply(&mut s.round_end),
             _ => {}
         }
     }

@@ -12,8 +12,8 @@
 use std::collections::VecDeque;
 
 use super::{
-    AnyCc, BoxedControl, CongestionControl, Control, Needs, Parameter, Parameters, RateSample, Version, View, Window,
-    INFINITE_SSTHRESH,
+    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version, View,
+    Window, INFINITE_SSTHRESH,
 };
 
 /// The mean RTT has so many more bits than microseconds.
@@ -258,6 +258,12 @@ impl CongestionControl for Fast {
         }
         if s.acked > 0 && s.rtt_us >= 0 && !v.in_reduction() {
             self.take_rtt(v, s.rtt_us as u32);
+        }
+    }
+
+    fn on_event(&mut self, _: &View, _: &mut Window, e: Event) {
+        if let Event::Renumbered(r) = e {
+            self.sent.iter_mut().for_each(|(end, _)| r.apply(end));
         }
     }
 

@@ -161,6 +161,8 @@ impl CongestionControl for Illinois {
             (self.alpha, self.beta) = (ALPHA_BASE, BETA_BASE);
             (self.low_rounds, self.was_above) = (0, false);
             self.begin_round(v);
+        } else if let Event::Renumbered(r) = e {
+            r.apply(&mut self.end_seq);
         }
     }
 

@@ -248,6 +248,7 @@ impl CongestionControl for Nv {
                     self.growth = (self.growth.min(0) - 1).max(LEAST_GROWTH);
                 }
             }
+            Event::Renumbered(r) => r.apply(&mut self.round.end),
             _ => {}
         }
     }

@@ -59,7 +59,51 @@ impl Renumbering {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::cc::lab::{made, Lab};
+    use crate::cc::{CongestionControl, Event, CONTROLS};
+
+    /// A round trip in which a window is always outstanding; the window after each ACK. When half of it has come a segment that is outstanding is cut
+    /// into pieces, so that what lies behind has higher numbers. What is acknowledged counts as the same: only the numbers differ.
+    fn round_of_renumbered(lab: &mut Lab, cuts: u32) -> Vec<(u32, u32)> {
+        let window = lab.w.cwnd;
+        let (mut cut, mut ahead) = (u32::MAX, 0);
+        (lab.v.packets_out, lab.v.max_packets_out) = (window, window);
+        let step = |ack| {
+            if ack == window / 2 {
+                (cut, ahead) = (lab.v.snd_una + window / 8, cuts);
+                for _ in 0..cuts {
+                    lab.v.snd_nxt += 1;
+                    lab.event(Event::Renumbered(Renumbering::added(cut)));
+                }
+            }
+            lab.pass(lab.rtt_us / u64::from(window));
+            if lab.v.snd_una == cut {
+                lab.v.snd_una += std::mem::take(&mut ahead);
+            }
+            lab.ack(1);
+            lab.v.snd_nxt = lab.v.snd_una + lab.w.cwnd + ahead;
+            lab.cc.on_sent(&lab.v, &mut lab.w, 1);
+            (lab.w.cwnd, lab.w.ssthresh)
+        };
+        (0..window).map(step).collect()
+    }
+
+    #[test]
+    fn what_controls_remember_of_numbers_moves_with_them() {
+        let windows = |control, cuts: u32| {
+            let mut lab = Lab::new(made(control, &json!({})), 40);
+            let round = |round: u64| {
+                lab.rtt_us = 40_000 + 2000 * (round % 7);
+                round_of_renumbered(&mut lab, cuts)
+            };
+            (0..60).flat_map(round).collect::<Vec<_>>()
+        };
+        let stays = CONTROLS.iter().filter(|control| windows(control, 7) != windows(control, 0));
+        assert_eq!(stays.map(|control| control.name).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
 
     fn moved(r: Renumbering, apply: fn(Renumbering, &mut u32)) -> Vec<u32> {
         let mut numbers = vec![4, 5, 6, 7, u32::MAX];

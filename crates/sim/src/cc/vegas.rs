@@ -99,7 +99,8 @@ impl Rounds {
             Event::State(CaState::Open) => self.watch(v),
             Event::State(_) => self.watched = false,
             Event::CwndRestart | Event::TxStart => self.begin(v),
-            Event::CompleteCwr | Event::Loss | Event::ProbeRepairedLoss(_) | Event::Renumbered(_) => {}
+            Event::Renumbered(r) => r.apply(&mut self.end),
+            Event::CompleteCwr | Event::Loss | Event::ProbeRepairedLoss(_) => {}
         }
     }
 }
