@@ -211,8 +211,9 @@ impl Sender {
             let resends = self.view.lost_out > self.view.retrans_out;
             self.retransmit_waiting(out);
             // After a retransmission new data usually wait.
-            if !(resends && self.only_waits(out.now())) {
-                self.write_inlined(out, false);
+            if !(resends && self.only_waits(out.now())) && self.write_inlined(out, false) > 0 {
+                // What was sent lets the buffer grow (`tcp_event_new_data_sent`).
+                self.wake_application_separately(self.view.in_flight() >= self.window.cwnd, out);
             }
             self.update_fast_path();
         }
