@@ -197,6 +197,7 @@ impl TwoWayEnd {
             }
             _ => {
                 let (receiver, mut out) = self.acknowledging(out);
+                out.clock = receiver.clock_at(which - RECEIVER, out.clock);
                 receiver.on_timer(which - RECEIVER, &mut out);
             }
         }
@@ -369,7 +370,8 @@ impl TwoWayEnd {
         let seq = self.sender.acceptable(self.receiver.window_scale());
         let Self { first, sender, receiver, counters, .. } = self;
         let base = receiver.base();
-        let outbox = ReceiverOutbox { first: *first, sender, seq, base, counters, blocks: Blocks::default(), out };
+        let clock = out.now();
+        let outbox = ReceiverOutbox { first: *first, sender, seq, base, clock, counters, blocks: Blocks::default(), out };
         (receiver, outbox)
     }
 }

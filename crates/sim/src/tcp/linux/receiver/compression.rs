@@ -127,6 +127,15 @@ impl Receiver {
         }
     }
 
+    /// The time that the clock shows when the event of timer `which` comes `now`.
+    pub(in crate::tcp::linux) fn clock_at(&self, which: usize, now: Time) -> Time {
+        if which == 1 && self.compression.holds() {
+            self.compression.looked
+        } else {
+            now
+        }
+    }
+
     /// Sends a duplicate ACK, or holds it back for a twentieth of an RTT.
     #[inline(always)]
     pub(super) fn compress_ack(&mut self, out: &mut impl Outbox) {

@@ -166,6 +166,7 @@ impl Sender {
         if news {
             self.peer.update(bytes, ack);
             self.stream.bind_mss(self.layout.mss(), bytes);
+            self.view.mss = self.stream.mss;
         }
         self.stream.window_end = self.begins_at(ack) + u64::from(self.peer.bytes());
         self.find_window_end();

@@ -85,6 +85,8 @@ pub(super) struct ReceiverOutbox<'a, O> {
     pub seq: u32,
     /// Value of [`Receiver::base`].
     pub base: u32,
+    /// The time that the end has seen last when it looked at the clock.
+    pub clock: Time,
     pub counters: &'a mut Counters,
     /// Of the ACK about to be sent.
     pub blocks: Blocks,
@@ -99,7 +101,7 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
     fn send(&mut self, _: End, p: Packet) -> Verdict {
         let mut p = p;
         p.seq = p.seq.wrapping_add(self.base);
-        p.tsval = p.tsval.max(self.sender.depart_bare(self.out.now()));
+        p.tsval = p.tsval.max(self.sender.depart_bare(self.clock));
         let mut other_seq = self.seq;
         if self.first {
             (p.seq, other_seq) = (self.seq, p.seq);
