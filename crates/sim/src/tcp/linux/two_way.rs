@@ -9,8 +9,10 @@
 //!
 //! Leaves out: simultaneous open, giving up, TSO.
 
+mod gone;
 mod outboxes;
 
+use self::gone::Ending;
 use self::outboxes::{ReceiverOutbox, SenderOutbox};
 use crate::attachment::{Attachment, Blocks};
 use crate::cc::{AnyCc, Needs};
@@ -20,7 +22,6 @@ use crate::spec::TcpSpec;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{self, Beside, Sender};
 use crate::tcp::linux::stack::Stack;
-use crate::time::NEVER;
 
 /// Event sources of an end: those of the sending half, those of the receiving half.
 pub const SOURCES: usize = sender::SOURCES + receiver::SOURCES;
@@ -48,6 +49,7 @@ pub struct TwoWayEnd {
     receiver: Receiver,
     /// The number of the packet that changed the peer's window last (`snd_wl1`).
     window_by: u32,
+    ending: Ending,
     counters: Counters,
 }
 
@@ -65,6 +67,7 @@ impl TwoWayEnd {
         first: bool,
         opens: bool,
     ) -> Self {
+        let ending = Ending::new(stack);
         let receiver = Receiver::new(flow, source + RECEIVER, spec, stack, needs.ecn).streaming();
         Self {
             source,
@@ -73,6 +76,7 @@ impl TwoWayEnd {
             sender: Sender::new(flow, source + SENDER, spec, stack.clone(), cc, needs).streaming(),
             receiver: if opens { receiver.opening() } else { receiver },
             window_by: 0,
+            ending,
             counters: Counters::default(),
         }
     }
@@ -100,9 +104,7 @@ impl TwoWayEnd {
     /// Nothing more is sent.
     pub fn abort(&mut self, out: &mut impl Outbox) {
         self.sender.abort();
-        for timer in 0..SOURCES {
-            out.set_timer(self.source + timer, NEVER);
-        }
+        self.stop_timers(out);
     }
 
     /// Which queue the host has of its own. Said before the connection opens.
@@ -208,6 +210,15 @@ impl TwoWayEnd {
         self.counters.arrived += 1;
         let Attachment { blocks, other_seq } = out.take_attachment(p);
         let (ack, number) = if self.first { (p.seq, other_seq) } else { (other_seq, p.seq) };
+        if self.ending.has_come() {
+            let p = &Packet { len: p.len - blocks.option_bytes() as u16, ..*p };
+            self.answer_when_gone(p, self.receiver.number(number), ack, out);
+            return self.receiver.bytes_read();
+        }
+        if p.has(flags::RST) {
+            self.on_reset(self.receiver.number(number), out);
+            return self.receiver.bytes_read();
+        }
         if p.has(flags::SYN) {
             self.on_syn(p, out);
             return 0;
@@ -269,8 +280,12 @@ impl TwoWayEnd {
             let (sender, mut out) = self.sending(out, segments);
             sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
         }
-        if !is_predicted && has_data {
+        if !is_predicted && has_data && !self.is_done() {
             self.take_data(&data, out);
+        }
+        if self.is_done() {
+            self.finish(out);
+            return self.receiver.bytes_read();
         }
         if !is_only_data {
             let (sender, mut out) = self.sending(out, Blocks::default());
@@ -301,6 +316,7 @@ impl TwoWayEnd {
         receiver.take_data(&data, &mut out);
         if receiver.has_ended() && !had_ended {
             self.sender.note_fin_of_peer();
+            self.ending.closed_first = self.sender.close.is_requested();
         }
     }
 

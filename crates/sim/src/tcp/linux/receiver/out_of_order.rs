@@ -70,6 +70,12 @@ impl OutOfOrder {
         self.most_blocks == 0 || (self.recent.is_empty() && self.duplicate.is_none())
     }
 
+    /// Where the highest of the ranges ends that ACKs report; `None` if they report none.
+    pub fn reported_until(&self) -> Option<u32> {
+        let ranges = &self.recent.all()[..self.recent.len().min(self.most_blocks)];
+        ranges.iter().map(|range| range.1).max()
+    }
+
     /// Takes in the segment `[seq, end)` of `payload` bytes. What of it is there is to be reported. A new one is joined to what it continues; what
     /// continues it is not joined to it (`tcp_data_queue_ofo`).
     #[inline(always)]

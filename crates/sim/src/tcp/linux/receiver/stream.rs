@@ -6,8 +6,8 @@
 
 use super::Receiver;
 use crate::attachment::Blocks;
-use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, HEADERS};
+use crate::outbox::{End, Outbox};
+use crate::packet::{flags, Ecn, Packet, HEADERS, RST_FRAME};
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::request::Request;
 use crate::time::Time;
@@ -157,6 +157,44 @@ impl Receiver {
     /// Acknowledges again what has come.
     pub(in crate::tcp::linux) fn acknowledge(&mut self, out: &mut impl Outbox) {
         self.send_ack(self.rcv_nxt, out);
+    }
+
+    /// What is left of the window advertised last, bytes (`tcp_receive_window`).
+    pub(in crate::tcp::linux) fn window_left(&self) -> u32 {
+        self.buffer.left(self.unacknowledged()) as u32
+    }
+
+    /// An RST with this number is believed: the one expected, or after the peer's FIN the one before, or the one behind the highest SACK block.
+    pub(in crate::tcp::linux) fn is_reset_by(&self, seq: u32) -> bool {
+        let follows_fin = self.closing.has_ended() && seq + 1 == self.rcv_nxt;
+        let is_acceptable = !self.is_stale(seq) && !self.is_beyond(seq);
+        follows_fin || is_acceptable && (seq == self.rcv_nxt || self.early.reported_until() == Some(seq))
+    }
+
+    /// Resets the connection (`tcp_send_active_reset`).
+    pub(in crate::tcp::linux) fn send_reset(&mut self, out: &mut impl Outbox) {
+        self.form.flags |= flags::RST;
+        self.send_ack(self.rcv_nxt, out);
+    }
+
+    /// This is the timestamp to echo.
+    pub(in crate::tcp::linux) fn echo_from_now(&mut self, tsval: u32) {
+        self.form.tsecr = tsval;
+    }
+
+    /// Answers a packet where there is no socket, and its last window is all that is known of it (`tcp_v4_timewait_ack`, `tcp_v4_reqsk_send_ack`).
+    pub(in crate::tcp::linux) fn acknowledge_with(&mut self, window: u32, out: &mut impl Outbox) {
+        let ack = self.ack_packet(self.rcv_nxt, window, out.now());
+        self.counters.acks_sent += 1;
+        out.send(End::Receiver, Packet { flags: flags::ACK | Ecn::NotEct.flags(), ..ack });
+    }
+
+    /// Answers a packet that reaches no connection. It has the number that the packet acknowledges, and acknowledges nothing (`tcp_v4_send_reset`).
+    pub(in crate::tcp::linux) fn reset_stranger(&mut self, out: &mut impl Outbox) {
+        let flags = flags::ACK | flags::RST | Ecn::NotEct.flags();
+        let len = RST_FRAME as u16;
+        let unnumbered = 0_u32.wrapping_sub(self.base());
+        out.send(End::Receiver, Packet { len, flags, seq: unnumbered, window: 0, tsval: 0, tsecr: 0, ..self.form });
     }
 
     /// Bytes that the SACK blocks take of the next packet.
