@@ -45,6 +45,9 @@ def _ends(
     ecn: Annotated[bool, typer.Option("--ecn", help="The connection uses ECN, and the path marks; dctcp always does.")] = False,
     sack: Annotated[bool, typer.Option("--sack/--no-sack", help="The connection uses SACK.")] = True,
     timestamps: Annotated[bool, typer.Option("--timestamps/--no-timestamps", help="The connection uses timestamps.")] = True,
+    aborts: Annotated[
+        bool, typer.Option("--aborts", help="An application, the peer or somebody else resets the connection; with --kind both.")
+    ] = False,
     show: Annotated[int, typer.Option("--show", min=0, max=1000, help="Differences to show, one a class.")] = 3,
     out: Annotated[
         Path | None, typer.Option("--out", callback=creatable, help="Folder for the smallest case of each class, as a file to run again.")
@@ -65,10 +68,10 @@ def _ends(
     from dumbbell.agreement.ends.comparing import shown
     from dumbbell.agreement.ends.rounds import Tally
 
-    kinds = _kinds(kind, cc, tso)
+    kinds = _kinds(kind, cc, tso, aborts)
     tallies: dict[str, Tally] = {}
     first: dict[str, Compared] = {}
-    for each in _given(files) if files else _drawn(kinds, seed, count, cc, ecn or cc == "dctcp", tso, sack, timestamps):
+    for each in _given(files) if files else _drawn(kinds, seed, count, cc, ecn or cc == "dctcp", tso, sack, timestamps, aborts):
         tallies.setdefault(each.case["kind"], Tally()).add(each)
         if each.difference is not None:
             first.setdefault(each.difference.name, each)
@@ -83,25 +86,27 @@ def _ends(
         _print(tallies)
 
 
-def _kinds(kind: str | None, cc: str, tso: bool) -> tuple[str, ...]:
+def _kinds(kind: str | None, cc: str, tso: bool, aborts: bool) -> tuple[str, ...]:
     if kind is not None and kind not in KINDS:
         raise BadInput(f"--kind {kind}: expected {', '.join(KINDS)}")
     if cc not in CONTROLS:
         raise BadInput(f"--cc {cc}: expected one of {', '.join(CONTROLS)}")
     if tso and kind != "send":
         raise BadInput("--tso: only an end that sends builds TSO segments; expected --kind send")
+    if aborts and kind != "both":
+        raise BadInput("--aborts: only an end that sends and receives has them; expected --kind both")
     return KINDS if kind is None else (kind,)
 
 
 def _drawn(
-    kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool, sack: bool, timestamps: bool
+    kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool, sack: bool, timestamps: bool, aborts: bool
 ) -> Iterator[Compared]:
     from dumbbell.agreement.ends.rounds import played
 
     for kind in kinds:
         with progress_bar(f"agree ends {kind}", "cases") as update:
             update(0, count)
-            for done, each in enumerate(played(seed, count, kind, cc, ecn, tso, sack, timestamps), start=1):
+            for done, each in enumerate(played(seed, count, kind, cc, ecn, tso, sack, timestamps, aborts), start=1):
                 yield each
                 update(done, count)
 

@@ -95,6 +95,8 @@ pub enum What {
     },
     /// The application closes once it has written all.
     Close,
+    /// The application closes with an SO_LINGER of 0, which resets the connection.
+    Abort,
     /// A packet of the peer arrives.
     Packet(Segment),
 }

@@ -138,13 +138,13 @@ impl End {
         std::mem::take(&mut self.sent)
     }
 
-    /// TCP_INFO of an end that sends; `None` if the end only receives.
+    /// TCP_INFO of an end that sends; `None` if the end only receives, or is not connected.
     #[must_use]
     pub fn info(&self) -> Option<Info> {
         match &self.half {
             Half::Send(sender) => Some(sender.info(self.line.now)),
             Half::Receive(_) => None,
-            Half::Both(end) => Some(end.sender().info(self.line.now)),
+            Half::Both(end) => end.is_established().then(|| end.sender().info(self.line.now)),
         }
     }
 
@@ -195,9 +195,10 @@ impl End {
             (What::Write { bytes }, Half::Both(_)) => self.application.waiting += bytes,
             (What::Close, Half::Both(_)) => self.application.wants_to_close = true,
             (What::Read { .. }, Half::Receive(receiver)) => receiver.on_turn(out),
+            (What::Abort, Half::Both(end)) => end.reset(out),
             (What::Packet(segment), _) => self.hear(segment)?,
             // A one-way end writes its transfer and closes by itself.
-            (What::Write { .. } | What::Close | What::Read { .. }, _) => {}
+            (What::Write { .. } | What::Close | What::Abort | What::Read { .. }, _) => {}
         }
         self.settle();
         Ok(())
@@ -318,6 +319,8 @@ impl End {
         };
         let seq = match self.half {
             Half::Send(_) => 0,
+            // Anybody can have sent an RST.
+            Half::Both(_) if segment.has(bits::RST) => segment.seq,
             _ => self.segment_of_peer(segment).ok_or_else(|| unknown("seq", segment.seq))?,
         };
         let mut blocks = Blocks::default();

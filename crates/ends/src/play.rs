@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::case::{bits, Action, Answer, Case, Event, Kind, Segment, What};
 use crate::end::End;
-use crate::peer::draw::{Drawn, Stream};
+use crate::peer::draw::{Abort, Drawn, Stream};
 use crate::peer::Peer;
 
 /// Minimum distance between two actions, and between an action and the start of a tick, so that the simulator and the kernel process them in
@@ -40,6 +40,9 @@ pub struct Options {
     pub sack: bool,
     /// The ends agree on timestamps.
     pub timestamps: bool,
+    /// The connection is reset by one of its ends, or by neither of them.
+    #[serde(default)]
+    pub aborts: bool,
 }
 
 /// Draws the case of a number, and lets its peer play against the end of the simulator.
@@ -70,6 +73,16 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
     };
     let mut end = End::new(&case)?;
     let mut peer = Peer::new(options.seed, number, drawn.clone(), peers, options);
+    if options.aborts {
+        let (at, how) = Drawn::abort(options.seed, number);
+        match how {
+            Abort::Application => {
+                case.actions.push(Action { at_ns: apart(at), what: What::Abort });
+                case.actions.sort_by_key(|call| call.at_ns);
+            }
+            Abort::Peer(rst) => peer.reset_at(at, rst),
+        }
+    }
     let mut calls = std::mem::take(&mut case.actions).into_iter().peekable();
     let mut packets = 0;
     let mut last: Time = 0;
@@ -106,11 +119,11 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
         } else {
             end.advance(next);
         }
-        hear_all(&mut end, &mut peer, &mut answers);
+        hear_all(&mut end, &mut peer, options.aborts, &mut answers);
     }
     case.end_ns = last + WATCHED;
     end.advance(case.end_ns);
-    hear_all(&mut end, &mut peer, &mut answers);
+    hear_all(&mut end, &mut peer, options.aborts, &mut answers);
     // What the peer did not answer may have been sent later.
     answers.retain(|answer| answer.at_ns <= case.end_ns);
     sort(&mut answers);
@@ -153,10 +166,10 @@ fn sort(answers: &mut [Answer]) {
     answers.sort_by_key(|answer| (answer.at_ns, matches!(answer.event, Event::Info { .. })));
 }
 
-fn hear_all(end: &mut End, peer: &mut Peer, answers: &mut Vec<Answer>) {
+fn hear_all(end: &mut End, peer: &mut Peer, aborts: bool, answers: &mut Vec<Answer>) {
     for (at, segment) in end.take_sent() {
-        // The peer has closed as well when it is told that the connection is gone.
-        if !segment.has(bits::RST) {
+        // Without aborts the peer has closed as well when it is told that the connection is gone.
+        if aborts || !segment.has(bits::RST) {
             peer.hear(at, segment.clone());
         }
         answers.push(packet((at, segment)));
@@ -226,6 +239,7 @@ mod tests {
                     tso,
                     sack: true,
                     timestamps: true,
+                    aborts: kind == Kind::Both,
                 };
                 for number in 0..options.count {
                     let (case, answers) = play(&options, number).expect("an end");
@@ -250,6 +264,7 @@ mod tests {
             tso: false,
             sack: true,
             timestamps: true,
+            aborts: false,
         };
         let (mut case, _) = play(&options, 0).expect("an end");
         let segment = Segment { flags: crate::case::bits::ACK, ack: 1_000_000, ..Segment::default() };

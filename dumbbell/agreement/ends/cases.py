@@ -64,7 +64,16 @@ def drawing(case: Case, numbers: list[int], choices: int) -> Case:
 
 
 def drawn(
-    seed: int, first: int, count: int, kind: str, cc: str, ecn: bool, tso: bool, sack: bool = True, timestamps: bool = True
+    seed: int,
+    first: int,
+    count: int,
+    kind: str,
+    cc: str,
+    ecn: bool,
+    tso: bool,
+    sack: bool = True,
+    timestamps: bool = True,
+    aborts: bool = False,
 ) -> list[tuple[Case, list[Answer]]]:
     """Cases of a seed, with the simulator's answers."""
     options = {
@@ -77,5 +86,6 @@ def drawn(
         "tso": tso,
         "sack": sack,
         "timestamps": timestamps,
+        "aborts": aborts,
     }
     return [(case, answers) for case, answers in json.loads(native().ends_play(json.dumps(options)))]

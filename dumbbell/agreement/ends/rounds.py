@@ -57,11 +57,20 @@ class Tally:
 
 
 def played(
-    seed: int, count: int, kind: str, cc: str, ecn: bool, tso: bool, sack: bool = True, timestamps: bool = True
+    seed: int,
+    count: int,
+    kind: str,
+    cc: str,
+    ecn: bool,
+    tso: bool,
+    sack: bool = True,
+    timestamps: bool = True,
+    aborts: bool = False,
 ) -> Iterator[Compared]:
     """Draws cases, and compares what both ends do in each. Raises `EnvironmentFault`."""
     for first in range(0, count, _IN_ONE_GUEST):
-        yield from _compared(cases.drawn(seed, first, min(_IN_ONE_GUEST, count - first), kind, cc, ecn, tso, sack, timestamps))
+        number = min(_IN_ONE_GUEST, count - first)
+        yield from _compared(cases.drawn(seed, first, number, kind, cc, ecn, tso, sack, timestamps, aborts))
 
 
 def replayed(listed: list[Case]) -> list[Compared | None]:

@@ -152,10 +152,44 @@ impl Drawn {
         stream
     }
 
+    /// When a connection is reset, and how. A stream of its own: nothing else that is drawn depends on it.
+    pub fn abort(seed: u64, number: u64) -> (Time, Abort) {
+        let d = &mut Draw::new(seed, number, "abort");
+        let at = d.by_size(20, 3000) * MS + d.between(0, 999) * US;
+        let how = match d.between(0, 9) {
+            0..=3 => Abort::Application,
+            4..=6 => Abort::Peer(Rst::Own),
+            7 => Abort::Peer(Rst::Unacknowledged),
+            8 => Abort::Peer(Rst::Ahead(d.by_size(1, 10_000) as u32)),
+            _ => Abort::Peer(Rst::Ahead(d.by_size(10_000, 10_000_000) as u32)),
+        };
+        (at, how)
+    }
+
     /// The turns of an end whose application reads at a rate: when, and how much.
     pub fn turns(&self, bps: u64, from: Time) -> impl Iterator<Item = (Time, u64)> {
         (0..self.horizon / TURN).map(move |turn| (from + (turn + 1) * TURN, brought(bps, turn)))
     }
+}
+
+/// The number of an RST, beside that of the peer's next segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rst {
+    /// The peer resets the connection: its next number.
+    Own,
+    /// Somebody else does, who guesses: the first number that is not acknowledged.
+    Unacknowledged,
+    /// The same: one so far ahead.
+    Ahead(u32),
+}
+
+/// Who resets a connection.
+#[derive(Clone, Copy, Debug)]
+pub enum Abort {
+    /// The application of the end.
+    Application,
+    /// The peer, or somebody in its name.
+    Peer(Rst),
 }
 
 /// The writes of an application, and when it closes.

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use dumbbell_sim::packet::HEADERS;
 use dumbbell_sim::time::{Time, MS, SEC, US};
 
-use self::draw::{Draw, Drawn, Stream};
+use self::draw::{Draw, Drawn, Rst, Stream};
 use self::receiving::Receiving;
 use self::sending::Sending;
 use crate::case::{bits, Segment};
@@ -41,6 +41,8 @@ enum Event {
     Closes,
     /// The retransmission timer with this number fires.
     TimesOut(u32),
+    /// The connection is reset.
+    Resets(Rst),
 }
 
 /// How far the handshake has come.
@@ -49,6 +51,8 @@ enum Phase {
     Closed,
     Opening,
     Established,
+    /// The peer has no connection any more.
+    Gone,
 }
 
 /// The peer. Wide because it is path, handshake and both halves.
@@ -116,7 +120,9 @@ impl Peer {
         let Reverse((_, _, event)) = self.events.pop()?;
         self.now = self.now.max(now);
         match event {
+            Event::Arrives(segment) if self.phase == Phase::Gone => self.answer_when_gone(&segment),
             Event::Reaches(segment) => return Some(segment),
+            _ if self.phase == Phase::Gone => {}
             Event::Arrives(segment) => self.arrives(&segment),
             Event::Greets => self.greet(),
             Event::Acknowledges => {
@@ -138,8 +144,14 @@ impl Peer {
                     self.resend();
                 }
             }
+            Event::Resets(rst) => self.reset(rst),
         }
         None
+    }
+
+    /// The connection is reset at this time.
+    pub fn reset_at(&mut self, at: Time, rst: Rst) {
+        self.put(at, Event::Resets(rst));
     }
 
     /// Delays a packet: it reaches the end at `at`.
@@ -231,7 +243,36 @@ impl Peer {
         self.put(self.now + AGAIN, Event::Greets);
     }
 
+    /// The connection is reset, if there is one, by the peer or by somebody in its name.
+    fn reset(&mut self, rst: Rst) {
+        if self.phase != Phase::Established {
+            return;
+        }
+        let seq = match rst {
+            Rst::Own => self.sending.next,
+            Rst::Unacknowledged => self.sending.una(),
+            Rst::Ahead(by) => self.sending.next + by,
+        };
+        let segment = self.segment(bits::RST | bits::ACK, seq, 0, 0);
+        self.send(segment);
+        if rst == Rst::Own {
+            self.phase = Phase::Gone;
+        }
+    }
+
+    /// A packet reaches a peer that has no connection any more.
+    fn answer_when_gone(&mut self, segment: &Segment) {
+        if !segment.has(bits::RST) {
+            let rst = Segment { flags: bits::RST, seq: segment.ack, ..Segment::default() };
+            self.send(rst);
+        }
+    }
+
     fn arrives(&mut self, segment: &Segment) {
+        if segment.has(bits::RST) {
+            self.phase = Phase::Gone;
+            return;
+        }
         if segment.has(bits::SYN) {
             return self.arrives_syn(segment);
         }

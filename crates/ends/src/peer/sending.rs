@@ -140,6 +140,11 @@ impl Sending {
         std::mem::take(&mut self.reduces)
     }
 
+    /// The first number that is not acknowledged.
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
     /// The first segment that is not acknowledged.
     pub fn first(&self) -> Option<Cut> {
         self.outstanding.front().copied()

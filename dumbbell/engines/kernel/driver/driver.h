@@ -5,7 +5,8 @@
  * of a case:
  *
  *   case NUMBER CC ECN DEVICE NODELAY RCVBUF SNDBUF READS OPENS    begins it; READS and OPENS are 0 or 1
- *   open TIME, write TIME BYTES, read TIME BYTES, close TIME       what the application does
+ *   open TIME, write TIME BYTES, read TIME BYTES, close TIME,
+ *   abort TIME                                                     what the application does
  *   packet TIME FLAGS SEQ ACK PAYLOAD WINDOW TSVAL TSECR ECN SCALE BLOCKS FROM TO ...
  *   end TIME
  *

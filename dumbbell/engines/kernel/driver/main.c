@@ -234,17 +234,23 @@ static void begin_case(char *words)
 	fprintf(answers, "case %d\n", number);
 }
 
-/* Nothing of the case is left when the next one begins. */
-static void end_case(void)
+static void reset_connection(void)
 {
 	struct linger at_once = { .l_onoff = 1 };
 
+	if (end.fd < 0)
+		return;
+	set(end.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	close(end.fd);
+	end.fd = -1;
+}
+
+/* Nothing of the case is left when the next one begins. */
+static void end_case(void)
+{
 	look();
 	end.port = 0;
-	if (end.fd >= 0) {
-		set(end.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-		close(end.fd);
-	}
+	reset_connection();
 	if (end.listener >= 0)
 		close(end.listener);
 	sleep_until(now_ns(CLOCK_MONOTONIC) + SECOND / 1000);
@@ -278,6 +284,8 @@ static void carry_out(char *line)
 		end.pending += atoll(after);
 	else if (!strcmp(line, "close"))
 		end.closes = 1;
+	else if (!strcmp(line, "abort"))
+		reset_connection();
 	else if (!strcmp(line, "read") && end.fd >= 0 && recv(end.fd, NULL, atoll(after), MSG_TRUNC) == 0)
 		end.closes = 1;
 	/* Softirqs leave to a thread of the kernel what takes more than ten rounds, as the transmission of a large window does. */
