@@ -186,10 +186,15 @@ impl TwoWayEnd {
     pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
         match which {
             SENDER => {
+                let now = out.now();
                 let (sender, mut out) = self.sending(out, Blocks::default());
                 sender.on_timer(&mut out);
+                let has_looked = sender.has_looked(now);
                 sender.let_device_take(&mut out);
                 sender.on_application(&mut out);
+                if has_looked {
+                    self.receiver.look(now);
+                }
             }
             DEPARTURE => {
                 let (sender, mut out) = self.sending(out, Blocks::default());
@@ -326,7 +331,7 @@ impl TwoWayEnd {
     }
 
     /// The packet is what was expected, but for an ACK: the next in order, with the window of the one before (header prediction, for which
-    /// neither end has closed).
+    /// neither end has closed, and for which there is memory).
     fn is_predicted(&self, p: &Packet, seq: u32, ack: &Packet, has_blocks: bool) -> bool {
         self.is_open()
             && seq == self.receiver.rcv_nxt

@@ -276,6 +276,11 @@ impl Sender {
         self.view.jiffies = if self.clock.ticks_are_ms() { self.form.tsval } else { self.clock.tick(now) as u32 };
     }
 
+    /// The clocks show this time.
+    pub(in crate::tcp::linux) fn has_looked(&self, now: Time) -> bool {
+        self.view.mstamp_us == now / 1000
+    }
+
     /// Time since `sent_us`, us. A segment that was sent before its departure time may be acknowledged before it: then it is 0
     /// (`tcp_stamp_us_delta`).
     #[inline]
