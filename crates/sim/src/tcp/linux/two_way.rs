@@ -392,7 +392,8 @@ impl TwoWayEnd {
         let Self { first, sender, receiver, counters, .. } = self;
         let base = receiver.base();
         let clock = out.now();
-        let outbox = ReceiverOutbox { first: *first, sender, seq, base, clock, counters, blocks: Blocks::default(), out };
+        let outbox =
+            ReceiverOutbox { first: *first, sender, seq, base, clock, counters, blocks: Blocks::default(), out };
         (receiver, outbox)
     }
 }

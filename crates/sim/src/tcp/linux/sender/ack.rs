@@ -243,12 +243,15 @@ impl Sender {
 
     fn fill_and_write(&mut self, out: &mut impl Outbox) -> u32 {
         self.note_write();
-        if self.layout.is_stream() {
-            self.take_written(out);
-        } else if !self.tso.enabled {
+        let sent = if self.layout.is_stream() {
+            self.take_written(out)
+        } else if self.tso.enabled {
+            0
+        } else {
             self.buffer.fill(&self.view, self.window.cwnd, &self.peer);
-        }
-        self.write_refilled(out)
+            0
+        };
+        sent + self.write_refilled(out)
     }
 
     /// Takes in a packet of the receiver; true if it may let something be sent.

@@ -113,10 +113,9 @@ impl SendBuffer {
         self.pushed_until
     }
 
-    /// Segments of `mss` bytes that a stream has room for, which has `payload` bytes in it.
-    pub fn room_for(&mut self, mss: u32, payload: u64, v: &View) -> u64 {
-        self.payload = payload;
-        self.size.saturating_sub(self.used(v)).div_ceil(u64::from(mss) + self.head)
+    /// A stream has room for one more segment (`sk_stream_memory_free`).
+    pub fn has_room(&self, v: &View) -> bool {
+        self.used(v) < self.size
     }
 
     /// A stream was written up to segment `written`; `more`: there was no room for all of it.
@@ -128,6 +127,11 @@ impl SendBuffer {
     /// A stream has so many bytes that are written and not acknowledged.
     pub fn note_payload(&mut self, payload: u64) {
         self.payload = payload;
+    }
+
+    /// So many more bytes of a stream are written.
+    pub fn add_payload(&mut self, bytes: u64) {
+        self.payload += bytes;
     }
 
     /// A segment is new or has gone.

@@ -227,7 +227,6 @@ impl Sender {
         }
         self.refresh(out.now());
         self.in_process(|this| {
-            this.restart_after_idle();
             this.note_write();
             this.take_written(out);
             this.write(out, false);
@@ -235,45 +234,70 @@ impl Sender {
         });
     }
 
-    /// Puts written data into the last segment, if that was not sent, and into new ones as long as there is room.
-    pub(super) fn take_written(&mut self, out: &impl Outbox) {
-        let (mss, una, last) = (self.current_mss(out), self.view.snd_una, self.layout.end() - 1);
+    /// Puts what is written into the last segment, if that was not sent, and into new ones as long as there is room, and sends each as soon as it is full;
+    /// returns how many went. The segment that is left then has the PSH bit, and so has each with which more than half the largest window has
+    /// come together since the last that has (`tcp_sendmsg_locked`, `forced_push`, `tcp_mark_push`, `tcp_push_one`).
+    pub(super) fn take_written(&mut self, out: &mut impl Outbox) -> u32 {
+        let (mss, una, end) = (self.current_mss(out), self.view.snd_una, self.layout.end());
         self.layout.forget(una.saturating_sub(REMEMBERED));
-        let beside_last =
-            if last >= self.view.snd_nxt.max(1) { mss.saturating_sub(self.layout.payload(last)) } else { 0 };
-        let beside_last = self.stream.waiting.min(u64::from(beside_last));
-        let segments = self.buffer.room_for(mss, self.layout.span(una, last + 1) + beside_last, &self.view);
-        let bytes = self.stream.waiting.min(beside_last + segments * u64::from(mss));
-        self.stream.waiting -= bytes;
-        let mut from = last + 1;
-        if beside_last > 0 {
-            self.buffer.unpush_last(self.view.snd_nxt);
-            from = last;
-        }
-        self.layout.append_in(mss, bytes, self.view.snd_nxt);
-        self.buffer.extend(self.layout.end(), self.stream.waiting > 0);
-        self.find_window_end();
-        self.push_writes(from, out.now());
-    }
-
-    /// The segments from `from` on have been written: the last one of a write has the PSH bit, and each with which more than half the largest window
-    /// has come together since the last that has (`forced_push`, `tcp_mark_push`).
-    fn push_writes(&mut self, from: u32, now: Time) {
-        let half = u64::from(self.stream.max_window / 2);
-        for seq in from..self.buffer.written {
-            let end = self.begins_at(seq + 1);
-            if end > self.stream.pushed_until + half || (seq + 1 == self.buffer.written && self.ends_here(now)) {
-                self.buffer.push(seq);
-                self.stream.pushed_until = end;
+        self.buffer.note_payload(self.layout.span(una, end));
+        self.buffer.extend(end, false);
+        let (mut copied, mut sent) = (false, 0);
+        while self.stream.waiting > 0 {
+            let last = self.layout.end() - 1;
+            let is_unsent = last >= self.view.snd_nxt.max(1);
+            let mut room = if is_unsent { mss.saturating_sub(self.layout.payload(last)) } else { 0 };
+            if room == 0 {
+                if !self.buffer.has_room(&self.view) {
+                    break;
+                }
+                self.restart_after_idle();
+                room = mss;
+            } else if !copied {
+                self.buffer.unpush_last(self.view.snd_nxt);
+            }
+            copied = true;
+            self.copy(mss, self.stream.waiting.min(u64::from(room)));
+            if self.stream.waiting > 0 {
+                sent += self.send_full(out);
             }
         }
+        let last = self.buffer.written - 1;
+        self.buffer.extend(last + 1, self.stream.waiting > 0);
+        if copied && last >= self.view.snd_nxt && !self.buffer.is_pushed(last) {
+            self.mark_push(last);
+        }
+        sent
     }
 
-    /// True if the last written segment ends a write, or is not sent at once.
-    fn ends_here(&self, now: Time) -> bool {
-        let allowed = self.window.cwnd.saturating_sub(self.view.in_flight()).min(self.leave_at_once(now));
-        let waits = self.buffer.written > self.peer.end().min(self.view.snd_nxt.saturating_add(allowed));
-        waits || self.buffer.is_complete()
+    /// So many bytes, for which there is room in one segment of `mss` bytes, are taken.
+    fn copy(&mut self, mss: u32, bytes: u64) {
+        self.stream.waiting -= bytes;
+        self.layout.append_in(mss, bytes, self.view.snd_nxt);
+        self.buffer.add_payload(bytes);
+        self.buffer.extend(self.layout.end(), false);
+        self.find_window_end();
+    }
+
+    /// The last segment is full, and more follows: it is sent if nothing waits before it, or all is that has come together. Returns how many went.
+    fn send_full(&mut self, out: &mut impl Outbox) -> u32 {
+        let last = self.buffer.written - 1;
+        let is_forced = self.begins_at(last + 1) > self.stream.pushed_until + u64::from(self.stream.max_window / 2);
+        if is_forced {
+            self.mark_push(last);
+        } else if last != self.view.snd_nxt {
+            return 0;
+        }
+        self.stream.is_pushed = true;
+        let sent = self.write(out, false);
+        self.stream.is_pushed = false;
+        sent
+    }
+
+    /// Segment `seq`, the last one, has the PSH bit (`tcp_mark_push`).
+    fn mark_push(&mut self, seq: u32) {
+        self.buffer.push(seq);
+        self.stream.pushed_until = self.begins_at(seq + 1);
     }
 
     /// The segments from `first` on were sent, `n` of them: a short one holds back the next (`tcp_minshall_update`).
