@@ -1,5 +1,5 @@
-//! Exports `SOURCE_HASH`: SHA-256 of what decides the simulator's results - its sources, its manifest and the lock file -
-//! and `TRACE_HASH`: the same of what is measured from captures.
+//! Exports `SOURCE_HASH`: SHA-256 of all that decides the simulator's results - its sources, its manifest and the lock file - and
+//! `TRACE_HASH`: SHA-256 of all that decides the measurements from captures.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -29,7 +29,7 @@ fn main() {
     }
 }
 
-/// The hash of files, whatever their order.
+/// Return the hash of files; their order does not matter.
 fn hash(root: &Path, mut files: Vec<PathBuf>) -> String {
     files.sort();
     let mut hash = Sha256::new();

@@ -16,7 +16,7 @@ const LIBRARY: &str = "library";
 /// Key of a plan that names a function of Python's.
 const FUNCTION: &str = "function";
 
-/// A control, or what is wrong with its parameters; none if it is nobody's.
+/// Return a congestion control, or the error in its parameters; `None` if nobody has it.
 type Made = Option<Result<Box<dyn BoxedControl>, Flaws>>;
 
 /// The controls of a run. A library is loaded when the first connection asks for it.
@@ -61,7 +61,7 @@ impl Own {
         let Some(path) = self.paths.get(hash) else {
             return Err(Flaws::one(LIBRARY, format_args!("{kind} may not be loaded"), "that loading it is allowed"));
         };
-        // SAFETY: that it may be run, and is what it says it is, is what the user promises who allows to load it.
+        // SAFETY: the user who allows to load the library promises that it may be run, and that it is what it says.
         let library = unsafe { Library::open(path, kind) }?;
         self.loaded.borrow_mut().insert(hash.to_owned(), library);
         Ok(library)

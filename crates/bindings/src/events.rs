@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 
 use crate::trace::columns;
 
-/// Stands for what a packet does not have.
+/// Value of a field that a packet does not have.
 const NONE: i64 = i64::MIN;
 
 /// Columns of little-endian integers: 64 bits of each in `WIDE`, 16 of `kind`.

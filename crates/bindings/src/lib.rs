@@ -64,14 +64,14 @@ impl Stop {
         Self::default()
     }
 
-    /// They end soon, in whatever thread they are, with [`Stopped`].
+    /// Let the runs end soon, in whatever thread they are, with [`Stopped`].
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Runs a plan (JSON) and returns its output: series and tables (bytes for `numpy.frombuffer`), conservation. `libraries`: the paths of the
-/// libraries with congestion controls that it may load, by what the plan has for them. `functions`: those in Python by number. `stop` ends it.
+/// Run a plan (JSON) and return its output: series and tables (bytes for `numpy.frombuffer`), conservation. `libraries`: the paths of the
+/// libraries with congestion controls that it may load, by their names in the plan. `functions`: those in Python by number. `stop` ends it.
 #[pyfunction]
 #[pyo3(signature = (plan, libraries=None, functions=None, stop=None))]
 fn simulate<'py>(
@@ -95,7 +95,7 @@ fn parse(plan: &str) -> PyResult<NetworkSpec> {
     serde_json::from_str(plan).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-/// Runs `work` without the GIL; its refusals become a [`Refused`], a [`Fault`] a [`Misbehaved`], and any other panic a RuntimeError.
+/// Run `work` without the GIL. Its refusals become a [`Refused`], a [`Fault`] a [`Misbehaved`], and any other panic a RuntimeError.
 fn caught<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Vec<Refusal>> + UnwindSafe + Send) -> PyResult<T> {
     let why = |panic: Box<dyn Any + Send>| match panic.downcast::<Fault>() {
         Ok(fault) => Misbehaved::new_err(fault.0),
@@ -171,7 +171,7 @@ fn little_endian<'py, T: Copy>(
     })
 }
 
-/// Checks a plan (JSON) without running it, and without loading anything: what a library refuses is only known when it runs.
+/// Check a plan (JSON) without running it, and without loading anything: errors of a library are only known when it runs.
 #[pyfunction]
 fn check(py: Python<'_>, plan: &str) -> PyResult<()> {
     let network = parse(plan)?;

@@ -10,8 +10,8 @@ use pyo3::types::PyTuple;
 /// Maximum rate of a paced sender, bit/s.
 const MOST_RATE: f64 = 1e12;
 
-/// A control as it is asked for: its name, what is called for each connection to make the function that is called each round, the class of
-/// what that is given, and whether it sets a rate.
+/// A congestion control in Python: its name, the function that is called for each connection and returns the function that is called each
+/// round, the class of that function's argument, and true if it sets a rate.
 #[derive(FromPyObject)]
 pub struct Function(String, Py<PyAny>, Py<PyAny>, bool);
 
@@ -31,7 +31,7 @@ pub struct InRounds {
     round: Py<PyAny>,
     paced: bool,
     start: Counts,
-    /// The round trip is over once so many segments are delivered.
+    /// The round trip is over once this many segments are delivered.
     ends: u32,
     /// Least RTT of the round, us.
     rtt_us: Option<u32>,
@@ -123,7 +123,7 @@ impl InRounds {
             }
             Some(bps) => w.pacing_rate = (bps / 8.0) as u64,
             None if self.paced && w.pacing_rate != u64::MAX => {}
-            // Twice what the window comes to, as the kernel has it in slow start.
+            // Return twice the rate of the window, as the kernel does in slow start.
             None => {
                 let bytes = u64::from(w.cwnd) * u64::from(v.mss) * 2;
                 w.pacing_rate = (bytes * 8_000_000 / u64::from(v.srtt_us8.max(1))).max(1);

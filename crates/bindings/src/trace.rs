@@ -64,7 +64,7 @@ impl Analysis {
     }
 }
 
-/// The connections of a capture: a file's contents or its path. `sink` is called with what each packet did, many packets at a time.
+/// Return the connections of a capture: a file's contents or its path. `sink` is called with the events of packets, many packets at a time.
 #[pyfunction]
 #[pyo3(signature = (file, sink = None))]
 pub fn analyze(py: Python<'_>, file: &Bound<'_, PyAny>, sink: Option<&Bound<'_, PyAny>>) -> PyResult<Analysis> {
@@ -83,8 +83,8 @@ pub fn analyze(py: Python<'_>, file: &Bound<'_, PyAny>, sink: Option<&Bound<'_, 
 /// Samples, passages, and the tally of each capture.
 type Between<'py> = (Bound<'py, PyList>, Bound<'py, PyList>, [Bound<'py, PyDict>; 2]);
 
-/// RTTs by synthetic packet pairs between two captures, for the data of each connection that both hold; what befell the packets of each
-/// direction between them; and the tally of each capture.
+/// Return RTTs by synthetic packet pairs between two captures, for the data of each connection that both hold; the passage of the packets
+/// of each direction between them; and the tally of each capture.
 #[pyfunction(name = "spp")]
 pub fn packet_pairs<'py>(
     py: Python<'py>,

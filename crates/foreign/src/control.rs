@@ -19,7 +19,7 @@ pub const MOST_WINDOW: u32 = 1 << 24;
 pub struct Fault(pub String);
 
 impl Fault {
-    /// Ends the run because of a control: `what` it did, and what was `expected`.
+    /// End the run because of a control: `what` it did, and what was `expected`.
     pub fn raise(control: &str, v: &View, what: impl fmt::Display, expected: impl fmt::Display) -> ! {
         let (s, us) = (v.mstamp_us / 1_000_000, v.mstamp_us % 1_000_000);
         let whose = v.seed[1];
@@ -69,7 +69,7 @@ pub(crate) struct Foreign {
     state: *mut c_void,
 }
 
-// SAFETY: the header says that what is made for a connection may be used by another thread than made it, by one at a time.
+// SAFETY: the header says that another thread than the one that made a connection's state may use the state, one thread at a time.
 unsafe impl Send for Foreign {}
 
 impl Foreign {
@@ -93,7 +93,7 @@ impl Foreign {
 macro_rules! call {
     ($self:ident.$hook:ident($($argument:expr),*)) => {
         $self.library.control.$hook.map(|hook| {
-            // SAFETY: who opened the library said that it has the functions of the header; the state is what it made.
+            // SAFETY: the caller who opened the library said that it has the functions of the header; it made the state itself.
             unsafe { hook($self.state, $($argument),*) }
         })
     };

@@ -5,10 +5,10 @@ use std::ffi::{c_char, c_void};
 
 use dumbbell_sim::cc::{Lost, RateSample, View, Window};
 
-/// The version of this interface. It changes with each change that a library notices, and a library of another version is refused.
+/// The version of this interface. It changes with each change that a library notices. A library of another version is an error.
 pub const ABI: u32 = 1;
 
-/// It works on ECN marks: the receiver echoes them one by one, as DCTCP needs it. A scenario says `ecn: true` to such a control.
+/// It works on ECN marks: the receiver echoes them one by one, as DCTCP needs it. A scenario needs `ecn: true` for this congestion control.
 pub const NEEDS_ECN: u32 = 1 << 0;
 /// `cong_control` sets the window after each ACK, in place of `cong_avoid` and of the sender's own reduction (PRR).
 pub const NEEDS_CONG_CONTROL: u32 = 1 << 1;
@@ -18,7 +18,7 @@ pub const NEEDS_RATE_SAMPLES: u32 = 1 << 2;
 pub const NEEDS_WHOLE_ACKS: u32 = 1 << 3;
 /// It is paced, at `pacing_rate`.
 pub const NEEDS_PACING: u32 = 1 << 4;
-/// It is told of every segment that is deemed lost, by `lost`; such a one also needs rate samples.
+/// `lost` is called for every segment that is deemed lost. A congestion control with this flag also needs rate samples.
 pub const NEEDS_LOSSES: u32 = 1 << 5;
 
 /// First transmission when nothing was in flight.
@@ -68,8 +68,8 @@ pub struct Control {
     pub needs: u32,
     /// Windows that a send buffer which grows has room for, at most 255 (Linux's sndbuf_expand); 0: the usual 2.
     pub send_windows: u32,
-    /// Makes the state of a connection, and reads the parameters. Returns NULL if it refuses one, with the reason in `error`. Left out: the
-    /// functions below are given NULL for `state`, and parameters are refused.
+    /// Makes the state of a connection, and reads the parameters. Returns NULL if a parameter is wrong, with the reason in `error`. Left
+    /// out: the functions below get NULL for `state`, and parameters are an error.
     pub create: Option<
         unsafe extern "C" fn(
             parameters: *const Parameter,
@@ -91,7 +91,7 @@ pub struct Control {
         Option<unsafe extern "C" fn(state: *mut c_void, view: &View, window: &mut Window, sample: &RateSample)>,
     /// The window after a reduction proved wrong, segments. Left out: the larger of the window and `view->prior_cwnd`.
     pub undo_cwnd: Option<unsafe extern "C" fn(state: *mut c_void, view: &View, window: &Window) -> u32>,
-    /// An event, DUMBBELL_EVENT_..., with what is given with some of them, else 0. Left out: nothing is done.
+    /// An event, DUMBBELL_EVENT_..., with the value that some events have, else 0. Left out: nothing is done.
     pub event:
         Option<unsafe extern "C" fn(state: *mut c_void, view: &View, window: &mut Window, event: u32, detail: u32)>,
     /// An ACK moved the cumulative point or brought SACK blocks; `rtt_us` and `acked` of the sample may be read. Left out: nothing is done.

@@ -1,7 +1,7 @@
 //! Congestion controls from shared libraries, by the C interface of [`interface`].
 //!
-//! This is the only code of the simulator's that calls what it cannot check. A library that crashes or does not come back takes its process
-//! with it: who loads one does so in a process of its own.
+//! This is the only code of the simulator that calls code it cannot check. A library that crashes or does not return takes its process with
+//! it. Therefore callers load libraries in a process of their own.
 
 mod control;
 pub mod interface;

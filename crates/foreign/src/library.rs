@@ -1,4 +1,4 @@
-//! Loading a library and checking what it exports.
+//! Loading a library and checking its exports.
 
 use std::ffi::{c_char, c_void, CStr, CString};
 use std::mem::size_of;
@@ -15,7 +15,7 @@ use crate::interface::{self, Control, Entry, Parameter, ABI};
 
 /// The name of the function that a library exports.
 const SYMBOL: &CStr = c"dumbbell_cc_v1";
-/// Room for the reason why a library refuses parameters, bytes.
+/// Room for a library's reason for an error in parameters, bytes.
 const REASON_BYTES: usize = 256;
 /// The expected library, in the error about one that does not fit.
 const HEADER: &str = "one that is compiled with this version's header (`dumbbell new cc NAME` writes it)";
@@ -36,10 +36,10 @@ pub struct Library {
 }
 
 impl Library {
-    /// Loads the library at `path`, which errors call `name`. Its initialisers run.
+    /// Load the library at `path`, which errors call `name`. Its initialisers run.
     ///
     /// # Safety
-    /// The file is a library that may be run, and what it exports as `dumbbell_cc_v1` is what the header declares.
+    /// The file is a library that may be run, and its export `dumbbell_cc_v1` is the function that the header declares.
     ///
     /// # Errors
     /// Flaws of the field `library`: it cannot be loaded, or is made for another interface.
@@ -49,7 +49,7 @@ impl Library {
         let library = unsafe { unix::Library::open(Some(path), unix::RTLD_NOW | unix::RTLD_LOCAL) };
         let library =
             library.map_err(|e| flaw(format!("cannot be loaded ({e})"), "a shared library for this machine"))?;
-        // SAFETY: the symbol is such a function, as the caller says, and the table that it returns stays.
+        // SAFETY: the symbol is this function, as the caller says, and the table that it returns stays.
         let control = unsafe {
             let entry = library.get::<Entry>(SYMBOL.to_bytes_with_nul());
             let entry =
@@ -77,10 +77,10 @@ impl Library {
         Ok(Box::leak(Box::new(Self { name: name.to_owned(), control: *control })))
     }
 
-    /// A control for a connection, with the parameters of the scenario.
+    /// Make a control for a connection, with the parameters of the scenario.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// Parameters that are an error for the library.
     pub fn control(&'static self, parameters: &Map<String, Value>) -> Result<Box<dyn BoxedControl>, Flaws> {
         let mut texts = vec![];
         for (name, value) in parameters {

@@ -1,4 +1,4 @@
-//! Libraries as they may come: what does not fit is refused in a line, before anything but its table is used.
+//! Libraries as they may come. A library that does not fit is an error in a line, before anything but its table is used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ fn text<T>(made: Result<T, Flaws>) -> String {
 }
 
 fn open(path: &Path) -> Result<&'static Library, Flaws> {
-    // SAFETY: it is compiled of the source beside this file, whose initialiser does nothing here.
+    // SAFETY: it is compiled from the source beside this file, whose initialiser does nothing here.
     unsafe { Library::open(path, "odd.so") }
 }
 
-/// The line that a library is refused with.
+/// Return the error line of a library.
 fn refused(name: &str, defined: &[&str]) -> Option<String> {
     Some(text(open(&compiled(name, defined)?)))
 }

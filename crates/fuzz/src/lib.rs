@@ -13,7 +13,7 @@ pub mod receiver;
 
 pub use mutate::mutate;
 
-/// Counts what is allocated, and refuses what would endanger the machine.
+/// Counts allocations, and fails those that would endanger the machine.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, 1 << 30);
 

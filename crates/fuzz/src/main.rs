@@ -1,4 +1,4 @@
-//! Runs the targets without coverage: `dumbbell-fuzz COUNT` tries so many inputs with all of them at once, each in a process of its own;
+//! Runs the targets without coverage. `dumbbell-fuzz COUNT` tries COUNT inputs with all targets at once, each in a process of its own;
 //! `dumbbell-fuzz NAME COUNT` with one of them; `dumbbell-fuzz NAME FILE...` tries these inputs.
 
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ struct Current {
     since: Instant,
 }
 
-/// Keeps an input that failed. Returns what to say of it.
+/// Keep an input that failed. Return the message about it.
 fn keep(target: &Target, input: &[u8], what: &str) -> String {
     let file = folder().join(format!("{}-{}.failed", target.name, process::id()));
     match fs::write(&file, input) {

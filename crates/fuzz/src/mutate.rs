@@ -59,7 +59,7 @@ fn change(input: &mut Vec<u8>, other: &[u8], rng: &mut impl RngCore) {
     }
 }
 
-/// Replaces a run of such bytes by another of the input or of `other`; numbers also by one at which things break.
+/// Replace a run of bytes of this kind by another of the input or of `other`; numbers also by one at which things break.
 fn change_word(input: &mut Vec<u8>, other: &[u8], belongs: fn(&u8) -> bool, rng: &mut impl RngCore) {
     let Some(replaced) = word(input, belongs, rng) else { return };
     let digits = input[replaced.clone()].iter().all(u8::is_ascii_digit);
@@ -73,7 +73,7 @@ fn change_word(input: &mut Vec<u8>, other: &[u8], belongs: fn(&u8) -> bool, rng:
     input.splice(replaced, word);
 }
 
-/// A run of such bytes.
+/// Return a run of bytes of this kind.
 fn word(input: &[u8], belongs: fn(&u8) -> bool, rng: &mut impl RngCore) -> Option<std::ops::Range<usize>> {
     let from = below(input.len(), rng);
     let start = from + input[from..].iter().position(belongs)?;

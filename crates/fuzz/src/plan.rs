@@ -1,4 +1,4 @@
-//! A plan (JSON): described, checked, and run for some thousand events if that is what it comes to.
+//! A plan (JSON): described, checked, and run for some thousand events if it is valid.
 
 use dumbbell_sim::spec::{NetworkSpec, PathSpec, PortSpec, WorkloadSpec};
 use dumbbell_sim::{check, simulate};
@@ -12,7 +12,7 @@ const ROUND_TRIPS: u64 = 30;
 const MOST_ENTRIES: usize = 16;
 const MOST_NS: u64 = 2_000_000_000;
 
-/// Reads, checks and runs a plan. It may be refused.
+/// Read, check and run a plan. The plan may be an error.
 ///
 /// # Panics
 /// Packets got lost in the accounts, or a plan that was written is not read back the same.
@@ -55,7 +55,7 @@ fn entries(workload: &WorkloadSpec) -> usize {
     }
 }
 
-/// Shortens a run to as long as each rate and interval that is said anywhere takes for so many events.
+/// Shorten a run to the time that each rate and interval in it takes for this many events.
 fn shorten(value: &Value, duration_ns: &mut u64) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! The receivers of both implementations, driven by any sequence of packets and times that a network can make of what a sender sends: lost,
+//! The receivers of both implementations, driven by any sequence of packets and times that a network can make of a sender's segments: lost,
 //! repeated, delayed, marked, in any order.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use dumbbell_sim::tcp::{bsd, linux};
 use dumbbell_sim::time::{Time, MS, NEVER};
 use serde_json::{json, Map};
 
-/// Every stack, with what the description of a flow says of it.
+/// Every stack, with its settings in the description of a flow.
 static STACKS: LazyLock<Vec<(StackSpec, Implementation)>> = LazyLock::new(|| {
     let named = |name| {
         let spec = StackSpec { name, options: Map::new() };
@@ -30,7 +30,7 @@ const MOST_STEPS: usize = 4_000;
 /// Timer events at one time, and packets that one arrival or timer brings about, in which something goes around in circles.
 const MOST_AT_ONCE: usize = 64;
 
-/// A receiver with what the sender and the network know of it.
+/// A receiver with the knowledge of the sender and the network about it.
 struct World {
     receiver: Receiver,
     line: LoneOutbox,
@@ -56,7 +56,7 @@ pub fn run(input: &[u8]) {
     for step in steps.chunks_exact(STEP).take(MOST_STEPS) {
         world.step(step.try_into().expect("chunks have this length"));
     }
-    // Whatever was lost is sent again in the end.
+    // Lost segments are retransmitted in the end.
     if world.established() {
         let missing: Vec<u32> = (1..=world.segments.min(world.acked + 200)).collect();
         for seq in missing {
@@ -114,7 +114,7 @@ impl World {
         let late = u32::from(c >> 4);
         let tsval = self.now_ms().saturating_sub(late * late);
         match kind % 8 {
-            // Data around what is expected: behind it, at it, ahead of it.
+            // Data around the expected number: behind it, at it, ahead of it.
             0..=2 => self.data((self.acked + u32::from(a)).saturating_sub(16).max(1), b, tsval),
             3 => self.data(self.acked.max(1), b, tsval),
             // Far ahead, up to beyond the window; near the end of the transfer.
@@ -186,7 +186,7 @@ impl World {
         self.line.now = end;
     }
 
-    /// Looks at what the receiver has sent and delivered.
+    /// Look at all that the receiver has sent and delivered.
     fn look(&mut self) {
         let sent = self.line.take_sent_by();
         assert!(sent.len() < MOST_AT_ONCE, "{} packets at once", sent.len());

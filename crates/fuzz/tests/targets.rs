@@ -1,5 +1,5 @@
-//! Each target holds on the corpus, and on what is made of it at random. Seed and number are fixed, so that what passed once passes again on
-//! every machine; `make fuzz` goes on with others.
+//! Each target holds on the corpus, and on inputs made of it at random. Seed and number are fixed, so that inputs that passed once pass
+//! again on every machine; `make fuzz` goes on with others.
 
 use std::process::Command;
 

@@ -6,7 +6,7 @@ use crate::prefetch::prefetch_element;
 
 /// Most blocks that a header has room for.
 pub const MAX_BLOCKS: usize = 4;
-/// Most blocks beside a timestamp option.
+/// Maximum number of blocks beside a timestamp option.
 pub const MAX_BESIDE_TIMESTAMPS: usize = 3;
 
 /// Most blocks of an ACK on a connection with or without these options; 0 without SACK.
@@ -107,7 +107,7 @@ impl Attachments {
         p.attachment = self.put(attachment);
     }
 
-    /// The copy of a packet gets a copy of what is attached to it.
+    /// Give the copy of a packet a copy of its attachment.
     pub fn copy(&mut self, p: &mut Packet) {
         if p.attachment != NO_ATTACHMENT {
             p.attachment = self.put(self.get(p));
@@ -123,7 +123,7 @@ impl Attachments {
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way")
     }
 
-    /// Starts to load what is attached to a packet, if anything is.
+    /// Start to load a packet's attachment, if it has one.
     #[inline]
     pub fn prefetch(&self, p: &Packet) {
         if p.attachment != NO_ATTACHMENT {
@@ -142,7 +142,7 @@ impl Attachments {
         }
     }
 
-    /// [`Self::get`], and the slot may be used again: the packet is gone.
+    /// Return the attachment as [`Self::get`] does, and free its slot: the packet is gone.
     #[inline]
     pub fn take(&mut self, p: &Packet) -> Attachment {
         if p.attachment != NO_ATTACHMENT {

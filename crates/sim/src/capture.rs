@@ -220,8 +220,8 @@ impl FlowHeaders {
         Self { from_right, tuple, layout, scale: scales[1], second_scale: Some(scales[0]), echoes: false }
     }
 
-    /// Notes what only the packets of the run tell: which segment has the FIN. A receiver that sends no data has one number in its direction,
-    /// that of its FIN.
+    /// Note facts that only the packets of the run tell: which segment has the FIN. A receiver that sends no data has one number in its
+    /// direction, that of its FIN.
     fn note(&mut self, p: &Packet, attachment: &Attachment) {
         let options = self.tuple.options;
         if let Some(layout) = self.layout.as_mut().filter(|_| self.second_scale.is_none() && !p.has(flags::ACK)) {
@@ -268,7 +268,7 @@ impl FlowHeaders {
         let answers_syn = opens && answer != p.has(flags::HANDSHAKE);
         let (seq, ack) = match (answer, opens) {
             (_, true) => (0, u32::from(answers_syn)),
-            // A probe of the window has the number before what is expected.
+            // A probe of the window has the number before the expected one.
             (false, false) if self.is_probe(p) => (layout.number(p.seq + 1).wrapping_sub(1), 1),
             (false, false) => (sequence, 1 + closed),
             (true, false) if p.has(flags::RST) => (1 + closed, 0),

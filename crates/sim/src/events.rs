@@ -44,7 +44,7 @@ struct Tree {
     root: Node,
     /// The least key of all.
     least: u64,
-    /// Nodes below the root, level by level: the least key of each child, or the key of each source.
+    /// Nodes below the root, level by level: the minimum key of each child, or the key of each source.
     nodes: Vec<Node>,
     /// The first node of the lowest level, which is the root's if there is no other.
     leaves: usize,
@@ -82,7 +82,7 @@ impl Tree {
         tree
     }
 
-    /// The place of the least key.
+    /// The place of the minimum key.
     fn first(&self) -> usize {
         let child_of =
             |node: &Node| node.0.iter().position(|&key| key == self.least).expect("a node has its least key");
@@ -111,7 +111,7 @@ impl Tree {
         self.least = self.root.least();
     }
 
-    /// Takes away the least key, which is that of `i`. Every node above it gets another one, so that nothing is compared on the way up.
+    /// Remove the minimum key, which is that of `i`. Every node above it gets another one, so that nothing is compared on the way up.
     #[inline(never)]
     fn remove_least(&mut self, i: usize) {
         debug_assert_eq!(self.key(i), self.least);
@@ -142,8 +142,8 @@ impl Tree {
         }
     }
 
-    /// Walks up from the leaf of `i` as long as the least key of a node is another one now. A key that has become less is the least or changes
-    /// nothing above; one that has become greater leaves it to another.
+    /// Walk up from the leaf of `i` while the minimum key of a node changes. A key that has decreased is the minimum or changes nothing
+    /// above. A key that has increased leaves the minimum to another one.
     #[inline(never)]
     fn set_below_root(&mut self, i: usize, key: u64) {
         let mut at = self.leaves + i / WAYS;
@@ -192,7 +192,7 @@ fn key_of(source: usize, time: Time) -> u64 {
 /// The pending time of every source, and which is the earliest.
 #[derive(Clone, Debug)]
 pub struct EventSet {
-    /// So many sources, from this one on, are in the tree of those that change with every packet.
+    /// The sources from this one on, as many as this, are in the tree of those that change with every packet.
     busy_from: usize,
     busy_sources: usize,
     busy: Tree,
@@ -207,8 +207,8 @@ pub struct EventSet {
 }
 
 impl EventSet {
-    /// A set of `sources` idle sources, of which those of `busy` change with every packet, and no slots, which will have `per_slot` each.
-    /// Panics beyond [`MAX_SOURCES`], which is as many as a key can tell apart.
+    /// Make a set of `sources` idle sources. Those of `busy` change with every packet. There are no slots yet; each will have `per_slot`
+    /// sources. Panics beyond [`MAX_SOURCES`], the number that a key can tell apart.
     #[must_use]
     pub fn new(busy: Range<usize>, sources: usize, per_slot: usize) -> Self {
         assert!(busy.end <= sources && sources <= MAX_SOURCES, "{sources} event sources; at most {MAX_SOURCES}");
@@ -224,8 +224,8 @@ impl EventSet {
         }
     }
 
-    /// Slot `slot`, which is idle and at most one beyond all so far, is that of connection `serial` from now on; returns its first source.
-    /// Serial numbers count up and are told apart as far as keys have room, at least for one slot: of equal times the lower one comes first.
+    /// Give slot `slot`, which is idle and at most one beyond all so far, to connection `serial`. Return its first source. Serial numbers
+    /// count up and are told apart as far as keys have room, at least for one slot. Of two equal times the lower number comes first.
     pub fn take_slot(&mut self, slot: usize, serial: u64) -> usize {
         let first = slot * self.per_slot;
         let tellable = (MAX_SOURCES - self.slots_from) / self.per_slot;
@@ -268,8 +268,8 @@ impl EventSet {
         }
     }
 
-    /// Takes away the event of `source`, which has come as the [first](Self::first) and is not busy, before it is handled: so what comes next is
-    /// found meanwhile and not waited for when this one is set again. Events of slots stay.
+    /// Remove the event of `source`, which has come as the [first](Self::first) and is not busy, before it is handled: so the next event is
+    /// found meanwhile, and nobody waits for it when this one is set again. Events of slots stay.
     #[inline]
     pub fn take(&mut self, source: usize) {
         if source < self.slots_from {
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn connections_in_slots_come_in_the_order_in_which_they_were_made() {
         let mut e = EventSet::new(0..1, 2, 3);
-        // Slot 0 is used again, by the youngest.
+        // The youngest connection reuses slot 0.
         for (slot, serial) in [(0, 0), (1, 1), (2, 2), (0, 3)] {
             assert_eq!(e.take_slot(slot, serial), 2 + 3 * slot);
         }
@@ -359,7 +359,7 @@ mod tests {
             e.set(source, NEVER);
         }
         assert_eq!(order, [1, 2 + 3 + 2, 2 + 6 + 2, 2 + 2]);
-        // More slots than the tree had room for; what was set stays.
+        // There are more slots than the tree had room for. The times that were set stay.
         e.set(2 + 3, 7);
         (3..100).for_each(|slot| _ = e.take_slot(slot, slot as u64 + 1));
         e.set(e.first_of_slot(99), 6);

@@ -1,7 +1,8 @@
 //! A fingerprint of everything that happens to packets, to show that a change of the code changed no result.
 //!
-//! It hashes facts (time, port, flow, sequence number, header bits, what became of the packet) and not the layout of what holds them, so
-//! that it outlives names and schemas. A connection that was made while the run goes on has a number of its own, wherever it lies. Without the feature `fingerprint` it has no state and no cost.
+//! It hashes facts (time, port, flow, sequence number, header bits, the fate of the packet) and not the layout of their storage, so that it
+//! outlives names and schemas. A connection that was made during the run has a number of its own, wherever it lies. Without the feature
+//! `fingerprint` it has no state and no cost.
 
 #[cfg(any(test, feature = "fingerprint"))]
 use crate::packet::flags;
@@ -39,10 +40,10 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// There is one: what is to be noted has to be looked up.
+    /// True if there is a fingerprint: only then the facts to note have to be looked up.
     pub const IS_TAKEN: bool = cfg!(any(test, feature = "fingerprint"));
 
-    /// Notes what happened to `p` at port `port`.
+    /// Note an event of `p` at port `port`.
     #[cfg(any(test, feature = "fingerprint"))]
     pub fn note(&mut self, now: Time, port: Option<usize>, p: &Packet, what: PacketEvent) {
         let outcome = match what {
@@ -73,7 +74,7 @@ impl Fingerprint {
         }
     }
 
-    /// Notes what happened to `p` at port `port`.
+    /// Note an event of `p` at port `port`.
     #[cfg(not(any(test, feature = "fingerprint")))]
     #[inline(always)]
     pub fn note(&mut self, _now: Time, _port: Option<usize>, _p: &Packet, _what: PacketEvent) {}

@@ -53,7 +53,7 @@ impl Flow {
         }
     }
 
-    /// A little after [`Self::prefetch`]: loads ahead what the end points to.
+    /// Load ahead the memory that the end points to. Called a little after [`Self::prefetch`].
     pub fn prefetch_behind(&self, acks: bool) {
         if acks {
             self.sender.prefetch_behind();

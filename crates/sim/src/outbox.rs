@@ -59,12 +59,12 @@ pub trait Outbox {
     /// Lets the application at one end of a flow act once nothing else happens at this time.
     fn act_last(&mut self, _flow: usize, _end: End) {}
 
-    /// Bytes that options beside the timestamps take of the next packet.
+    /// Return the bytes that options other than timestamps take of the next packet.
     fn option_bytes(&self) -> u32 {
         0
     }
 
-    /// Takes what is attached to a packet that has arrived; nothing is an attachment without blocks.
+    /// Take the attachment of a packet that has arrived; a packet without one has an attachment without blocks.
     fn take_attachment(&mut self, p: &Packet) -> Attachment;
 }
 
@@ -85,7 +85,7 @@ pub struct LoneOutbox {
 }
 
 impl LoneOutbox {
-    /// An outbox at time 0 with so many timers, none of which is set.
+    /// Make an outbox at time 0 with this number of timers, none of which is set.
     #[must_use]
     pub fn new(timers: usize) -> Self {
         Self {

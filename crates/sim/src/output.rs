@@ -125,7 +125,7 @@ impl Rows {
         self.values.extend_from_slice(row);
     }
 
-    /// The number in a row and a column; none if there is no such row or column, or no number there.
+    /// Return the number in a row and a column; `None` if the row, the column or the number is missing.
     #[must_use]
     pub fn get(&self, name: &str, column: &str) -> Option<f64> {
         let row = self.names.iter().position(|each| each == name)?;

@@ -12,7 +12,7 @@ pub const RST_FRAME: u32 = ACK_FRAME - TIMESTAMPS;
 pub const HEADERS: u32 = 66;
 /// Bytes that timestamps take from a segment (RFC 7323, with padding).
 pub const TIMESTAMPS: u32 = 12;
-/// Ethernet's header, bytes: what a frame has beyond the MTU.
+/// Ethernet's header, bytes: a frame is the MTU and this.
 pub const ETHERNET: u32 = 14;
 /// Payload of a full segment on a path with an MTU of 1500, bytes. The payload of a connection's segments is part of its
 /// [layout](crate::tcp::common::layout::Layout::mss).
@@ -28,7 +28,7 @@ impl Ecn {
     pub const NotEct: Self = Self(0);
     /// 01, ECT(1); set by an SCE queue.
     pub const Sce: Self = Self(1 << Self::SHIFT);
-    /// 10, what an ECN sender emits.
+    /// 10: the codepoint that an ECN sender sends.
     pub const Ect0: Self = Self(2 << Self::SHIFT);
     /// 11, congestion experienced.
     pub const Ce: Self = Self(3 << Self::SHIFT);
@@ -98,7 +98,7 @@ pub struct Way(u32);
 
 impl Way {
     const HOP_BITS: u32 = 8;
-    /// Flows that can be told apart.
+    /// Number of flows that can be told apart.
     pub const MAX_FLOWS: u32 = 1 << (u32::BITS - Self::HOP_BITS);
 
     /// The beginning of the way of flow `flow`, which is below 2^24.
@@ -252,8 +252,7 @@ impl Options {
     }
 }
 
-/// Addresses and ports of a flow in the direction of its data; those of its ACKs are swapped. Packets of both directions are sent with its
-/// DSCP.
+/// Addresses and ports of a flow in the direction of its data; ACKs have them swapped. Packets of both directions have its DSCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTuple {
     /// Address of the data sender.

@@ -52,11 +52,11 @@ pub struct Pool {
 }
 
 const WORD: usize = u64::BITS as usize;
-/// If a round over all slots finds fewer than one in so many free, slots are added. So few that little memory lies idle, and so many that
-/// on average at most half a word of bits is searched for a packet.
+/// Slots are added if a round over all slots finds fewer than one free slot in this number. The number is a compromise: little memory lies
+/// idle, and on average at most half a word of bits is searched for a packet.
 const SPARE: usize = 32;
 
-/// From so many slots on they do not fit in the second-level cache with all else.
+/// Number of slots from which they do not fit in the second-level cache with all else.
 const LARGE: usize = 8192;
 
 /// A slot that was never used.
@@ -88,7 +88,7 @@ impl Pool {
         Id(i as u32)
     }
 
-    /// Starts to load the slots that are given out next, those of the current word.
+    /// Start to load the slots that are given out next, those of the current word.
     #[cold]
     #[inline(never)]
     fn prefetch_word(&self) {

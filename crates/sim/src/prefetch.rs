@@ -6,9 +6,9 @@ use std::slice::from_ref;
 
 use prefetch_index::prefetch_index;
 
-/// From so many flows on their state is loaded ahead; that of fewer stays in the second-level cache.
+/// Number of flows from which their state is loaded ahead. The state of fewer flows stays in the second-level cache.
 pub const MANY_FLOWS: usize = 512;
-/// From so many packets on the next of a list is loaded ahead; those of shorter lists stay in the first-level cache.
+/// Length from which the next packet of a list is loaded ahead. The packets of shorter lists stay in the first-level cache.
 pub const LONG_QUEUE: u32 = 512;
 
 /// Bytes of a cache line.

@@ -1,5 +1,5 @@
-//! Why a description cannot be run, as data: where, which field, what is wrong with it and what was expected. The words are put
-//! together where a user reads them, with the file, the line and the key that the field came from.
+//! Reasons why a description cannot be run, as data: the place, the field, the flaw and the expected value. The words are put together
+//! where a user reads them, with the file, the line and the key that the field came from.
 
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
@@ -58,13 +58,13 @@ impl Display for Refusal {
     }
 }
 
-/// Refusals as lines of text.
+/// Return refusals as lines of text.
 #[must_use]
 pub fn lines(refusals: &[Refusal]) -> String {
     refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A field that cannot be what it is, without the part that it is in.
+/// A field with a wrong value, without the part that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Flaw {
     field: String,
@@ -112,7 +112,7 @@ impl Flaws {
         }
     }
 
-    /// Refuses the position of what there is not.
+    /// Check a position. It is a flaw if nothing has this position.
     ///
     /// # Errors
     /// `index` is not below `count`.
@@ -175,7 +175,7 @@ impl Flaws {
         }
     }
 
-    /// The flaws as refusals of the part at `place`.
+    /// Return the flaws as refusals of the part at `place`.
     pub fn at(self, place: Place) -> impl Iterator<Item = Refusal> {
         self.0.into_iter().map(move |Flaw { field, what, expected }| Refusal { place, field, what, expected })
     }

@@ -1,9 +1,9 @@
-//! Taps for captures ([`crate::capture`] makes headers of what they note): at every host, when packets leave it and when they arrive, and
-//! behind ports. Like a packet socket, a tap is behind the queue: what a host's own queue drops, or still holds, has not left.
+//! Taps for captures ([`crate::capture`] makes headers of their notes): at every host, when packets leave it and when they arrive, and
+//! behind ports. Like a packet socket, a tap is behind the queue: a packet that a host's own queue drops, or still holds, has not left.
 //!
-//! A packet is noted once, when TCP sends it. On its way it carries the number of that note in place of its timestamp value, of which the network
-//! only asks (cake's ACK filter) which of two is later; when it arrives it gets the value back. So packets are no larger for it, and a retransmission is not taken
-//! for what it repeats.
+//! A packet is noted once, when TCP sends it. On its way it carries the number of that note in place of its timestamp value. The network
+//! only compares two of these values (cake's ACK filter asks which is later). When the packet arrives it gets the value back. So packets
+//! are no larger, and a retransmission is not taken for the packet that it repeats.
 
 use crate::attachment::{Attachment, Attachments};
 use crate::packet::{flags, Ecn, Packet, Way, NO_ATTACHMENT};
@@ -27,7 +27,7 @@ pub struct Record {
 /// A packet as it left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note {
-    /// Its `attachment` is an index to those that were noted, its flow the number among all that there have been.
+    /// Its `attachment` is an index to the noted ones. Its flow is the number among all flows that there have been.
     pub packet: Packet,
     /// The IP identification.
     pub id: u16,
@@ -46,7 +46,7 @@ enum Behind {
     Nothing,
     /// They leave their host.
     Host,
-    /// They come to what is next, where this tap is.
+    /// They come to the next place on their way, where this tap is.
     Tap(u8),
 }
 
@@ -99,7 +99,7 @@ impl Tap {
         queues.for_each(|port| self.put_behind(port, Behind::Host));
     }
 
-    /// One more tap, of this name, notes what comes out of these ports.
+    /// Add a tap of this name, which notes the packets that come out of these ports.
     pub fn put_on_path(&mut self, name: String, ports: &[usize]) {
         let tap = PATH + u8::try_from(self.points.len()).expect("few taps, as was checked");
         self.points.push(name);
@@ -164,8 +164,8 @@ impl Tap {
         packet.tsval = self.notes[note as usize].packet.tsval;
     }
 
-    /// A packet leaves the queue of port `port`, which is its host's own or not, at `out`, and comes to what is next at `arrives` unless it is
-    /// lost in between.
+    /// A packet leaves the queue of port `port`, which is its host's own or not, at `out`, and reaches the next place at `arrives` unless
+    /// it is lost in between.
     pub fn leaves(&mut self, port: usize, own: bool, packet: &Packet, out: Time, arrives: Option<Time>) {
         match (self.behind.get(port), arrives) {
             (Some(Behind::Host), _) if own => self.note(out, self.hosts[packet.flow()].source(packet), packet),
@@ -179,7 +179,7 @@ impl Tap {
         self.records.push(Record { time, place, ecn: packet.ecn(), washed, note: packet.tsval });
     }
 
-    /// The packet of a record as it left, and what is attached to it.
+    /// Return the packet of a record as it left, and its attachment.
     pub(crate) fn packet(&self, record: &Record) -> (&Note, Attachment) {
         self.with_attachment(&self.notes[record.note as usize])
     }

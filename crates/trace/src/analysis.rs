@@ -78,7 +78,7 @@ impl Analysis {
         Event { connection: i, reverse: !from_client, ..event }
     }
 
-    /// Takes in the time of the capture's last packet, of whatever kind.
+    /// Take in the time of the capture's last packet of any kind.
     pub fn end(&mut self, time_ns: i64) {
         self.latest_ns = Some(time_ns);
     }

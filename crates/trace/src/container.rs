@@ -39,7 +39,8 @@ const OPTION_TSOFFSET: u16 = 14;
 pub enum Error {
     /// The stream failed.
     Io(io::Error),
-    /// The bytes are no capture, are damaged, or are of an unsupported kind: what is wrong, for a message that begins with the file's name.
+    /// The bytes are no capture, are damaged, or are of an unsupported kind. The text says which, for a message that begins with the file's
+    /// name.
     Content(String),
 }
 
@@ -74,12 +75,12 @@ pub enum Next<'a> {
     CutShort,
 }
 
-/// A stream that knows its position (in what is unpacked), with the bytes that were read last.
+/// A stream that knows its position (in the unpacked bytes), with the bytes that were read last.
 struct Input<R: Read> {
     stream: Unpacked<R>,
     position: u64,
     buffer: Vec<u8>,
-    /// The packed file ends where what is packed goes on.
+    /// The packed file ends before the packed data do.
     cut: bool,
 }
 
@@ -119,7 +120,7 @@ impl<R: Read> Input<R> {
         Ok(true)
     }
 
-    /// Tells a file that fails from one that is damaged within what is packed, and from one that ends there.
+    /// Tell apart a file that fails, one whose packed data are damaged, and one whose packed data end early.
     fn failed(&mut self, error: io::Error) -> Result<(), Error> {
         if !self.stream.is_packed() || error.raw_os_error().is_some() {
             return Err(Error::Io(error));

@@ -23,7 +23,7 @@ pub struct Volume {
     pub cut_bytes: u64,
     /// Packets of which some payload was not captured.
     pub cut_packets: u64,
-    /// Payload in bytes of what was sent before the first answer to payload.
+    /// Payload in bytes sent before the first answer to payload.
     pub initial_bytes: u64,
     /// The packets of these.
     pub initial_packets: u64,
@@ -48,7 +48,7 @@ pub struct Kinds {
     pub pure_acks: u64,
     /// With SACK blocks.
     pub sacks: u64,
-    /// With SACK blocks the first of which reports what was received twice (RFC 2883).
+    /// Packets with SACK blocks, the first of which reports data that were received twice (RFC 2883).
     pub dsacks: u64,
     /// Most SACK blocks in a packet.
     pub most_blocks: u64,
@@ -86,13 +86,13 @@ pub struct Again {
     pub bytes: u64,
     /// Payload packets among them that were not needed (see the file `spurious.rs`).
     pub spurious: u64,
-    /// Most times that a segment was sent again.
+    /// Maximum number of retransmissions of a segment.
     pub most_times: u32,
     /// From one transmission to the next.
     pub gaps: Moments,
     /// From the last transmission to an ACK that ends there.
     pub answered: Moments,
-    /// Packets below what was seen: late, or retransmissions of what was lost before the capture point.
+    /// Packets below the highest number seen: late ones, or retransmissions of data that were lost before the capture point.
     pub out_of_order: u64,
     /// By how much at most: bytes between the packet and the highest number seen.
     pub late_bytes: i64,
@@ -104,7 +104,7 @@ pub struct Again {
     pub probe_bytes: u64,
 }
 
-/// Answers to what was sent.
+/// Answers to the data sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answers {
     /// RTTs of segments that were sent once and acknowledged exactly.
@@ -115,7 +115,7 @@ pub struct Answers {
     pub full_size: u32,
     /// The RTT of the SYN, ns.
     pub syn_ns: Option<i64>,
-    /// ACKs that give no RTT, since something below was sent again after their segment.
+    /// ACKs that give no RTT, because something below was retransmitted after their segment.
     pub post_loss: u64,
     /// Segments that were acknowledged together with a later one.
     pub cumulative: u64,
@@ -141,7 +141,7 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// Takes in what is outstanding from `time_ns` on; None before the first.
+    /// Take in the outstanding data from `time_ns` on; None before the first.
     pub fn set(&mut self, time_ns: i64, bytes: i64, begun: bool) {
         let passed_ns = if begun { (time_ns - self.since_ns).max(0) } else { 0 };
         self.sum += self.now as f64 * passed_ns as f64;
@@ -188,7 +188,7 @@ pub struct Direction {
     ecn: Option<Box<Ecn>>,
     /// The windows that the packets advertise.
     pub windows: Windows,
-    /// Answers to what was sent.
+    /// Answers to the data sent.
     pub answers: Answers,
     /// Data in flight.
     pub outstanding: Outstanding,

@@ -15,7 +15,7 @@ use crate::tally::LeftOut;
 
 const ETHER_TYPE_IPV4: u16 = 0x0800;
 const ETHER_TYPE_IPV6: u16 = 0x86dd;
-/// IEEE 802.1Q, 802.1ad and what came before it.
+/// IEEE 802.1Q, 802.1ad and its predecessor.
 const ETHER_TYPE_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const TCP_HEADER: usize = 20;
 /// The control bits of the header, AE (once NS) the highest.
@@ -30,7 +30,7 @@ const OPTION_TIMESTAMPS: u8 = 8;
 /// No sender has more than this in flight (RFC 7323, section 2.3), so no packet carries more.
 const MOST_PAYLOAD: u32 = 1 << 30;
 
-/// The link layer, i.e. what precedes the IP header.
+/// The link layer, i.e. the header before the IP header.
 #[derive(Clone, Copy, Debug)]
 pub enum Link {
     Ethernet,

@@ -12,7 +12,7 @@ const ACE_BEGINS: u8 = 5;
 pub struct Ecn {
     /// Packets marked ECT(0).
     pub ect0: u64,
-    /// Packets marked ECT(1): what SCE marks, or the sender is of L4S.
+    /// Packets marked ECT(1): SCE marked them, or the sender uses L4S.
     pub ect1: u64,
     /// Packets marked CE.
     pub ce: u64,
@@ -38,7 +38,7 @@ pub enum Agreement {
 }
 
 impl Agreement {
-    /// Takes in a SYN. An answer accepts with a code for what the SYN was marked (RFC 9768, table 2); 001 is RFC 3168.
+    /// Take in a SYN. An answer accepts with a code for the SYN's marking (RFC 9768, table 2); 001 is RFC 3168.
     pub fn syn(&mut self, p: &Packet) {
         *self = match (*self, p.has(flags::ACK), ace(p)) {
             (_, false, 7) => Self::Offered,

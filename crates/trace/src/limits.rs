@@ -89,7 +89,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Something was lost: what is sent until `top` is acknowledged is recovery.
+    /// Something was lost: all data sent until `top` is acknowledged are recovery.
     pub fn loss(&mut self, top: i64) {
         self.recovery = self.recovery.max(top);
         self.round_lossy = true;
@@ -100,7 +100,7 @@ impl Limits {
         self.round_lossy = true;
     }
 
-    /// Takes in the time of a packet and what it left behind.
+    /// Take in the time of a packet and the situation after it.
     pub fn step(&mut self, time_ns: i64, now: &Situation) {
         self.pass(time_ns);
         self.round_flight = self.round_flight.max(now.flight);
@@ -142,7 +142,7 @@ impl Limits {
         let level = self.held.level;
         if std::mem::take(&mut self.round_lossy) {
             self.held.episodes += 1;
-            // The level of this run was what the path could take.
+            // The path could not take more than the level of this run.
             self.held.congestion_ns += passed_ns + self.run.1;
             self.run = (0, 0);
             self.held.level = level.max(flight);

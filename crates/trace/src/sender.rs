@@ -38,9 +38,10 @@ pub struct Event {
     pub out_of_order: bool,
     /// It probes a closed window.
     pub probe: bool,
-    /// Its first SACK block reports what was received twice.
+    /// Its first SACK block reports data that were received twice.
     pub dsack: bool,
-    /// Its first SACK block, which has what was received last (RFC 2018): its first number and the one after its last, counted as `ack`.
+    /// Its first SACK block, which has the data that were received last (RFC 2018): its first number and the one after its last, counted as
+    /// `ack`.
     pub sack: Option<(i64, i64)>,
 }
 
@@ -116,7 +117,7 @@ impl Sender {
         v.cut_packets += u64::from(p.cut > 0);
     }
 
-    /// Takes in what a packet of this end carries. `closed`: the other end's window is.
+    /// Take in the content of a packet of this end. `closed`: the other end's window is closed.
     fn carry(&mut self, p: &Packet, closed: bool, event: &mut Event) {
         let length = p.segment_len();
         if length > 0 {
@@ -151,7 +152,7 @@ impl Sender {
 
     fn added(&mut self, p: &Packet, added: &Added, top: i64) {
         let d = &mut self.direction;
-        // SYN and FIN are in `again`, and are sent again only with a number that was sent before.
+        // SYN and FIN are in `again`. They are retransmissions only if their number was sent before.
         let marks = u32::from(p.has(flags::SYN) && d.kinds.syns > 1) + u32::from(p.has(flags::FIN) && d.kinds.fins > 1);
         d.volume.unique_bytes += u64::from(p.payload.saturating_sub(added.again.saturating_sub(marks)));
         if added.out_of_order {
@@ -182,7 +183,7 @@ impl Sender {
         }
     }
 
-    /// Takes in the other end's ACK of what this end sent. `pure`: it may be a duplicate.
+    /// Take in the other end's ACK of this end's data. `pure`: it may be a duplicate.
     fn hear(&mut self, p: &Packet, pure: bool, event: &mut Event) {
         let Some(ack) = self.sent.unwrap(p.ack) else { return };
         event.ack = Some(ack);
@@ -234,8 +235,8 @@ impl Sender {
         }
     }
 
-    /// Takes in the SACK blocks of the other end. Returns true if the first reports what was received twice: it lies below the ACK or in
-    /// the second.
+    /// Take in the SACK blocks of the other end. Return true if the first block reports data that were received twice: it lies below the
+    /// ACK or in the second block.
     fn reports(&mut self, p: &Packet) -> bool {
         let blocks = p.sacks.blocks();
         let Some(&(start, end)) = blocks.first() else { return false };
@@ -332,7 +333,7 @@ pub fn exchange(own: &mut Sender, other: &mut Sender, agreement: &mut Agreement,
         own.direction.volume.initial_packets += 1;
     }
     own.flowing |= !p.has(flags::SYN) && !event.out_of_order && event.again == 0;
-    // Without both SYNs it is not known what a window means.
+    // Without both SYNs the scale of a window is not known.
     let known = own.direction.kinds.syns > 0 && other.direction.kinds.syns > 0;
     let edge = |of: &Sender, by: &Sender| {
         let ack = by.ack.and_then(|ack| of.sent.unwrap(ack))?;

@@ -23,11 +23,11 @@ pub struct Added {
     pub start: i64,
     /// Sequence numbers that were sent before.
     pub again: u32,
-    /// It lies below what was seen, at least in part.
+    /// True if it lies below the highest number seen, at least in part.
     pub out_of_order: bool,
     /// For how long the range above it had been seen, if it is out of order, ns.
     pub late_ns: i64,
-    /// If it was sent before and waited: the time since, ns, and how many times it has been sent again.
+    /// If it was sent before and waited: the time since, ns, and its number of retransmissions.
     pub gap: Option<(i64, u32)>,
 }
 
@@ -38,7 +38,7 @@ pub enum Sample {
     Rtt(i64, u32),
     /// The segment was sent more than once; the time since the last, ns.
     Ambiguous(i64),
-    /// Something below the segment was sent again after it.
+    /// Something below the segment was retransmitted after it.
     PostLoss,
 }
 
@@ -64,7 +64,7 @@ pub struct Sent {
     top: i64,
     /// The highest range that is acknowledged; empty before the first ACK.
     acked: (i64, i64),
-    /// Latest time at which a part of what is acknowledged was sent, ns.
+    /// Latest time at which a part of the acknowledged data was sent, ns.
     acked_ns: i64,
     /// ACKs that ended where `acked` does, since one came that is no duplicate (1 is the first).
     pub repeated: u32,
@@ -250,7 +250,7 @@ impl Sent {
         }
     }
 
-    /// Counts that a range was sent again; `first`: as the first of those that a packet overlaps. Returns [`Added::gap`].
+    /// Count a retransmission of a range; `first`: it is the first of those that a packet overlaps. Return [`Added::gap`].
     fn again(&mut self, kind: Kind, start: i64, time_ns: i64, first: bool) -> Option<(i64, u32)> {
         match kind {
             Kind::Acked | Kind::Lower => {
@@ -271,7 +271,7 @@ impl Sent {
         }
     }
 
-    /// Forgets what lies below `least`: no later packet can mean it.
+    /// Forget the ranges below `least`: no later packet can mean them.
     fn forget(&mut self, least: i64) {
         while self.waiting.pop_first_if(|_, segment| segment.end < least).is_some() {}
         if let Some(lower) = &mut self.lower {

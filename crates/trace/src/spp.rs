@@ -68,7 +68,7 @@ impl Point {
         self.seen.push(Seen { direction: 2 * i + server_sent, identity, place, time_ns: p.time_ns });
     }
 
-    /// Sorts what was seen, so that `of` finds it. Timestamps identify packets only if no capture lacks some.
+    /// Sort the packets seen, so that `of` finds them. Timestamps identify packets only if no capture lacks some.
     fn sort(&mut self, with_timestamps: bool) {
         if !with_timestamps {
             self.seen.iter_mut().for_each(|seen| seen.identity.6 = None);
@@ -178,12 +178,12 @@ pub struct Passage {
     pub lost: usize,
     /// Packets that only the other point has, or has more often.
     pub added: usize,
-    /// Time at the far point less time at the near one of each packet that can be told from others, in the order of departure, ns. Clocks
-    /// that differ add the same to each.
+    /// For each packet that can be told from others: time at the far point minus time at the near one, in the order of departure, ns.
+    /// Clocks that differ add the same to each.
     pub delays_ns: Vec<i64>,
 }
 
-/// Counts what went from `near` to `far`, whose common packets are `matched`; `at` is the number of the near point.
+/// Count the packets that went from `near` to `far`, whose common packets are `matched`; `at` is the number of the near point.
 fn passage(
     source: Endpoint,
     destination: Endpoint,
@@ -220,11 +220,11 @@ fn passage(
     found
 }
 
-/// RTT samples for every connection in both captures and each direction that carried data, and what befell the packets of each direction. `options_cut`: from packets of either capture
-/// options were cut, so timestamps identify none.
+/// Return RTT samples for every connection in both captures and each direction that carried data, and the passage of the packets of each
+/// direction. `options_cut`: options were cut from packets of either capture, so that timestamps identify none.
 ///
-/// The k-th connection between two endpoints in one capture is the k-th between them in the other. Which capture was made at the client is
-/// detected: seen from there, packets to the server appear delayed more than packets from it, whatever the offset of the clocks.
+/// The k-th connection between two endpoints in one capture is the k-th between them in the other. The capture at the client is detected:
+/// seen from there, packets to the server appear delayed more than packets from it, whatever the offset of the clocks.
 ///
 /// # Errors
 /// The captures share packets, but show every one of them at the same time.

@@ -1,10 +1,10 @@
-//! Retransmissions that were not needed, and how it is known: the receiver says that it had the data (D-SACK, RFC 2883), an ACK for them echoes
-//! a timestamp from before the retransmission (Eifel, RFC 3522), they had been acknowledged already, or, where the SYNs agreed on no timestamps,
-//! their ACK came sooner after the retransmission than any segment's that was sent once. Each counts once, whatever says so.
+//! Retransmissions that were not needed, and the evidence for it. The receiver says that it had the data (D-SACK, RFC 2883). Or an ACK for
+//! them echoes a timestamp from before the retransmission (Eifel, RFC 3522). Or they had been acknowledged already. Or, if the SYNs agreed
+//! on no timestamps, their ACK came sooner after the retransmission than any segment's that was sent once. Each retransmission counts once.
 
 use crate::packet::before;
 
-/// Retransmissions that are remembered for what may still be said of them.
+/// Number of retransmissions that are remembered for later evidence.
 const MOST: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +41,8 @@ impl Retransmissions {
         needless
     }
 
-    /// An ACK up to `ack` came that echoes the timestamp `echo`; `least_rtt_ns` is the least RTT so far. Returns how many retransmissions it
-    /// shows to have been for nothing.
+    /// An ACK up to `ack` came that echoes the timestamp `echo`; `least_rtt_ns` is the minimum RTT so far. Return how many retransmissions
+    /// it shows to have been for nothing.
     pub fn acknowledged(&mut self, ack: i64, time_ns: i64, echo: Option<u32>, least_rtt_ns: Option<i64>) -> u64 {
         let mut found = 0;
         for each in self.latest.iter_mut().filter(|each| !each.acknowledged && each.end <= ack) {

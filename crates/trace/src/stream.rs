@@ -1,5 +1,5 @@
-//! The bytes of a capture file, whatever it was packed with: gzip (RFC 1952) and Zstandard (RFC 8878) are known by their first bytes, not by the
-//! file's name. Both may have several members behind each other.
+//! The bytes of a capture file, packed or not: gzip (RFC 1952) and Zstandard (RFC 8878) are known by their first bytes, not by the file's
+//! name. Both may have several members behind each other.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -34,7 +34,7 @@ impl<R: Read> Unpacked<R> {
         })
     }
 
-    /// True if the file itself is not what is read.
+    /// True if another stream than the file itself is read.
     pub fn is_packed(&self) -> bool {
         !matches!(self, Self::Plain(_))
     }

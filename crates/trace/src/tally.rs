@@ -41,7 +41,7 @@ impl LeftOut {
 /// Counts of a capture's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// TCP packets: those that were analysed.
+    /// TCP packets that were analysed.
     pub tcp_packets: u64,
     /// The other packets, in the order of [`LeftOut::ALL`].
     left_out: [u64; LeftOut::ALL.len()],
@@ -56,7 +56,7 @@ pub struct Tally {
     pub last_ns: Option<i64>,
     /// The file ends in the middle of a packet, after this many bytes. The packets before it are read.
     pub cut_short: Option<u64>,
-    /// The file is damaged: what is wrong, and where, for a message that begins with its name. The packets before it are read.
+    /// The damage of the file, and its place, for a message that begins with the file's name. The packets before it are read.
     pub damage: Option<String>,
 }
 

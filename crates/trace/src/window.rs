@@ -1,6 +1,6 @@
-//! The windows that one end advertises, by tcptrace's rules: once both SYNs have offered a scale, what was found before is dropped, and the mean
-//! is over all packets of the direction from there on, those that advertise nothing included; else it is over all its packets. Packets with
-//! RST advertise nothing. A shift count above 14 counts as 14 (RFC 7323, section 2.3); in tcptrace it does not.
+//! The windows that one end advertises, by tcptrace's rules. Once both SYNs have offered a scale, earlier values are dropped, and the mean
+//! is over all packets of the direction from there on, with those that advertise nothing. Otherwise the mean is over all its packets.
+//! Packets with RST advertise nothing. A shift count above 14 counts as 14 (RFC 7323, section 2.3); in tcptrace it does not.
 
 use crate::packet::{flags, Packet};
 
@@ -36,7 +36,7 @@ impl Windows {
         }
     }
 
-    /// Counts a packet of this end, whatever it advertises.
+    /// Count a packet of this end, with or without a window.
     pub fn count(&mut self) {
         if let Some(packets) = &mut self.scaled {
             *packets += 1;

@@ -209,7 +209,7 @@ fn counts_and_times_of_a_connection() {
     assert_eq!((c.reverse.volume.packets, c.reverse.volume.bytes), (3, 0));
     let expected = 3000.0 * 8.0 / 0.030;
     assert!((f.throughput_bps() - expected).abs() < 1.0);
-    // SYN, then the first segment. The last ACK gives none: data below its segment were seen later, and the first were sent again.
+    // SYN, then the first segment. The last ACK gives no RTT: data below its segment were seen later, and the first were retransmitted.
     let packets = &capture.packets;
     assert_eq!((rtts_ns(packets, false), rtts_ns(packets, true)), (vec![20 * MS, 20 * MS], vec![0]));
 }
@@ -305,7 +305,7 @@ fn without_id(seq: u32, ack: u32, payload: u16, from_client: bool) -> Frame {
 fn a_retransmission_identical_to_the_lost_packet_does_not_get_its_time() {
     let (first, second) = (without_id(1, 1, 1000, true), without_id(1001, 1, 1000, true));
     let (answer, last) = (without_id(1, 1001, 0, false), without_id(1, 2001, 0, false));
-    // The second segment is lost at 1 ms and sent again at 300 ms.
+    // The second segment is lost at 1 ms and retransmitted at 300 ms.
     let near = [
         at(0, first.clone()),
         at(1, second.clone()),

@@ -79,7 +79,7 @@ fn no_capture_costs_more_than_its_share_of_time_and_memory() {
             packets.for_each(|p| far.add(&Packet { time_ns: p.time_ns + 1, ..p }));
             let _ = spp::between(near, far, false);
         });
-        // Compared with what this machine takes for packets in order: what is quadratic takes thousands of times as long.
+        // The time is compared with this machine's time for packets in order: a quadratic algorithm takes thousands of times as long.
         let took = cpu_ticks() - begun;
         let most = 50 * *in_order.get_or_insert(took.max(1));
         assert!(took < most, "{name}: {took} ticks; expected less than {most}");

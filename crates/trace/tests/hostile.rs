@@ -1,4 +1,5 @@
-//! Captures that are cut, damaged, or whose clock was set back: what is not understood is counted, and nothing is wrong in silence.
+//! Captures that are cut, damaged, or whose clock was set back: packets that are not understood are counted, and nothing is wrong in
+//! silence.
 
 mod common;
 

@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-/* The version of this interface. It changes with each change that a library notices, and a
- * library of another version is refused. */
+/* The version of this interface. It changes with each change that a library notices. A
+ * library of another version is an error. */
 #define DUMBBELL_ABI 1
 
 /* It works on ECN marks: the receiver echoes them one by one, as DCTCP needs it. A scenario
- * says ecn: true to such a control. */
+ * needs ecn: true for this congestion control. */
 #define DUMBBELL_NEEDS_ECN (1 << 0)
 
 /* cong_control sets the window after each ACK, in place of cong_avoid and of the sender's own
@@ -32,8 +32,8 @@ extern "C" {
 /* It is paced, at pacing_rate. */
 #define DUMBBELL_NEEDS_PACING (1 << 4)
 
-/* It is told of every segment that is deemed lost, by lost; such a one also needs rate
- * samples. */
+/* lost is called for every segment that is deemed lost. A congestion control with this flag
+ * also needs rate samples. */
 #define DUMBBELL_NEEDS_LOSSES (1 << 5)
 
 /* First transmission when nothing was in flight. */
@@ -274,9 +274,9 @@ struct dumbbell_control {
 	/* Windows that a send buffer which grows has room for, at most 255 (Linux's sndbuf_expand);
 	 * 0: the usual 2. */
 	uint32_t send_windows;
-	/* Makes the state of a connection, and reads the parameters. Returns NULL if it refuses one,
-	 * with the reason in error. Left out: the functions below are given NULL for state, and
-	 * parameters are refused. */
+	/* Makes the state of a connection, and reads the parameters. Returns NULL if a parameter is
+	 * wrong, with the reason in error. Left out: the functions below get NULL for state, and
+	 * parameters are an error. */
 	void *(*create)(const struct dumbbell_parameter *parameters, size_t count, char *error, size_t error_size);
 	/* Takes the state back. Left out: nothing is done. */
 	void (*destroy)(void *state);
@@ -293,7 +293,7 @@ struct dumbbell_control {
 	/* The window after a reduction proved wrong, segments. Left out: the larger of the window
 	 * and view->prior_cwnd. */
 	uint32_t (*undo_cwnd)(void *state, const struct dumbbell_view *view, const struct dumbbell_window *window);
-	/* An event, DUMBBELL_EVENT_..., with what is given with some of them, else 0. Left out:
+	/* An event, DUMBBELL_EVENT_..., with the value that some events have, else 0. Left out:
 	 * nothing is done. */
 	void (*event)(void *state, const struct dumbbell_view *view, struct dumbbell_window *window, uint32_t event, uint32_t detail);
 	/* An ACK moved the cumulative point or brought SACK blocks; rtt_us and acked of the sample

@@ -1,8 +1,8 @@
 //! Draws sizes and times from distributions: the same numbers on every machine.
 //!
-//! Exponential numbers come from comparisons alone ([`exponential`]). Where a logarithm, a power or a cosine is needed it is that of the `libm`
-//! crate, which computes in software with operations that IEEE 754 defines to the last bit. A draw is a whole number: what the
-//! distribution gives is rounded down, so that its mean is half a unit (ns, bytes) below the distribution's, except where it is uniform.
+//! Exponential numbers come from comparisons alone ([`exponential`]). A logarithm, a power or a cosine is that of the `libm` crate, which
+//! computes in software with operations that IEEE 754 defines to the last bit. A draw is a whole number: the distribution's number is
+//! rounded down. So the mean of the draws is half a unit (ns, bytes) below the distribution's, except where it is uniform.
 
 mod exponential;
 #[cfg(test)]
@@ -31,7 +31,7 @@ enum Kind {
     },
     Uniform {
         low: u64,
-        /// Numbers from the least to the largest; 0 stands for 2^64.
+        /// Numbers from the minimum to the maximum; 0 stands for 2^64.
         numbers: u64,
     },
     Lognormal {

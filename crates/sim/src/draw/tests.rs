@@ -1,4 +1,4 @@
-//! Moments and quantiles of what is drawn, against theory.
+//! Moments and quantiles of draws, compared with theory.
 
 use proptest::prelude::*;
 use serde_json::{json, Value};

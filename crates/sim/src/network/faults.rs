@@ -8,7 +8,7 @@ use crate::port::{Faults, Kind};
 use crate::time::Time;
 
 impl Network {
-    /// A packet comes to port `i`, which is such a port.
+    /// A packet comes to port `i`, which has faults.
     #[inline(never)]
     pub(super) fn enter_faulty(&mut self, i: usize, id: Id) -> Verdict {
         let twice = self.faults(i).duplicates();
@@ -84,7 +84,7 @@ impl Network {
         self.events.set(PORTS + 2 * i + 1, link.next(&self.shared.packets));
     }
 
-    /// The next packet leaves port `i`, which is such a port.
+    /// The next packet leaves port `i`, which has faults.
     #[inline(never)]
     pub(super) fn leave_faulty(&mut self, i: usize) {
         let Kind::Faulty(link) = &mut self.ports[i].kind else { return self.leave_spread(i) };

@@ -26,13 +26,13 @@ impl Releases {
 }
 
 impl Network {
-    /// The ports in `ports` are on hosts. Event `source` tells of what leaves them.
+    /// Set the ports that are on hosts. The event `source` reports the packets that leave them.
     pub fn put_on_hosts(&mut self, ports: impl Iterator<Item = usize>, source: usize) {
         ports.for_each(|port| self.ports[port].put_on_host());
         self.releases = Some(Box::new(Releases::new(source)));
     }
 
-    /// A packet that port `i` had taken leaves it, sent on or dropped: if the port is its host's own, TCP is to be told.
+    /// A packet that port `i` had taken leaves it, sent on or dropped: if the port is its host's own, TCP has to hear of it.
     #[cold]
     pub(super) fn note_release(&mut self, i: usize, id: Id) {
         let p = self.shared.packets[id].packet;

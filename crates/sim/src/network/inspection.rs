@@ -8,7 +8,7 @@ use crate::pool::Id;
 use crate::port::Kind;
 
 impl Network {
-    /// Looks at what arrives for packets with a wrong bit, if any port makes such.
+    /// Look at arriving packets for a wrong bit, if any port makes wrong bits.
     pub(super) fn expect_corruption(&mut self) {
         self.inspects |= self.ports.iter().any(|port| matches!(&port.kind, Kind::Faulty(link) if link.may_corrupt()));
     }

@@ -25,7 +25,7 @@ use crate::rng::Rng;
 use crate::tap::Tap;
 use crate::time::{serialisation, Time, NEVER};
 
-/// Packets of one flow that the network dropped or lost, and those that it made.
+/// Packets of one flow that the network dropped, lost or duplicated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowDrops {
     /// Data.
@@ -47,7 +47,7 @@ pub struct Network {
     pub ports: Vec<Port>,
     /// The ways of all flows; streams of datagrams come after the TCP flows.
     pub routes: Routes,
-    /// The current time, packets under way, addresses and what else queues may touch.
+    /// The current time, packets under way, addresses and all else that queues may touch.
     pub shared: QueueContext,
     /// Drops by flow.
     pub drops: Vec<FlowDrops>,
@@ -58,9 +58,9 @@ pub struct Network {
     inspects: bool,
     /// True if some flow has no timestamps, so that its frames are shorter than TCP counts them.
     strips: bool,
-    /// Counts what flows send through [watched](Port::watched_until) ports.
+    /// Counts the bytes that flows send through [watched](Port::watched_until) ports.
     pub shares: Option<Box<Shares>>,
-    /// Hashes what happens to packets.
+    /// Hashes the events of packets.
     pub fingerprint: Fingerprint,
     /// Packets that have left the hosts' own queues; `None` if no host has a queue.
     releases: Option<Box<hosts::Releases>>,
@@ -251,7 +251,7 @@ impl Network {
         verdict
     }
 
-    /// Lets a port send what it may now; returns when it may send the next, or `NEVER` if nothing waits.
+    /// Let a port send all that it may now. Return when it may send the next packet, or `NEVER` if nothing waits.
     fn serve(&mut self, i: usize) -> Time {
         let port = &mut self.ports[i];
         let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a link has no shaper") };
@@ -259,7 +259,7 @@ impl Network {
         self.shared.port = i;
         let next = shaper.serve(qdisc, &mut self.shared, &mut leaving);
         port.next = next;
-        // A line takes one packet at a time, and that has left when the line is free; the others send at once.
+        // A link takes one packet at a time, and that packet has left when the link is free; the other ports send at once.
         let out = shaper.out(self.shared.now);
         if !self.shared.dropped.is_empty() {
             self.count_drops(i, None);
@@ -337,7 +337,7 @@ impl Network {
         self.forget(id);
     }
 
-    /// Notes what happens to a packet at port `i` now.
+    /// Note an event of a packet at port `i` now.
     #[inline(always)]
     fn note(&mut self, i: usize, id: Id, what: PacketEvent) {
         if Fingerprint::IS_TAKEN {
@@ -379,7 +379,7 @@ impl Network {
         self.pass_on(i, id);
     }
 
-    /// Loads ahead what the packets will touch that come out of port `i` next; returns those of them that reach their end then.
+    /// Load ahead the memory that the packets which come out of port `i` next will touch. Return those of them that reach their end then.
     pub fn look_ahead(&self, i: usize) -> impl Iterator<Item = &Packet> {
         let port = &self.ports[i];
         let packets = &self.shared.packets;

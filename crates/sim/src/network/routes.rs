@@ -31,7 +31,7 @@ enum After {
     Several,
 }
 
-/// The ways of all flows. Flows of one path share its ways, so that what is read for every packet is small.
+/// The ways of all flows. Flows of one path share its ways, so that little is read for every packet.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     /// For each flow: the start of the way of its data and of its ACKs.

@@ -16,7 +16,7 @@ pub struct Shares {
 }
 
 impl Network {
-    /// Counts what flows send through ports from now on.
+    /// Count the bytes that flows send through ports from now on.
     pub fn count_shares(&mut self, shares: Option<Box<Shares>>) {
         for (port, first) in self.ports.iter_mut().zip(shares.iter().flat_map(|shares| &shares.first)) {
             if first.is_some() {
@@ -38,7 +38,7 @@ impl Shares {
         Self { first, flows, made_by: vec![], bytes: vec![0; counted.len() * (flows + workloads)] }
     }
 
-    /// The connection with index `flow` is one that workload `workload`, counted among such, has just made.
+    /// Workload `workload`, counted among those that make connections, has just made the connection with index `flow`.
     pub fn renew(&mut self, flow: usize, workload: usize) {
         let i = flow - self.flows;
         if self.made_by.len() <= i {
@@ -67,7 +67,8 @@ impl Shares {
         self.first[port].map_or(0, |first| self.bytes[first + flow])
     }
 
-    /// Bytes of the connections of a workload, counted among those that make them, that have left a port; 0 if the port is not counted.
+    /// Return the bytes of a workload's connections that have left a port. Workloads are counted among those that make connections. 0 if
+    /// the port is not counted.
     #[must_use]
     pub fn bytes_of_workload(&self, port: usize, workload: usize) -> u64 {
         self.bytes(port, self.flows + workload)

@@ -7,7 +7,7 @@ use crate::pool::Id;
 use crate::port::Kind;
 
 impl Network {
-    /// A packet comes to port `i`, which is such a port.
+    /// A packet comes to port `i`, at which each connection has a delay of its own.
     #[cold]
     #[inline(never)]
     pub(super) fn enter_spread(&mut self, i: usize, id: Id) -> Verdict {
@@ -25,7 +25,7 @@ impl Network {
         Verdict::Queued
     }
 
-    /// The next packet leaves port `i`, which is such a port.
+    /// The next packet leaves port `i`, at which each connection has a delay of its own.
     #[cold]
     #[inline(never)]
     pub(super) fn leave_spread(&mut self, i: usize) {

@@ -16,7 +16,7 @@ pub enum Change {
     Rate(u64),
 }
 
-/// All changes of a run, in order of time; those of one time in order of the description.
+/// Return all changes of a run, in order of time. Changes at one time are in order of the description.
 #[derive(Debug)]
 pub struct Schedule {
     rest: IntoIter<(Time, usize, Change)>,
@@ -36,7 +36,7 @@ impl Schedule {
         self.rest.as_slice().first().map_or(NEVER, |&(at, ..)| at)
     }
 
-    /// The next that is due at `now`: the index of its port, and what it is.
+    /// Return the next change that is due at `now`: the index of its port, and the change.
     pub fn due(&mut self, now: Time) -> Option<(usize, Change)> {
         if self.next() > now {
             return None;

@@ -1,8 +1,8 @@
 //! Hierarchical token bucket with a single class whose ceil is its rate (Linux 6.12 net/sched/sch_htb.c).
 //!
-//! A packet may leave while the class owes no tokens, whatever its length, and leaves it in debt; the class's timer is the moment
-//! at which the debt is paid. So the child is asked for a packet only when that may go: nothing is taken out to look at it.
-//! Left out: classes, borrowing, priorities and quanta, which a single class does not use.
+//! A packet may leave while the class owes no tokens, whatever its length, and leaves the class in debt; the class's timer is the moment at
+//! which the debt is paid. So the child is asked for a packet only when that may go: nothing is taken out to look at it. Left out: classes,
+//! borrowing, priorities and quanta, which a single class does not use.
 
 use super::shaper::tokens_for;
 use crate::time::{Time, SEC, US};
@@ -52,7 +52,7 @@ impl Htb {
         self.updated = now;
     }
 
-    /// The rate changes: tokens and debts stay what they are in time.
+    /// Change the rate. Tokens and debts keep their length in time.
     pub fn set_rate(&mut self, rate_bps: u64) {
         self.rate_bps = rate_bps;
         self.bucket = Self::bucket_for(self.burst_bytes, rate_bps);

@@ -35,19 +35,19 @@ pub struct Port {
     pub pipe: Queue,
     /// Propagation delay, ns.
     pub delay: Duration,
-    /// End of the latest outage: what leaves the queue before is lost.
+    /// End of the latest outage: a packet that leaves the queue before it is lost.
     pub outage_until: Time,
-    /// It is on a host, whose TCP is told of what leaves.
+    /// True if it is on a host, whose TCP hears of the packets that leave.
     on_host: bool,
-    /// Its queue has a timer that comes late, and whoever asks before finds what may leave already.
+    /// True if its queue has a timer that comes late, so that an earlier caller already finds packets that may leave.
     may_ask_early: bool,
     /// Until then something besides passing it on is to be done about a packet that leaves: during outages, or always on a host, before a
     /// tap, and where flows' shares are counted.
     pub watched_until: Time,
     /// When the shaper sends the next packet; `NEVER` if it waits for none.
     pub next: Time,
-    /// More may leave than the shaper's timer says, as the next arrival finds out: a change of rate filled its bucket, fq holds back what a host
-    /// sends, and other packets pass that, or netem's timer waits for a tick.
+    /// True if more packets may leave than the shaper's timer says, as the next arrival finds out. Causes: a change of rate filled its
+    /// bucket; fq holds back the packets of a host, and other packets pass them; or netem's timer waits for a tick.
     pub refilled: bool,
     /// Counters.
     pub counters: Counters,
@@ -62,7 +62,7 @@ pub enum Kind {
         rate_bps: Option<u64>,
         /// Most packets inside.
         limit: usize,
-        /// When the line is free.
+        /// Time at which the link is free.
         free_at: Time,
     },
     /// A delay that connections have of their own.
@@ -80,7 +80,7 @@ pub enum Kind {
     Card(Interrupts),
 }
 
-/// Interrupts of a network card: one tells of all packets since the last one, so long after the first of them.
+/// Interrupts of a network card. One interrupt reports all packets since the last one, this time after the first of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupts {
     after: Duration,
@@ -92,7 +92,7 @@ impl Interrupts {
         Self { after, next: 0 }
     }
 
-    /// When the host is told of a packet that arrives at this time.
+    /// Return when the host hears of a packet that arrives at this time.
     pub fn tell(&mut self, arrival: Time) -> Time {
         if arrival >= self.next {
             self.next = arrival + self.after;
@@ -235,7 +235,7 @@ impl Port {
         self.watched_until = NEVER;
     }
 
-    /// It is on a host, whose TCP is told of what leaves.
+    /// True if it is on a host, whose TCP hears of the packets that leave.
     #[must_use]
     pub fn is_on_host(&self) -> bool {
         self.on_host
@@ -249,7 +249,7 @@ impl Port {
                 self.outage_until = self.outage_until.max(end);
                 self.watched_until = self.watched_until.max(end);
             }
-            // A packet on the line is out when it would have been.
+            // A packet on the link comes out when it would have come out without the change.
             (Change::Rate(rate), Shaper::Link { rate_bps, .. }) => *rate_bps = rate,
             (Change::Rate(_), Shaper::Trace(_)) => unreachable!("a trace's rate changes by itself"),
             (Change::Rate(rate), Shaper::Htb(htb)) => htb.set_rate(rate),

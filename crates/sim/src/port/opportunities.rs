@@ -12,7 +12,7 @@ pub const OPPORTUNITY: u32 = 1504;
 /// Bytes that mahimahi adds to the length of an IP packet: the header of the tunnel device that the packet comes through.
 const TUNNEL: u32 = 4;
 
-/// A line with the opportunities of a trace.
+/// A link with the opportunities of a trace.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     /// The opportunities of one period, ms from its start, not decreasing.
@@ -21,7 +21,7 @@ pub struct Opportunities {
     next: usize,
     start: Time,
     period: Time,
-    /// When the latest one was that somebody used, and what is left of it, bytes.
+    /// Time of the latest opportunity that was used, and its remaining bytes.
     used: Time,
     left: u32,
     /// When the packet is out that was taken last.
@@ -31,7 +31,7 @@ pub struct Opportunities {
 }
 
 impl Opportunities {
-    /// A line of a trace that repeats after its last opportunity.
+    /// Make a link of a trace that repeats after its last opportunity.
     ///
     /// # Errors
     /// A trace without opportunities, in no order, or that lasts no time.

@@ -12,11 +12,11 @@ use crate::time::{serialisation, Time, NEVER, SEC};
 /// State of a shaper.
 #[derive(Clone, Debug)]
 pub enum Shaper {
-    /// Store and forward: a packet is taken when the line is free and has left one serialisation time later.
+    /// Store and forward: a packet is taken when the link is free, and has left one serialisation time later.
     Link {
         /// Rate, bit/s.
         rate_bps: u64,
-        /// When the line is free.
+        /// Time at which the link is free.
         free_at: Time,
     },
     /// Token bucket filter.
@@ -81,7 +81,7 @@ impl QdiscVisitor for Service<'_> {
         let Self { shaper, s, leaving } = self;
         let now = s.now;
         match shaper {
-            // A line takes a packet out only when it is free, and asks even if there is none; a token bucket must know its length first.
+            // A link takes a packet out only when it is free, and asks even if there is none; a token bucket must know its length first.
             Shaper::Link { rate_bps, free_at } => {
                 let next = drain(qdisc, s, leaving, |qdisc, s| {
                     if *free_at > now {

@@ -1,5 +1,5 @@
-//! A delay line whose packets leave by time and not in the order in which they came: each connection has a delay of its own. It is a heap
-//! beside the list that all other delays are, which stays what it is; packets of equal times leave in the order in which they came.
+//! A delay whose packets leave by time and not in the order in which they came: each connection has a delay of its own. It is a heap, while
+//! all other delays are lists. Packets of equal times leave in the order in which they came.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,8 @@
 //! Samples of flows, groups and ports at a fixed interval.
 //!
 //! The series of a flow begin with connect() and end with the flow. A transfer ends when it is complete. A flow that is stopped ends for
-//! its sender there and then; what the receiver has read, and what ports handed on, is still sampled while data are under way.
+//! its sender there and then. While its data are under way, the bytes that the receiver has read, and that ports have handed on, are still
+//! sampled.
 
 use super::schema::{count, names, place, Quantity, FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES};
 use super::totals::{GroupTotals, Volume};
@@ -81,7 +82,7 @@ enum Life {
 }
 
 impl Sampler {
-    /// A sampler of what is chosen.
+    /// Make a sampler of the chosen entities.
     #[must_use]
     pub fn new(interval: Time, chosen: Chosen, flows: &[Flow], ports: &[Port]) -> Self {
         let table = |entity: String, list: &[Quantity]| Table { entity, columns: names(list), ..Table::default() };
@@ -212,7 +213,7 @@ fn of_receiver(f: &Flow) -> [f64; FLOW] {
     row
 }
 
-/// The flows of a group; `gone` is what those came to that are not among them any more.
+/// Return the flows of a group. `gone` holds the totals of those that have left the group.
 fn of_group<'a>(
     gone: &GroupTotals,
     members: impl Iterator<Item = (usize, &'a Flow)>,

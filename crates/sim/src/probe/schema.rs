@@ -30,11 +30,11 @@ pub enum Source {
     Sim,
     /// The kernel.
     Kernel,
-    /// Captures at both hosts, whatever engine made them.
+    /// Captures at both hosts, on every engine.
     Captures,
-    /// Connections whose applications wait for something, whatever engine ran them.
+    /// Connections whose applications wait for something, on every engine.
     Requests,
-    /// Streams of datagrams that measure, whatever engine ran them.
+    /// Streams of datagrams that measure, on every engine.
     Datagrams,
     /// Programs that made a flow in place of the engine, by their own accounts.
     Programs,
@@ -179,8 +179,8 @@ pub const HOST_SERIES: &[Quantity] = &[
     gauge("steal", "", "share that other virtual machines had of its processors").by(Source::Machines),
 ];
 
-/// Columns of the table of flows: TCP connections and streams of datagrams, whose replies count as ACKs. Numbers of a connection with requests and responses are of both
-/// directions; of its packets, those of the client count as data and those of the server as ACKs.
+/// Columns of the table of flows: TCP connections and streams of datagrams, whose replies count as ACKs. A connection with requests and
+/// responses has numbers of both directions. Of its packets, those of the client count as data and those of the server as ACKs.
 pub const FLOW_COLUMNS: &[Quantity] = &[
     label("flow", "name, unique in the run"),
     label("group", "name of the entry in the scenario that it is of"),

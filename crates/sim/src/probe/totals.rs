@@ -77,7 +77,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of a connection until the end of its life, which lasted so many ns.
+    /// Return the limits of a connection until the end of its life, which lasted this long, ns.
     #[must_use]
     pub fn of(times: Option<LimitedTimes>, lived: Time) -> Self {
         let Some(LimitedTimes { cwnd_us, rwnd_us, sndbuf_us }) = times else {
@@ -94,13 +94,13 @@ impl Limits {
 pub struct Volume {
     /// Payload that applications have read, bytes.
     pub rx_bytes: u64,
-    /// Data packets sent, those sent again included.
+    /// Data packets sent, with retransmissions.
     pub sent: u64,
     /// Segments known to be delivered.
     pub delivered: u64,
     /// Delivered segments with an ECN echo.
     pub delivered_ce: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub rto_timeouts: u64,
@@ -133,7 +133,7 @@ impl Volume {
     }
 }
 
-/// Sizes of transfers that are told apart: what each class is called, and the first size beyond it, bytes.
+/// Classes of transfers by size: the name of each class, and the first size beyond it, bytes.
 const SIZES: [(&str, u64); 4] =
     [("<10kB", 10_000), ("10kB-100kB", 100_000), ("100kB-1MB", 1_000_000), (">=1MB", u64::MAX)];
 
@@ -146,15 +146,15 @@ fn size_class(bytes: u64) -> usize {
 #[derive(Clone, Debug, Default)]
 struct ClassTotals {
     connections: u64,
-    /// From connect() to the last byte read, of those that came so far, ns.
+    /// Times from connect() to the last byte read, of the transfers that are complete, ns.
     completions: Vec<Time>,
-    /// These times over the times alone on the path, if somebody says what those are.
+    /// These times over the times alone on the path, if the latter are known.
     slowdowns: Vec<f32>,
     volume: Volume,
 }
 
 impl ClassTotals {
-    /// Adds what another class came to.
+    /// Add the totals of another class.
     fn join(&mut self, mut other: Self) {
         self.connections += other.connections;
         self.completions.append(&mut other.completions);
@@ -166,7 +166,7 @@ impl ClassTotals {
 /// Totals of the connections of a workload.
 #[derive(Clone, Debug, Default)]
 pub struct GroupTotals {
-    /// By size; what has no size is of the first class.
+    /// Classes by size. Connections without a size are in the first class.
     classes: [ClassTotals; SIZES.len()],
     /// From a request to the last byte of its response, ns; `None` where there are no requests.
     latencies: Option<Vec<Time>>,
@@ -222,7 +222,7 @@ impl GroupTotals {
         self.latencies.get_or_insert_default().extend(latencies);
     }
 
-    /// Adds what a player came to.
+    /// Add the totals of a player.
     pub fn add_viewed(&mut self, one: Viewed) {
         let all = self.viewed.get_or_insert_default();
         all.started += u64::from(one.startup_ns.is_some());
@@ -260,7 +260,7 @@ impl GroupTotals {
     }
 }
 
-/// The row of some connections, whose times are sorted for it, and of their requests and players, if they have such.
+/// Return the row of some connections, and of their requests and players, if they have any. It sorts the connections' times.
 fn row_of(
     class: &mut ClassTotals,
     mut latencies: Option<Vec<Time>>,

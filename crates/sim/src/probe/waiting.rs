@@ -1,4 +1,4 @@
-//! Series of what applications wait for.
+//! Series of the times that applications wait.
 
 use crate::output::{Table, Transaction};
 use crate::time::Time;

@@ -3,8 +3,8 @@
 //!
 //! - A packet is accepted while the queue holds no more than the limit, whatever its own length: the queue may exceed it by one packet.
 //! - Lengths are those of IP packets. A packet counts as queued until its last bit is out.
-//! - With a tick, service is that of a kernel whose clock ticks so often: at a tick the pipe's credit grows by what the rate brought since
-//!   the last service, and the packets that it covers leave together. Without one the server is ideal.
+//! - A tick is that of a kernel whose clock ticks that often. At a tick the pipe's credit grows by the bits that the rate gives since the
+//!   last service, and the packets that it covers leave together. Without a tick the server is ideal.
 //! - Credit is lost when the queue runs empty.
 //!
 //! Left out: queues limited in slots, RED, WF2Q+, random losses, and the delay of the pipe, which is that of the port.

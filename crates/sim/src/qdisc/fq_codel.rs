@@ -47,10 +47,10 @@ impl Source for Head<'_, State> {
 }
 
 impl FqCodel {
-    /// An empty discipline of at most `limit` packets, on a device whose largest frame has `frame` bytes.
+    /// Make an empty discipline of at most `limit` packets, on a device whose largest frame has `frame` bytes.
     ///
     /// # Errors
-    /// Parameters that Linux refuses.
+    /// Parameters that are an error in Linux.
     pub fn new(
         limit: usize,
         queues: &QueuesSpec,
@@ -76,7 +76,7 @@ impl FqCodel {
         })
     }
 
-    /// Drops up to a batch, or half of what the fattest queue holds, from its head; says which queue that was.
+    /// Drop up to a batch, or half of the fattest queue, from its head. Return the queue.
     #[cold]
     fn shed(&mut self, s: &mut QueueContext) -> Option<usize> {
         let fattest = self.flows.fattest()?;
@@ -197,7 +197,7 @@ mod tests {
         flows(&mut lab, 2);
         lab.offer(packet(1, ACK_FRAME, 0, Ecn::NotEct));
         assert_eq!(flows(&mut lab, 1), [1]);
-        // It comes again before the queue was found empty: still new, with what is left of its quantum.
+        // The flow comes again before its queue was found empty: it is still new, with the rest of its quantum.
         lab.offer(packet(1, ACK_FRAME, 1, Ecn::NotEct));
         assert_eq!(flows(&mut lab, 2), [1, 0]);
         // Found empty, it had to pass through the old flows: it is not new yet.

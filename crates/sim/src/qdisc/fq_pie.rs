@@ -34,10 +34,10 @@ pub struct FqPie {
 }
 
 impl FqPie {
-    /// An empty discipline of at most `limit` packets, on a device whose largest frame has `frame` bytes.
+    /// Make an empty discipline of at most `limit` packets, on a device whose largest frame has `frame` bytes.
     ///
     /// # Errors
-    /// Parameters that Linux refuses.
+    /// Parameters that are an error in Linux.
     pub fn new(
         limit: usize,
         queues: &QueuesSpec,

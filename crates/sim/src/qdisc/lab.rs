@@ -8,7 +8,7 @@ use crate::rng::Rng;
 use crate::spec::QdiscSpec;
 use crate::time::Time;
 
-/// A discipline and what it may touch.
+/// A discipline and all that it may touch.
 pub(crate) struct Lab<Q = AnyQdisc> {
     pub qdisc: Q,
     pub now: Time,

@@ -107,7 +107,7 @@ pub trait Qdisc {
     fn dequeue(&mut self, s: &mut QueueContext) -> Dequeued;
     /// Length of the next packet, which stays counted as held (see [`PeekBuffer`]).
     fn peek(&mut self, s: &mut QueueContext) -> Option<u32>;
-    /// Takes the next packet if `ready`, which is told its length, says that it goes now; if not, it stays as after a peek.
+    /// Take the next packet if `ready`, which gets its length, says that it goes now. Otherwise it stays as after a peek.
     #[inline]
     fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut QueueContext) -> Dequeued
     where
@@ -132,14 +132,14 @@ pub trait Qdisc {
     fn release(&mut self, _s: &mut QueueContext, _leaving: &mut Queue) -> Time {
         unreachable!("another shaper paces this discipline")
     }
-    /// All packets of the flow with this index are gone, and the next one is of another flow: what was kept by the index must be
-    /// forgotten.
+    /// All packets of the flow with this index are gone, and the next packet belongs to another flow: forget the state that was kept by the
+    /// index.
     fn forget(&mut self, _flow: usize) {}
     /// The line asks for a packet at this time and there is none.
     fn found_empty(&mut self, _at: Time) {}
     /// A packet comes after the next; see [`Self::expect`].
     fn expect_later(&self, _p: &Packet) {}
-    /// A packet comes next: what that will touch is loaded ahead.
+    /// A packet comes next: load the memory ahead that it will touch.
     fn expect(&self, _p: &Packet) {}
     /// The packet in the peek buffer: it leaves next.
     fn peeked(&self) -> Option<Id> {
@@ -191,10 +191,10 @@ pub enum AnyQdisc {
 }
 
 impl AnyQdisc {
-    /// Builds the described discipline on a device whose largest frame has `frame` bytes; `rng` is the port's stream (hash perturbation).
+    /// Build the described discipline on a device whose largest frame has `frame` bytes; `rng` is the port's stream (hash perturbation).
     ///
     /// # Errors
-    /// Parameters outside what the discipline accepts.
+    /// Parameters outside the discipline's ranges.
     pub fn build(spec: &QdiscSpec, frame: u32, rng: &mut Rng) -> Result<Self, Flaws> {
         Ok(match *spec {
             QdiscSpec::Pfifo { limit_packets } => {

@@ -1,6 +1,6 @@
-//! The peek buffer: a token bucket must know the length of the next packet before that may leave, but many disciplines only decide
-//! which packet is next, and whether it is marked or dropped, when they dequeue it. For those a peek is a dequeue into a buffer of one
-//! packet, which still counts as held (Linux `qdisc_peek_dequeued`).
+//! The peek buffer. A token bucket must know the length of the next packet before that may leave. But many disciplines only decide which
+//! packet is next, and whether it is marked or dropped, when they dequeue it. For these disciplines a peek is a dequeue into a buffer of
+//! one packet, which still counts as held (Linux `qdisc_peek_dequeued`).
 
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::Packet;
@@ -46,7 +46,7 @@ pub trait PeekByDequeue {
     }
     /// A packet comes after the next; see [`Self::expect`].
     fn expect_later(&self, _p: &Packet) {}
-    /// A packet comes next: what that will touch is loaded ahead.
+    /// A packet comes next: load the memory ahead that it will touch.
     fn expect(&self, _p: &Packet) {}
     /// Forget a flow; see [`Qdisc::forget`].
     fn forget(&mut self, _flow: usize) {}

@@ -105,7 +105,7 @@ fn first_flow_source(spec: &NetworkSpec) -> usize {
     PORTS + 2 * spec.ports.len()
 }
 
-/// Event source of the first of what is there from the start beside flows.
+/// Event source of the first of the other traffic that exists from the start.
 fn first_other_source(spec: &NetworkSpec) -> usize {
     first_flow_source(spec) + FLOW_SOURCES * spec.connections().count()
 }
@@ -116,7 +116,7 @@ fn first_arrival_source(spec: &NetworkSpec) -> usize {
     first_other_source(spec) + listed.map(|(_, workload)| traffic::sources(workload)).sum::<usize>()
 }
 
-/// Event source of what has left hosts' own queues, if there are any: behind all packets of the same time.
+/// Event source of packets that have left hosts' own queues, if hosts have queues: behind all packets of the same time.
 fn host_source(spec: &NetworkSpec) -> usize {
     first_arrival_source(spec) + arrivals::SOURCES * spec.making().count()
 }
@@ -142,7 +142,7 @@ fn owners(others: &[AnyTraffic]) -> Vec<(u32, u32)> {
     each.flat_map(|(other, i)| (0..other.sources() as u32).map(move |which| (i, which))).collect()
 }
 
-/// Makes every part, so that every refusal is found.
+/// Make every part, so that every refusal is found.
 fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>, Vec<Refusal>> {
     check_size(spec).map_err(|flaws| -> Vec<_> { flaws.at(Place { kind: Part::Run, index: None }).collect() })?;
     let (mut parts, mut refusals) = (Parts::default(), vec![]);
@@ -167,7 +167,8 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
             refuse(Part::Path, Some(i), flaws);
         }
     }
-    // Bulk flows first: their event sources lie between those of the ports and all others. Then what else is there from the start.
+    // Make bulk flows first: their event sources lie between those of the ports and all others. Then make the other traffic that exists
+    // from the start.
     let site = Site { network: spec, controls, index: 0, source: first_flow_source(spec) };
     for (i, workload) in spec.workloads.iter().enumerate() {
         let WorkloadSpec::Tcp(tcp) = workload else { continue };
@@ -269,8 +270,8 @@ fn check_path(path: &PathSpec, uses: Uses, ports: &[PortSpec]) -> Result<(), Fla
     Ok(())
 }
 
-/// The ways of all flows; those of a path are shared by its flows. Then those of each workload that makes connections, in order, one for each
-/// of its paths.
+/// Return the ways of all flows. Flows of a path share its ways. Then return the ways of each workload that makes connections, in order,
+/// one for each of its paths.
 fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
     let mut routes = Routes::default();
     let mut add = |ports: &[usize]| routes.add_way(ports);

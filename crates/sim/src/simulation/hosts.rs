@@ -1,4 +1,4 @@
-//! Tells TCP what has left its host's own queue.
+//! Reports packets that have left a host's own queue to TCP.
 
 use super::World;
 use crate::network::Released;
@@ -31,7 +31,7 @@ impl World<'_> {
         whose.is_some_and(|&whose| self.others[whose].on_left_host(p, attachment))
     }
 
-    /// The sender of such a packet waited for room in its host's queue, and there is some.
+    /// The sender of this packet waited for room in its host's queue, and there is some.
     fn send_more(&mut self, p: &Packet) {
         if let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow_if_there(p.flow())) {
             return flow.sender.on_room_in_host(&mut self.network);

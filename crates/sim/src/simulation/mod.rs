@@ -69,10 +69,10 @@ pub fn simulate_until(
     Ok(world.run(stop)?.then(|| world.finish()))
 }
 
-/// Runs a network to its end and returns a hash of all that happened to its packets and of what was counted.
+/// Run a network to its end and return a hash of all events of its packets and of all counts.
 ///
 /// # Errors
-/// As [`simulate`].
+/// Those of [`simulate`].
 #[cfg(feature = "fingerprint")]
 pub fn fingerprint(spec: &NetworkSpec) -> Result<u64, Vec<Refusal>> {
     let mut world = World::build(spec, &|_, _| None)?;
@@ -101,7 +101,7 @@ struct Bounds {
     end: Time,
     /// Most packets that are noted for captures.
     noted: usize,
-    /// Most connections at once of those that come and go.
+    /// Maximum number of connections at once among those that come and go.
     slots: usize,
 }
 
@@ -123,7 +123,7 @@ struct World<'a> {
     sampler: Sampler,
     /// Header fields of the flows, for a capture.
     headers: Vec<FlowHeaders>,
-    /// There are so many flows that what their next packets touch is loaded ahead.
+    /// There are so many flows that the memory of their next packets is loaded ahead.
     looks_ahead: bool,
     /// The flow whose end was loaded ahead last, that of its ACKs or the other.
     approaching: Option<(usize, bool)>,
@@ -172,8 +172,8 @@ impl World<'_> {
         Ok(true)
     }
 
-    /// Refuses to note more packets, and to have more connections at once, than memory is meant to hold. The plan's bound of packets is an
-    /// estimate of what arrives, and how many connections are there at once nobody knows before.
+    /// Stop if more packets are to be noted, or more connections exist at once, than memory is meant to hold. The plan's bound of packets
+    /// is an estimate, and nobody knows beforehand how many connections exist at once.
     #[cold]
     #[inline(never)]
     fn is_stopped(&self, stop: &AtomicBool) -> Result<bool, Vec<Refusal>> {
@@ -197,7 +197,7 @@ impl World<'_> {
         Ok(stop.load(Ordering::Relaxed))
     }
 
-    /// Loads ahead what the packets will touch that come out of a port next.
+    /// Load ahead the memory that the packets which come out of a port next will touch.
     #[cold]
     #[inline(never)]
     fn look_ahead(&mut self, port: usize) {
@@ -284,7 +284,7 @@ impl World<'_> {
         if let Some(&(i, which)) = self.owners.get(source) {
             return self.others[i as usize].on_timer(which as usize, &mut self.network);
         }
-        // A slot is only used again when nothing is left to tell of the connection before.
+        // A slot is only reused when nothing is left to report about the connection before.
         self.on_release();
         let group = source - self.owners.len();
         if group < self.slots.groups.len() {
@@ -311,7 +311,7 @@ impl World<'_> {
         self.network.events.set(source, if now < f.stop { turn.min(f.stop) } else { turn });
     }
 
-    /// A hash of all that happened to packets and of what was counted.
+    /// Return a hash of all events of packets and of all counts.
     #[cfg(any(test, feature = "fingerprint"))]
     fn fingerprint(&self) -> u64 {
         let inside = self.network.inside();
@@ -405,7 +405,7 @@ impl World<'_> {
         });
     }
 
-    /// Adds what came of traffic that is there from the start beside bulk flows.
+    /// Add the results of the other traffic that exists from the start.
     fn add_others(&self, inside: &[(u64, u64)], output: &mut Output) {
         for ((each, which), i) in members(&self.others).zip(self.flows.len()..) {
             output.flows.push(each.name(which), &each.row(which, &self.network.drops[i], inside[i], self.bounds.end).0);
@@ -480,7 +480,7 @@ fn latencies_of_group(name: &str, members: &[AnyTraffic]) -> Option<Table> {
     (!all.is_empty()).then(|| latencies(format!("group/{name}"), all))
 }
 
-/// The flows of traffic that is there from the start beside bulk flows: whose each is, and which of its own.
+/// For each flow of the other traffic that exists from the start: its owner, and its number there.
 fn members(others: &[AnyTraffic]) -> impl Iterator<Item = (&AnyTraffic, usize)> {
     others.iter().flat_map(|each| (0..each.flows()).map(move |which| (each, which)))
 }

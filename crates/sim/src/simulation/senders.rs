@@ -1,5 +1,5 @@
 //! The timers of senders that fire in the same tick. A kernel fires them one after the other, in an order that has nothing to do with the
-//! number of a flow; behind a queue of a few packets, whoever comes first gets the room.
+//! number of a flow; behind a queue of a few packets, the first one gets the room.
 
 use super::slots::Slots;
 use super::World;
@@ -22,7 +22,7 @@ impl World<'_> {
         (time == now && (source - first) % SOURCES == SENDER_TIMER).then_some(source)
     }
 
-    /// The event of a sender's timer that fires is first: fires it, and those of other senders that fire now, each in its turn.
+    /// The event of a sender's timer that fires is first: fire it, and those of other senders that fire now, each in its turn.
     #[cold]
     #[inline(never)]
     pub(super) fn fire_senders(&mut self) {

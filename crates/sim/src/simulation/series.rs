@@ -5,7 +5,7 @@ use crate::probe::{Chosen, Group, Members};
 use crate::refusal::Flaws;
 use crate::spec::{NetworkSpec, SeriesSpec, WorkloadSpec};
 
-/// Refuses what there is not, and groups that are not of TCP connections with one direction.
+/// Check the chosen entities. Entities that do not exist are an error, and so are groups that are not TCP connections with one direction.
 pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
     let Some(series) = &spec.series else { return Ok(()) };

@@ -17,7 +17,7 @@ use crate::traffic::arrivals::{Arrival, Making};
 use crate::traffic::bulk::{ends, SOURCES as FLOW_SOURCES};
 use crate::traffic::Controls;
 
-/// A workload and what came of its connections.
+/// A workload and the totals of its connections.
 pub(super) struct Group<'a> {
     pub(super) making: Making<'a>,
     /// For each of its paths: the time of a transfer alone.
@@ -37,7 +37,7 @@ impl<'a> Group<'a> {
         format!("{}-{number}", self.making.tcp.id)
     }
 
-    /// Adds what came of a connection.
+    /// Add the results of a connection.
     fn count(&mut self, Made { flow, arrival, .. }: &Made) {
         let alone = self.alone[arrival.class].time(arrival.bytes, arrival.rtt);
         self.totals.add_transfer(arrival.bytes, alone, completion(flow), Volume::of(flow));
@@ -83,12 +83,12 @@ pub(super) struct Slots<'a> {
     leaving: Vec<usize>,
     made: u64,
     delivered_packets: u64,
-    /// Slots are used again. Tests compare with runs in which they are not.
+    /// True if slots are reused. Tests compare with runs in which they are not.
     pub(super) reuses: bool,
 }
 
 impl<'a> Slots<'a> {
-    /// No connections yet; `ways` are those of each group, and the first slot has its event sources from `first_source` on.
+    /// Start without connections. `ways` are those of each group, and the first slot has its event sources from `first_source` on.
     pub(super) fn new(
         mut groups: Vec<Group<'a>>,
         ways: Vec<Vec<FlowWay>>,
@@ -172,8 +172,8 @@ impl<'a> Slots<'a> {
         Some(&mut self.slots[slot].as_mut()?.flow)
     }
 
-    /// The flow whose event comes first of all slots, and which of its sources that is of. `source` is what the event set said; `None` if
-    /// that is there from the start.
+    /// Return the flow whose event comes first of all slots, and its source among the flow's. `source` comes from the event set; `None` if
+    /// it exists from the start.
     #[inline]
     pub(super) fn flow_of_event(&mut self, source: usize, events: &EventSet) -> Option<(&mut Flow, usize)> {
         if source < self.first_source {
@@ -220,7 +220,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Releases what has become quiet by drops since, which tell no end.
+    /// Release connections that have become quiet through drops, because a drop reaches no end.
     fn release_leaving(&mut self, network: &mut Network) {
         for slot in std::mem::take(&mut self.leaving) {
             match &self.slots[slot] {
@@ -277,8 +277,8 @@ impl<'a> Slots<'a> {
         self.delivered_packets + self.alive().iter().map(|(_, flow)| flow.receiver.counters().arrived).sum::<u64>()
     }
 
-    /// At the end of the run: adds the rows of connections to the table of flows, group by group in the order in which they were made, and
-    /// adds the groups to theirs. `inside` are the packets still under way, by index of the flow.
+    /// At the end of the run: add the rows of connections to the table of flows, group by group in the order in which they were made, and
+    /// add the groups to theirs. `inside` holds the packets still under way, by index of the flow.
     pub(super) fn finish(self, network: &Network, inside: &[(u64, u64)], flows: &mut Rows, groups: &mut Rows) {
         let mut made_by = self.groups;
         for (slot, made) in self.slots.iter().enumerate() {

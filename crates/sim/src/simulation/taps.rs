@@ -8,7 +8,8 @@ use crate::tap::Tap;
 /// Most points of the path: 8 bits count them together with the hosts.
 const MOST_POINTS: usize = 200;
 
-/// Refuses points at ports that there are not, or that are hosts' own: what leaves those is in the captures of the hosts.
+/// Check the points. A port that does not exist is an error, and so is a host's own port: the captures of the hosts have the packets that
+/// leave it.
 pub fn check(spec: &NetworkSpec, flaws: &mut Flaws) {
     let points = &spec.captured_ports;
     if points.len() > MOST_POINTS {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A number, or what it is drawn from.
+/// A number, or the distribution that it is drawn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DistributionSpec {
@@ -66,7 +66,7 @@ pub enum DrawnSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartSpec {
-    /// Its share of all draws; those of a mixture add up to 1.
+    /// Its share of all draws; the shares of a mixture add up to 1.
     pub share: f64,
     /// The distribution that is then drawn from.
     pub of: DistributionSpec,

@@ -98,6 +98,6 @@ pub struct ReorderSpec {
     pub share: Chance,
     /// Dependence of a draw on the one before.
     pub correlation: Chance,
-    /// One in so many may go at once.
+    /// One packet in this number may go at once.
     pub gap: u32,
 }

@@ -39,7 +39,7 @@ pub struct NetworkSpec {
     pub sample_ns: u64,
     /// Note every packet at both hosts.
     pub capture: bool,
-    /// Note the packets that come out of these ports, those of each list in a capture of their own.
+    /// Lists of ports: the packets that come out of the ports of a list are noted, each list in a capture of its own.
     #[serde(default)]
     pub captured_ports: Vec<Vec<usize>>,
     /// The largest IP packet that every port carries, bytes.
@@ -95,7 +95,7 @@ impl NetworkSpec {
             .flat_map(|(_, workload)| workload.listed().unwrap_or(&[]).iter().map(move |each| (workload, each)))
     }
 
-    /// Every workload that makes connections while the run goes on, with its index and what its connections have in common.
+    /// Return every workload that makes connections during the run, with its index and the settings that its connections share.
     pub fn making(&self) -> impl Iterator<Item = (usize, &TcpSpec)> {
         self.others().filter(|(_, workload)| workload.listed().is_none()).filter_map(|(i, each)| Some((i, each.tcp()?)))
     }

@@ -1,4 +1,4 @@
-//! Ports and what paces them.
+//! Ports and their shapers.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::{Direction, FaultsSpec, QdiscSpec};
 pub enum PortSpec {
     /// A constant delay behind an optional store-and-forward line, with a limit of its own, as of netem.
     Link {
-        /// Unique; entity `port/ID` of the results, and what its random stream comes from.
+        /// Unique; entity `port/ID` of the results, and the name of its random stream.
         id: String,
         /// For display.
         name: String,
@@ -26,8 +26,8 @@ pub enum PortSpec {
         /// came until then pass at once.
         #[serde(default)]
         coalesce_ns: Option<u64>,
-        /// The delay is longer by this part of the RTT that a connection has of its own, and packets leave by time, in whatever order they
-        /// came; such a port has neither line nor limit.
+        /// The delay is longer by this part of the RTT that a connection has of its own. Packets leave by time, in whatever order they
+        /// came. A port with this has neither link rate nor limit.
         #[serde(default)]
         own_rtt: Option<PartOfRtt>,
         /// Faults: all that it does to packets beside delaying them.
@@ -36,7 +36,7 @@ pub enum PortSpec {
     },
     /// A queue discipline behind a shaper, then a propagation delay.
     Queue {
-        /// Unique; entity `port/ID` of the results, and what the random streams of the port and of its qdisc come from.
+        /// Unique; entity `port/ID` of the results, and the name of the random streams of the port and of its qdisc.
         id: String,
         /// For display.
         name: String,
@@ -168,7 +168,7 @@ pub enum ShaperSpec {
     Trace {
         /// The opportunities of one period, ms from its start, not decreasing.
         at_ms: Vec<u32>,
-        /// The mean rate that they make, bit/s: what is told where a rate is asked for.
+        /// The mean rate that they make, bit/s. It stands wherever a rate is needed.
         rate_bps: u64,
     },
     /// The qdisc shapes itself (cake, dummynet).

@@ -179,7 +179,7 @@ pub struct CodelSpec {
     pub ecn: bool,
     /// Marks everything that waited longer, ns.
     pub ce_threshold_ns: Option<u64>,
-    /// Only if the DS field and the ECN field beside it are the first number where the second one has ones.
+    /// The threshold applies only if the DS field and the ECN field beside it are the first number where the second one has ones.
     #[serde(default)]
     pub ce_threshold_selector: Option<(u8, u8)>,
     /// Floor of the queue; see [`CodelFloor`].
@@ -254,7 +254,7 @@ pub struct RedSpec {
     pub ecn: bool,
     /// Drops above `max_bytes` nevertheless.
     pub harddrop: bool,
-    /// Lets pass what would be marked and cannot be.
+    /// Lets packets pass that would be marked and cannot be.
     #[serde(default)]
     pub nodrop: bool,
     /// Adapts `max_p`.
@@ -326,7 +326,7 @@ pub enum CakeDiffserv {
 pub struct CakeMore {
     /// Packets leave with codepoint 0.
     pub wash: bool,
-    /// Packets that are dropped count as sent, since they came over the line that is paced for.
+    /// Dropped packets count as sent, because they came over the link that is paced for.
     pub ingress: bool,
     /// The rule that chooses ACKs to drop because a later one says all that they say.
     pub ack_filter: CakeAckFilter,

@@ -12,6 +12,6 @@ pub struct SeriesSpec {
     pub groups: Vec<usize>,
     /// Ports.
     pub ports: Vec<usize>,
-    /// Ports that count the bytes of each of those connections and groups.
+    /// Ports that count the bytes of each of these connections and groups.
     pub shares: Vec<usize>,
 }

@@ -43,7 +43,7 @@ pub struct Heading {
     pub to: usize,
     /// Their direction along the path.
     pub direction: Direction,
-    /// Differentiated services codepoint of their packets, and of those that answer them.
+    /// Differentiated services codepoint of their packets, and of the answers.
     pub dscp: u8,
 }
 
@@ -112,7 +112,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Indices of the paths that its connections take beside that of its heading.
+    /// Indices of the paths that its connections take, apart from that of its heading.
     #[must_use]
     pub fn more_paths(&self) -> &[usize] {
         match self {
@@ -164,13 +164,13 @@ pub struct TcpSpec {
     /// Negotiate timestamps (RFC 7323).
     #[serde(default = "yes")]
     pub timestamps: bool,
-    /// Payload of a full segment, bytes: what the path's MTU or the MSS of the connection leaves beside headers and timestamps.
+    /// Payload of a full segment, bytes: the path's MTU or the MSS of the connection, minus headers and timestamps.
     #[serde(default = "full_segment")]
     pub segment_bytes: u32,
     /// Differentiated services codepoint that both ends set, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
-    /// Receiving hosts merge what their network cards hand over at once; see [`super::PortSpec::Link`].
+    /// Receiving hosts merge the packets that their network cards hand over at once; see [`super::PortSpec::Link`].
     #[serde(default)]
     pub gro: bool,
     /// Payload to send, bytes; `None` is unlimited.
@@ -227,7 +227,7 @@ pub struct OnOffSpec {
     pub interval_ns: u64,
     /// Length of the periods in which it produces data; `None`: it always does.
     pub on: Option<PeriodSpec>,
-    /// From the end of such a period to the next, ns.
+    /// Pause from the end of one period to the next, ns.
     pub off_ns: DistributionSpec,
 }
 
@@ -240,7 +240,7 @@ pub enum PeriodSpec {
         /// Duration, ns.
         ns: DistributionSpec,
     },
-    /// Until there is so much.
+    /// It lasts until this much is produced.
     Bytes {
         /// Amount, bytes.
         bytes: DistributionSpec,
@@ -295,7 +295,7 @@ pub struct StreamingSpec {
 pub struct TransfersSpec {
     /// Settings that the connections share. No connection is listed. Their names are `ID-1`, `ID-2` and so on, and each has its own size.
     pub tcp: TcpSpec,
-    /// Payload of each, bytes; what is drawn as 0 is 1.
+    /// Payload of each, bytes; a draw of 0 becomes 1.
     pub size_bytes: DistributionSpec,
     /// When connections are made.
     pub arrivals: ArrivalsSpec,
@@ -387,7 +387,7 @@ pub struct ConnectionSpec {
     pub ports: [u16; 2],
 }
 
-/// Datagrams of streams that are alike, whatever becomes of them.
+/// Streams of datagrams that are alike. The streams do not react to the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatagramsSpec {
@@ -406,7 +406,7 @@ pub struct DatagramsSpec {
     pub dscp: u8,
     /// From one datagram to the next, ns. The first is sent at the start if all intervals are the same, else an interval later.
     pub interval_ns: DistributionSpec,
-    /// Frame length on the meter, bytes; what is drawn beyond the sizes that Ethernet has is the nearest it has.
+    /// Frame length on the meter, bytes. A draw outside the sizes that Ethernet has becomes the nearest one.
     pub size_bytes: DistributionSpec,
     /// Sends for a time and is silent for a time, in turns; `None` sends all the time.
     pub bursts: Option<BurstsSpec>,
@@ -427,9 +427,9 @@ pub struct DatagramsSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BurstsSpec {
-    /// Sends for so long, ns.
+    /// Time for which it sends, ns.
     pub on_ns: DistributionSpec,
-    /// Then is silent for so long, ns.
+    /// Time for which it is then silent, ns.
     pub off_ns: DistributionSpec,
 }
 

@@ -1,5 +1,5 @@
 //! Sizes and times that an application takes one after the other: always the same, or drawn. Each has a random stream of its own, so that
-//! neither another one nor what the network does shifts its draws.
+//! neither another one nor the network shifts its draws.
 
 use crate::draw::Distribution;
 use crate::refusal::Flaws;
@@ -37,7 +37,7 @@ impl Amount {
     }
 }
 
-/// Refuses what is no distribution, and a plain size that is not `least` bytes to `most`.
+/// Check an amount. A `spec` that is no distribution is an error, and so is a plain size outside 1 to `most` bytes.
 pub fn check_size(field: &str, spec: &DistributionSpec, most: u64) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
     if let DistributionSpec::Fixed(bytes) = *spec {

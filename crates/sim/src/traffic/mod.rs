@@ -55,8 +55,8 @@ pub struct Exchanged {
     pub arrived_back: u64,
 }
 
-/// A stream, or the connections that one application uses, both their ends, that are there from the start of the run. Their events and
-/// packets come to it; what it does goes through an [`Outbox`]. Where one of its flows is meant, `which` counts them from 0.
+/// A stream, or the connections that one application uses, both their ends, that exist from the start of the run. It gets their events and
+/// packets, and acts through an [`Outbox`]. If one of its flows is meant, `which` counts them from 0.
 pub trait Traffic {
     /// Event sources of each of its flows.
     const SOURCES: usize;
@@ -83,13 +83,13 @@ pub trait Traffic {
     /// Take the kinds of queue that the hosts of its `from` and of its `to` end have of their own. Called before the run begins.
     fn on_hosts_with_queues(&mut self, _kinds: [HostQueue; 2]) {}
 
-    /// A packet of it has left the queue of the host that it comes from, sent on or dropped. True if its sender waited for that: then
-    /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
+    /// A packet of it has left the queue of its host, sent on or dropped. Return true if its sender waited for that: then
+    /// [`Self::on_room_in_host`] is called once all packets that left at the same time are reported.
     fn on_left_host(&mut self, _p: &Packet, _attachment: &Attachment) -> bool {
         false
     }
 
-    /// There is room in the queue of the host that such packets come from, and their sender waited for it.
+    /// There is room in the queue of the host that sends packets like this one, and their sender waited for it.
     fn on_room_in_host(&mut self, _p: &Packet, _out: &mut impl Outbox) {}
 
     /// The packets of a flow so far.
@@ -98,7 +98,7 @@ pub trait Traffic {
     /// Return the row of a flow at the end of the run. `inside` holds the packets still under way, in the data's direction and back.
     fn row(&self, which: usize, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow;
 
-    /// Adds what they have come to by the end of the run to that of their group.
+    /// Add their totals at the end of the run to those of their group.
     fn count(&self, _totals: &mut GroupTotals, _end: Time) {}
 
     /// Return the transactions that its application has waited for; empty for an application that waits for none.
@@ -109,7 +109,7 @@ pub trait Traffic {
     /// The run is over, and this packet of it is still under way.
     fn on_end_of_run(&mut self, _p: &Packet) {}
 
-    /// All its datagrams, if it measures by such.
+    /// Take all its datagrams, if it measures with datagrams.
     fn take_datagrams(&mut self) -> Option<Vec<Datagram>> {
         None
     }

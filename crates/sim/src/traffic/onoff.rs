@@ -20,7 +20,7 @@ const LEAST_PAUSE: Time = 1000;
 /// Most full segments that a source produces: sequence numbers end some time after it.
 const MOST_PRODUCED: u64 = MOST_SEGMENTS / 4;
 
-/// A source and who reads what it produces.
+/// A source and the reader of its data.
 pub type OnOff = Session<Source>;
 
 /// The behaviour of a source.
@@ -89,7 +89,7 @@ pub fn build(spec: &OnOffSpec, site: &Site) -> Result<Vec<OnOff>, Flaws> {
     })
 }
 
-/// Refuses writes of nothing, what would be without end at one time, and more in a run than sequence numbers count.
+/// Check a source. Errors are writes of nothing, endless writes at one time, and more bytes in a run than sequence numbers count.
 fn check(spec: &OnOffSpec, duration: Time) -> Result<(), Flaws> {
     let mut flaws = Flaws::default();
     flaws.at_least("write_bytes", spec.write_bytes, "bytes", 1);
@@ -133,7 +133,7 @@ impl Source {
         };
     }
 
-    /// Produces what is due now, and plans what comes next.
+    /// Produce the data that are due now, and plan the next event.
     fn produce(&mut self, act: &mut Act<'_, impl Outbox>) {
         let mut bytes = self.write_bytes;
         if let Left::Bytes(left) = &mut self.left {

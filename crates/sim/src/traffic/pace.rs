@@ -53,10 +53,10 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Nothing has been sent yet; `seed` is that of the run, and `end` its end.
+    /// Make a pace that has sent nothing yet; `seed` is that of the run, and `end` its end.
     ///
     /// # Errors
-    /// Datagrams in no time, sizes that Ethernet does not have, and what is no distribution.
+    /// Datagrams in no time, sizes that Ethernet does not have, and specs that are no distribution.
     pub fn build(spec: &DatagramsSpec, stream: &ConnectionSpec, seed: u64, end: Time) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
         if let DistributionSpec::Fixed(interval) = spec.interval_ns {

@@ -15,7 +15,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// The client of connection `which` asks for a response of so many bytes.
+    /// The client of connection `which` asks for a response of this many bytes.
     pub fn ask(&mut self, which: usize, request: u64, response: u64, act: &mut Act<'_, impl Outbox>) {
         self.asked += request;
         self.answered += response;
@@ -23,7 +23,7 @@ impl Requests {
         act.write(which, Side::From, request);
     }
 
-    /// One end has read so many bytes in all: the server answers. True if that is the last byte of a response.
+    /// One end has read this many bytes in all: the server answers. Return true if that is the last byte of a response.
     pub fn on_read(&mut self, which: usize, side: Side, bytes: u64, act: &mut Act<'_, impl Outbox>) -> bool {
         if side == Side::From {
             return bytes == self.answered;

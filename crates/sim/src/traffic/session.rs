@@ -1,6 +1,6 @@
-//! TCP connections that stay open, and the application that uses them: what exchanges, pages, streaming and on-off sources have in common. A
-//! connection has two [ends](TwoWayEnd); an [`Application`] hears what they have read and says what they write, on all connections of a
-//! session together. Applications act packet by packet.
+//! TCP connections that stay open, and the application that uses them: the common part of exchanges, pages, streaming and on-off sources. A
+//! connection has two [ends](TwoWayEnd). An [`Application`] gets the bytes that they have read and says what they write, on all connections
+//! of a session together. Applications act packet by packet.
 
 use super::bulk::control;
 use super::site::{can_be_made, check_ends};
@@ -34,7 +34,7 @@ pub enum Side {
 
 /// An application that uses the connections of a session. One object is both ends, and says what each side does.
 pub trait Application {
-    /// The end whose data matter: what limits it is told.
+    /// The end whose data matter: the results name its limits.
     const SOURCE: Side = Side::To;
 
     /// The connections are being opened.
@@ -52,12 +52,12 @@ pub trait Application {
     /// Return the transactions that it has waited for: responses, pages, chunks, writes that are read.
     fn transactions(&self) -> &[Transaction];
 
-    /// When the last of what it had to do was done.
+    /// Return when it finished the last of its work.
     fn completed(&self) -> Option<Time> {
         None
     }
 
-    /// The player, if what it waits for are chunks that are played.
+    /// Return the player, if it waits for chunks that are played.
     fn player(&self) -> Option<Player> {
         None
     }
@@ -133,7 +133,7 @@ impl<O: Outbox> Act<'_, O> {
         }
     }
 
-    /// Asks for an event at a time, in place of what was asked for before; `NEVER` is none.
+    /// Ask for an event at a time, in place of the earlier request; `NEVER` is none.
     pub fn wake_at(&mut self, at: Time) {
         self.out.set_timer(self.source, at.min(self.stop));
     }
@@ -153,7 +153,7 @@ pub struct Session<A> {
     opener: Opener,
     /// The opener has called connect().
     opened: bool,
-    /// It was cut off: what packets of before bring is no application's any more.
+    /// The connection was cut off: the bytes of packets from before belong to no application any more.
     stopped: bool,
 }
 
@@ -233,7 +233,7 @@ pub fn sessions<A>(
 }
 
 impl<A: Application> Session<A> {
-    /// The application, and what it acts through.
+    /// Return the application, and all that it can act on.
     fn acting<'a, O: Outbox>(&'a mut self, out: &'a mut O) -> (&'a mut A, Act<'a, O>) {
         let act = Act { links: &mut self.links, source: self.source + APPLICATION, stop: self.stop, out };
         (&mut self.application, act)
@@ -296,7 +296,7 @@ impl<A: Application> Session<A> {
         Some(view(self.application.player()?, self.start, &chunks, self.stop.min(end).max(self.start), at))
     }
 
-    /// The end that sends such packets.
+    /// Return the end that sends packets like this one.
     fn sender_of(&mut self, p: &Packet) -> &mut TwoWayEnd {
         let link = &mut self.links[p.flow() - self.index];
         link.end(if p.has(flags::ACK) { Side::To } else { Side::From })
@@ -363,7 +363,8 @@ impl<A: Application> Traffic for Session<A> {
         Exchanged { sent: from.sent, arrived: to.arrived, sent_back: to.sent, arrived_back: from.arrived }
     }
 
-    /// Numbers of both directions together, but for packets: what the end `from` sent stands with the data, what the other sent with the ACKs.
+    /// Numbers are those of both directions together, except for packets: the packets of the end `from` stand with the data, those of the
+    /// other end with the ACKs.
     fn row(&self, which: usize, drops: &FlowDrops, inside: (u64, u64), end: Time) -> FlowRow {
         let link = &self.links[which];
         let both = |count| link.both(count);

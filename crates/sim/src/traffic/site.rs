@@ -13,17 +13,17 @@ pub type Controls = dyn Fn(&str, &Map<String, Value>) -> Option<Result<Box<dyn B
 
 /// Most segments of a direction of a connection: sequence numbers count them in 32 bits.
 pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
-/// Least payload of a full segment, bytes: beside timestamps, what Linux takes (TCP_MIN_MSS).
+/// Minimum payload of a full segment, bytes: with timestamps, the minimum of Linux (TCP_MIN_MSS).
 const LEAST_SEGMENT: u32 = 88 - TIMESTAMPS;
 /// Largest DSCP: it has six bits.
 const MOST_DSCP: u8 = 63;
 /// Largest packet that a path carries, bytes.
 pub const MOST_MTU: u32 = 9000;
-/// Largest response of those whose number is not known beforehand, bytes: long before sequence numbers are used up a run is over.
+/// Maximum response if the number of responses is not known beforehand, bytes: a run is over long before sequence numbers are used up.
 pub const MAX_RESPONSE: u64 = 1 << 40;
-/// Least socket buffer, bytes: two segments and what the kernel charges for them.
+/// Minimum socket buffer, bytes: two segments and the kernel's charge for them.
 const MIN_BUFFER: u64 = 4608;
-/// Largest socket buffer, bytes: an `int` of Linux, which is what SO_RCVBUF, SO_SNDBUF (twice the half of it) and the sysctls come to.
+/// Maximum socket buffer, bytes: an `int` of Linux, the type of SO_RCVBUF, SO_SNDBUF (twice the half of it) and the sysctls.
 const MAX_BUFFER: u64 = i32::MAX as u64;
 
 /// The place where a workload is built.
@@ -40,10 +40,10 @@ pub struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Refuses a path and hosts that there are not, and a DSCP that does not fit its field.
+    /// Check that the path and the hosts exist, and that the DSCP fits its field.
     ///
     /// # Errors
-    /// Those that there are not.
+    /// Those that do not exist or fit.
     pub fn check(&self, heading: Heading) -> Result<(), Flaws> {
         let mut flaws = Flaws::default();
         flaws.range("dscp", heading.dscp, "", 0..=MOST_DSCP);
@@ -104,7 +104,7 @@ fn most_segment(mtu: u32, options: Options) -> u32 {
     mtu.min(MOST_MTU).saturating_sub(options.headers() - ETHERNET)
 }
 
-/// Refuses socket buffers without room, and those that Linux has no number for.
+/// Check socket buffers. A buffer without room is an error, and so is one that Linux has no number for.
 fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
     for (field, sizes) in [("host.rmem", host.rmem), ("host.wmem", host.wmem)] {
         flaws.at_most(field, sizes.into_iter().max().unwrap_or(0), "bytes", MAX_BUFFER);

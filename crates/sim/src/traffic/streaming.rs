@@ -1,6 +1,7 @@
-//! Streaming by chunks: a player asks for chunk after chunk, each as soon as its buffer has room for it and the one before has come, one request
-//! at a time. It plays as long as there is something in the buffer, from when there is as much as it wants to begin with; when the buffer is
-//! empty it stalls until there is as much again. [`Playback`] says what that comes to, from nothing but the times at which chunks came.
+//! Streaming by chunks. A player asks for one chunk after the other, each as soon as its buffer has room for it and the one before has
+//! come, one request at a time. It starts to play when the buffer has as much as it wants to begin with, and plays as long as there is
+//! something in the buffer. When the buffer is empty it stalls until there is as much again. [`Playback`] computes the result from nothing
+//! but the times at which chunks came.
 //!
 //! Leaves out: the choice among several rates (a ladder), seeking, chunks of different sizes.
 

@@ -1,4 +1,4 @@
-//! Unresponsive datagrams that only load the network: one after the other, whatever becomes of them. Not ECN-capable.
+//! Datagrams that only load the network and do not respond to congestion: one after the other, even if they are lost. Not ECN-capable.
 
 use super::pace::Pace;
 use super::{Exchanged, Site, Traffic};

@@ -1,8 +1,8 @@
 //! A link that loses, delays unevenly, reorders, duplicates and corrupts packets, as netem does (Linux 6.12 net/sched/sch_netem.c,
 //! `netem_enqueue`, `tfifo_enqueue`, `netem_peek`).
 //!
-//! Packets are duplicated, lost, corrupted, refused for want of room and delayed, in this order; a duplicate goes in ahead of its original
-//! and through all of that but duplication again. Each fault has a random stream of its own, so that one does not shift another.
+//! Packets are duplicated, lost, corrupted, dropped for want of room and delayed, in this order. A duplicate goes in ahead of its original,
+//! and through all steps but duplication. Each fault has a random stream of its own, so that one does not shift another.
 //!
 //! Left out: slots, the four-state model of loss, marking in place of losing.
 
@@ -35,7 +35,7 @@ pub struct FaultCounts {
     pub duplicated: u64,
     /// With a wrong bit from here on.
     pub corrupted: u64,
-    /// Gone at once, past those that are delayed.
+    /// Packets that left at once, past those that are delayed.
     pub reordered: u64,
 }
 
@@ -152,7 +152,7 @@ impl Faults {
         self.waiting.len() + self.early.len() >= self.limit
     }
 
-    /// When a packet of so many bytes leaves that comes now; `None` if it overtakes all others.
+    /// Return when a packet of this many bytes leaves that comes now; `None` if it overtakes all others.
     pub fn due(&mut self, now: Time, bytes: u32) -> Option<Time> {
         if self.reorder.as_mut().is_some_and(Reorder::draw) {
             self.counts.reordered += 1;

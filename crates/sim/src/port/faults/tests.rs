@@ -27,7 +27,7 @@ fn link(spec: &FaultsSpec, rate_bps: Option<u64>) -> Faults {
     Faults::build(spec, ("a", 1), 10 * MS, rate_bps, usize::MAX).unwrap()
 }
 
-/// Asserts that `found` of `n` events, each with probability `p`, are within the interval that 99.9 % of such counts are in.
+/// Check that `found` of `n` events, each with probability `p`, are within the interval that holds 99.9 % of these counts.
 fn assert_binomial(found: u64, n: u64, p: f64) {
     let (n, found) = (n as f64, found as f64);
     assert!((found - n * p).abs() <= SURE * (n * p * (1.0 - p)).sqrt(), "{found} of {n} for {p}");
@@ -133,7 +133,7 @@ fn jitter(shape: JitterShape, keep_order: bool) -> FaultsSpec {
 #[test]
 fn delays_have_the_moments_of_their_distributions() {
     let ms = MS as f64;
-    // Mean and standard deviation, ms; netem cuts its Pareto distribution at 4 of what it calls deviations.
+    // Mean and standard deviation, ms; netem cuts its Pareto distribution at 4 of its own deviations.
     for (shape, mean, deviation) in [
         (JitterShape::Uniform, 10.0, 2.0 / 3.0_f64.sqrt()),
         (JitterShape::Normal, 10.0, 2.0),
@@ -194,7 +194,7 @@ fn packets_leave_by_time_unless_they_keep_their_order() {
         assert!(left.is_sorted_by_key(|&(time, _)| time) && overtakes(&left) > 300);
         let kept = pass(link(&jitter(shape.clone(), true), None), 2000, 66);
         assert!(kept.is_sorted_by_key(|&(time, _)| time) && overtakes(&kept) == 0);
-        // Behind a line packets keep their order, and are apart by what one takes.
+        // Behind a link packets keep their order. The time between them is that of one packet.
         let line = pass(link(&jitter(shape, false), Some(1_000_000)), 2000, 125);
         assert!(overtakes(&line) == 0 && line.windows(2).all(|pair| pair[1].0 - pair[0].0 >= MS));
     }

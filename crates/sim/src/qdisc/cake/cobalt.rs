@@ -13,7 +13,7 @@ use crate::time::{Duration, Time};
 /// Parameters, shared by the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Largest persistent sojourn time, and the least time between changes of BLUE's probability, ns.
+    /// Largest persistent sojourn time, and minimum time between changes of BLUE's probability, ns.
     pub target: Duration,
     /// Initial interval of signals, ns. Only its low 32 bits work, as in Linux.
     pub interval: Duration,
@@ -90,7 +90,7 @@ pub struct Cobalt {
     count: u32,
     /// 2^32/sqrt(count). Zero until the count first changes: the first wait of a new queue is no wait at all.
     rec_inv_sqrt: u32,
-    /// When the next signal is due; with count 0, when the state has come to rest.
+    /// Time of the next signal; with count 0, the time at which the state has come to rest.
     drop_next: i64,
     /// Last change of `p_drop`.
     blue_timer: i64,

@@ -41,13 +41,13 @@ pub(super) struct Queue {
     set: Set,
     source: u16,
     destination: u16,
-    /// Its share of the quantum in units of 2^-16 bytes, as it was at a change of what it depends on (`Drr::changes`).
+    /// Its share of the quantum in units of 2^-16 bytes, as of the number of changes at which it was computed (`Drr::changes`).
     share: u32,
     share_at: u64,
 }
 
 impl Queue {
-    /// A packet was added: the queue must be told to `Drr::activate`.
+    /// True if the queue needs a call of `Drr::activate` after a packet was added.
     #[inline]
     pub fn wants_activation(&self) -> bool {
         !matches!(self.set, Set::Sparse | Set::Bulk)

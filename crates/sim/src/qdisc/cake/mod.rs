@@ -296,7 +296,7 @@ impl Nominal {
     /// The memory limit for a shaper of `rate` byte/s, bytes.
     fn memory_limit(&self, rate: Option<u64>) -> u64 {
         let wanted = match (self.memory_limit, rate) {
-            // Four times what the rate carries in an interval, as far as it fits 32 bits.
+            // Four times the bytes that the rate carries in an interval, as far as they fit 32 bits.
             (0, Some(rate)) => ((rate.wrapping_mul(self.interval_us) / (1_000_000 / 4)) as u32).max(LEAST_MEMORY),
             (0, None) => u32::MAX,
             (bytes, _) => bytes,

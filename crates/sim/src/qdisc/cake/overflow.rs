@@ -45,7 +45,7 @@ pub(super) struct Overflow {
 }
 
 impl Overflow {
-    /// The heap is kept up to date: it must be told of changes.
+    /// True if the heap is kept up to date: then it must hear of changes.
     #[inline]
     pub fn is_live(&self) -> bool {
         self.timeout > 0
@@ -74,7 +74,7 @@ impl Overflow {
         Place(self.heap[0])
     }
 
-    /// The root holds no packet: the heap is of no use and is built anew next time.
+    /// The root holds no packet: the heap is of no use and is rebuilt next time.
     pub fn give_up(&mut self) {
         self.timeout = 0;
     }

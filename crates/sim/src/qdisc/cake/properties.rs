@@ -121,7 +121,7 @@ impl Run {
         assert_eq!(self.lab.found(), (self.lab.qdisc.packets(), self.lab.qdisc.bytes()));
     }
 
-    /// Lets go what may go up to `until`, as a port does.
+    /// Let packets go that may go up to `until`, as a port does.
     fn release(&mut self, until: Time) {
         loop {
             let mut leaving = pool::Queue::default();

@@ -1,6 +1,6 @@
-//! CoDel: drops or marks at departure, at intervals that shrink with the square root of a count, once packets have waited
-//! longer than a target for an interval (RFC 8289; Linux 6.12 include/net/codel_impl.h, net/sched/sch_codel.c; what 3.10 has
-//! otherwise is data, see [`CodelSpec`]).
+//! CoDel: drops or marks at departure, at intervals that shrink with the square root of a count, once packets have waited longer than a
+//! target for an interval (RFC 8289; Linux 6.12 include/net/codel_impl.h, net/sched/sch_codel.c; the differences of 3.10 are data, see
+//! [`CodelSpec`]).
 //!
 //! Times are as Linux keeps them, in units of 1024 ns and 32 bits.
 
@@ -59,7 +59,7 @@ pub(super) struct Law {
 /// State of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
-    /// Signals of this episode: the more, the shorter the gaps. fq_codel adds what it drops at a limit.
+    /// Signals of this episode: the more, the shorter the gaps. fq_codel adds the packets that it drops at a limit.
     pub count: u32,
     /// The count at the start of the episode.
     last_count: u32,
@@ -167,7 +167,7 @@ impl Law {
         }
     }
 
-    /// Takes the next packet of a queue that may pass; what may not goes to `dropped`.
+    /// Take the next packet of a queue that may pass; packets that may not pass go to `dropped`.
     #[inline]
     pub fn dequeue(&mut self, source: &mut impl Source, s: &mut QueueContext, stats: &mut QdiscStats) -> Option<Id> {
         let Some(head) = source.head() else {

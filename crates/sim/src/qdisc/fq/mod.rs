@@ -2,15 +2,15 @@
 //!
 //! - Packets that a router forwards belong to no socket and carry no time to send: their flows are told apart by a hash of addresses and
 //!   ports, of 10 bits, and nothing is held back.
-//! - On a host the data of a connection are a flow of their own and say when they are to leave. A flow whose first packet is not due is set aside
-//!   until then; then it comes last among the old ones. The timer may be 10 us late, unless something else wakes the queue.
+//! - On a host the data of a connection are a flow of their own and say when they are to leave. A flow whose first packet is not due is set
+//!   aside until then; then it comes last among the old ones. The timer may be 10 us late, unless something else wakes the queue.
 //! - While no flow waits, up to eight packets bypass the flows in one queue for all, Linux's `internal`.
-//! - A flow that has been idle for 3 s is removed when a packet of another one is looked up and comes past it (`fq_gc`); if it returns it
-//!   is seen for the first time. The flows lie in 1024 trees by a hash of the hash, and no more than two in one of them: the one that
-//!   was there first is the root, and a search begins with that.
-//! - There are three bands of priority, and packets without a DSCP are all of the second. But Linux lists a flow before it notes the
-//!   flow's band, and so a flow that is seen for the first time stands in the first band: the second goes on until it has sent
-//!   its 192 KiB or has nothing to send, and only then does the new flow get its first turn. Later turns are in the second band.
+//! - A flow that has been idle for 3 s is removed when a packet of another one is looked up and comes past it (`fq_gc`). If the flow
+//!   returns it counts as new. The flows lie in 1024 trees by a hash of the hash, and no more than two in one tree: the older one is the
+//!   root, and a search begins with the root.
+//! - There are three bands of priority, and packets without a DSCP are all in the second band. But Linux lists a flow before it notes the
+//!   flow's band, and so a new flow stands in the first band: the second band goes on until it has sent its 192 KiB or has nothing to send,
+//!   and only then does the new flow get its first turn. Later turns are in the second band.
 //!
 //! Left out: rates of its own (maxrate, low_rate_threshold), `orphan_mask`, `buckets`, bands by DSCP; the removal of idle flows of sockets.
 
@@ -37,7 +37,7 @@ use crate::time::{Time, SEC, US};
 const FLOWS: usize = 1024;
 /// Packets that may bypass the flows.
 const FAST_PATH: usize = 8;
-/// Pause after which a flow gets a quantum unless it is told otherwise, ticks.
+/// Default pause after which a flow gets a quantum, ticks.
 const REFILL_TICKS: u64 = 40;
 /// Age at which an idle flow may be removed, ticks.
 const REMOVAL_TICKS: u64 = 3000;
@@ -119,10 +119,10 @@ pub struct Fq {
 }
 
 impl Fq {
-    /// Without flows; the hash key comes from `rng`.
+    /// Make a discipline without flows; the hash key comes from `rng`.
     ///
     /// # Errors
-    /// Parameters that Linux refuses.
+    /// Parameters that are an error in Linux.
     pub fn new(spec: &FqSpec, rng: &mut Rng) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
         flaws.at_most("initial_quantum_bytes", spec.initial_quantum_bytes, "bytes", MAX_QUANTUM);
@@ -288,7 +288,7 @@ impl Fq {
             && self.throttled.peek().is_none_or(|&Reverse((due, ..))| due > now)
     }
 
-    /// The turn of the flow has ended: its next one comes after those of all others.
+    /// The turn of the flow has ended: its next turn comes after those of all others.
     #[inline]
     fn end_turn(&mut self, f: usize) {
         if self.first_band.front() == Some(&f) {

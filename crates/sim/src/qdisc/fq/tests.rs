@@ -21,7 +21,7 @@ fn lab(spec: FqSpec) -> Lab {
     Lab::new(&QdiscSpec::Fq(spec), 1)
 }
 
-/// With the queue that passes by filled, by flow 63, so that what follows waits in flows.
+/// Make a lab in which flow 63 has filled the queue that bypasses flows, so that later packets wait in flows.
 fn busy(spec: FqSpec) -> Lab {
     let mut lab = lab(spec);
     lab.offer_full(63, 8, Ecn::NotEct);
@@ -236,7 +236,7 @@ fn what_is_due_passes_by_flows_that_are_set_aside() {
     lab.offer_full(2, 1, Ecn::NotEct);
     lab.offer_at(1, MS);
     assert_eq!(departures(&mut lab), [(1, 2), (1, 1), (4, 0)]);
-    // One that has become due goes with whatever wakes the queue first.
+    // A packet that has become due goes with whatever wakes the queue first.
     lab.offer_at(0, 6 * MS);
     assert!(matches!(lab.dequeue(), Answer::Wait(_)));
     lab.now = 6 * MS + US;

@@ -243,10 +243,10 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// An empty queue of at most `limit` packets.
+    /// Make an empty queue of at most `limit` packets.
     ///
     /// # Errors
-    /// Parameters that Linux refuses.
+    /// Parameters that are an error in Linux.
     pub fn new(limit: usize, spec: &PieSpec, frame: u32) -> Result<Self, Flaws> {
         let law = Flaws::within("control", Law::new(spec, frame))?;
         Ok(Self {

@@ -3,11 +3,11 @@
 //!
 //! - Above `max` Linux's RED signals for every packet, at once: it is not gentle, and tc has no such keyword. `gentle` is Floyd's
 //!   recommendation (see [`mark`]).
-//! - An idle period begins when somebody asks an empty queue for a packet. A device does; tbf and htb look first, so that behind
-//!   them the average stays where it was, however long the pause.
-//! - The adaptation is that of the kernel's code, which tc of today cannot start: the kernel looks for the flag where tc no longer
-//!   puts it (`__red_change` looks at `tc_red_qopt`, iproute2 6.1 sends `TCA_RED_FLAGS`).
-//! - The parameters are what tc makes of its keywords (see [`tc`]).
+//! - An idle period begins when a device asks an empty queue for a packet. tbf and htb look first, so that behind them the average stays
+//!   where it was, however long the pause.
+//! - The adaptation is that of the kernel's code, which tc of today cannot start: the kernel looks for the flag where tc no longer puts it
+//!   (`__red_change` looks at `tc_red_qopt`, iproute2 6.1 sends `TCA_RED_FLAGS`).
+//! - The parameters are tc's translation of its keywords (see [`tc`]).
 //!
 //! Left out: qevents, offload, a change while it works.
 
@@ -47,10 +47,10 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty queue of at most `limit_bytes`.
+    /// Make an empty queue of at most `limit_bytes`.
     ///
     /// # Errors
-    /// Parameters that tc or Linux refuses.
+    /// Parameters that are an error in tc or Linux.
     pub fn new(limit_bytes: u64, spec: &RedSpec) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
         flaws.at_least("limit_bytes", limit_bytes, "bytes", 1);

@@ -18,7 +18,7 @@ pub(super) struct IdleDamping {
     pub shifts: Box<[u8; 256]>,
 }
 
-/// log2 of the reciprocal weight of an arrival: the least for which `burst` packets pass before the average is at `min`. The
+/// Return log2 of the reciprocal weight of an arrival: the minimum for which `burst` packets pass before the average is at `min`. The
 /// thresholds must fit 32 bits together with as many fraction bits.
 pub(super) fn weight(spec: &RedSpec) -> Result<u32, Flaws> {
     let RedSpec { min_bytes: min, max_bytes: max, avpkt_bytes: avpkt, burst_packets: burst, .. } = *spec;
@@ -77,7 +77,7 @@ pub(super) fn filter(spec: &RedSpec) -> Result<(u32, IdleDamping), Flaws> {
     Ok((wlog, idle_damping(spec, wlog)?))
 }
 
-/// The table of idle damping for a line of the spec's rate.
+/// Return the table of idle damping for a link of the spec's rate.
 pub(super) fn idle_damping(spec: &RedSpec, wlog: u32) -> Result<IdleDamping, Flaws> {
     let mut flaws = Flaws::default();
     flaws.at_least("bandwidth_bps", spec.bandwidth_bps, "bit/s", 8);

@@ -117,7 +117,7 @@ fn signals_are_evenly_spread_between_the_thresholds() {
 #[test]
 fn gentle_rises_from_the_largest_probability_to_one() {
     let law = Law::new(30_000, 90_000, (1_u64 << 31) as u32, true);
-    // Distances of signals at probability p: the least n with n p at least a uniform number.
+    // Return distances of signals at probability p: the minimum n with n p at least a uniform number.
     let rate = |p: f64| 1.0 / (0..).map(|n| (1.0 - p * f64::from(n)).max(0.0)).take(40).sum::<f64>();
     for (average, p) in
         [(60_000, 0.25), (89_999, 0.5), (90_000, 0.5), (112_500, 0.625), (135_000, 0.75), (179_999, 1.0)]
@@ -224,7 +224,7 @@ fn only_a_line_that_asks_begins_an_idle_time() {
     };
     assert_eq!(marks(&mut full(), true), 0);
     assert_eq!(marks(&mut full(), false), 1);
-    // The line is busy with the last packet until then.
+    // The link is busy with the last packet until then.
     let mut lab = full();
     lab.qdisc.found_empty(lab.now + 200 * SEC);
     assert_eq!(marks(&mut lab, false), 1);
@@ -254,7 +254,7 @@ fn adaptation_holds_the_average_between_the_thresholds() {
 #[test]
 fn adaptation_runs_twice_a_second_also_while_nobody_comes() {
     let mut lab = lab(RedSpec { adaptive: true, ecn: true, max_p: 1 << 31, ..SPEC }, 10_000_000);
-    // It began with the least probability: the pause changes nothing.
+    // It began with the minimum probability: the pause changes nothing.
     lab.now = 50 * SEC + MS;
     steady(&mut lab, 60_000, 2000, Ecn::Ect0);
     let marks = lab.qdisc.stats().ce_marks;

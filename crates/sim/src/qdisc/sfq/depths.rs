@@ -24,7 +24,7 @@ impl Depths {
         self.deepest
     }
 
-    /// The slot that last came to have `depth` packets, of those that have.
+    /// Return the slot that last came to have `depth` packets, among those that have that many.
     #[inline]
     pub fn first(&self, depth: usize) -> Option<usize> {
         let first = self.links[self.slots + depth].0 as usize;

@@ -22,7 +22,7 @@ use crate::spec::SfqSpec;
 
 /// Largest depth of a slot, packets.
 const MAX_DEPTH: u64 = 127;
-/// Slots, unless it is told otherwise.
+/// Default number of slots.
 const FLOWS: u64 = 128;
 /// Slots, at most.
 const MAX_FLOWS: u64 = 65_408;
@@ -70,10 +70,10 @@ pub struct Sfq {
 }
 
 impl Sfq {
-    /// Empty; the hash key comes from `rng`.
+    /// Make an empty discipline; the hash key comes from `rng`.
     ///
     /// # Errors
-    /// Parameters that tc or Linux refuses.
+    /// Parameters that are an error in tc or Linux.
     pub fn new(spec: &SfqSpec, rng: &mut Rng) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
         if !spec.divisor.is_power_of_two() || spec.divisor > MAX_DIVISOR {
@@ -172,7 +172,7 @@ impl Sfq {
         s.dropped.push((id, DropCause::Overflow));
     }
 
-    /// Changes the hash as often as that was due, and moves what is queued to where it belongs then.
+    /// Change the hash as often as that was due, and move queued packets to the slots where they belong then.
     #[inline]
     fn perturb(&mut self, s: &mut QueueContext) {
         while let Some((ticks, timer)) = &mut self.perturb {

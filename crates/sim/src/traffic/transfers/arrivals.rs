@@ -1,5 +1,5 @@
-//! When a workload makes connections, how much each of them sends, and which path it takes. Nothing of that depends on what happens in
-//! the network (open loop): [`drawn`] lists it for whoever runs the same workload elsewhere, by the routine that the simulator draws it with.
+//! Times at which a workload makes connections, the size of each, and the path that it takes. They do not depend on the network (open
+//! loop): [`drawn`] lists them for engines that run the same workload elsewhere, by the routine that the simulator uses.
 
 use crate::draw::{exponential, Distribution};
 use crate::outbox::Outbox;
@@ -16,7 +16,7 @@ use crate::traffic::site::{Site, MOST_SEGMENTS};
 pub const SOURCES: usize = 1;
 /// Source ports that connections may have.
 const SOURCE_PORTS: [u16; 2] = [10_000, 59_999];
-/// Destination ports of a class: the first of the next one is so many higher.
+/// Number of destination ports of a class: the first port of the next class is higher by this number.
 const TURNS: u64 = 4;
 /// Most classes of paths.
 const MAX_CLASSES: usize = 64;
@@ -201,11 +201,12 @@ pub fn drawn(network: &NetworkSpec, workload: usize) -> Result<Vec<Arrival>, Fla
     }
 }
 
-/// The rows of the table of groups for the connections of workload `workload`, whoever made them: of each, in the order of [`drawn`], how
-/// long it took (ns; the largest number stands for one that is not complete), payload read (bytes), packets sent and segments sent again.
+/// Return the rows of the table of groups for the connections of workload `workload`, on every engine. `came` has for each, in the order of
+/// [`drawn`]: how long it took (ns; the largest number stands for one that is not complete), payload read (bytes), packets sent and
+/// segments retransmitted.
 ///
 /// # Errors
-/// As [`drawn`], and numbers of other connections.
+/// Those of [`drawn`], and numbers of other connections.
 pub fn group_rows(network: &NetworkSpec, workload: usize, came: &[u64]) -> Result<Rows, Flaws> {
     let drawn = drawn(network, workload)?;
     let WorkloadSpec::Transfers(spec) = &network.workloads[workload] else {
@@ -254,7 +255,7 @@ impl<'a> Arrivals<'a> {
         out.set_timer(self.source, self.next.map_or(NEVER, |arrival| arrival.at));
     }
 
-    /// A connection is due; returns its number in the group, from 1, and what it is.
+    /// A connection is due: return its number in the group, from 1, and its arrival.
     pub fn on_timer(&mut self, out: &mut impl Outbox) -> (u64, Arrival) {
         let (number, arrival) = (self.draws.made, self.next.take().expect("the event of an arrival"));
         self.next = self.draws.next();

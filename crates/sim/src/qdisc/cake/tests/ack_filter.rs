@@ -122,7 +122,7 @@ fn duplicates_stay_unless_the_new_one_reports_more() {
     let mut lab = lab(On, Carries::OneWay);
     (0..4).for_each(|_| assert_eq!(lab.offer(ack(5)), Verdict::Queued));
     assert!(lab.dropped.is_empty());
-    // Each block is covered by the next: of two such the older goes.
+    // Each block is covered by the next: of two ACKs like that the older goes.
     sack(&mut lab, 5, &[(7, 8)]);
     assert_eq!(dropped(&mut lab), [5]);
     let mut lab = self::lab(On, Carries::OneWay);

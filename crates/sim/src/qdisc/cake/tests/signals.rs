@@ -9,7 +9,7 @@ use crate::time::{MS, SEC};
 
 #[test]
 fn sce_marks_follow_sojourn_time() {
-    // Without a rate the sojourn is what the test makes it; the target is 5 ms.
+    // Without a rate the test sets the sojourn time; the target is 5 ms.
     for (sojourn, expected) in [(2_500_000, 0.0), (3_000_000, 0.2), (3_750_000, 0.5), (5_000_000, 0.998)] {
         let mut lab = Lab::separate(&spec(None, CakeIsolation::Flowblind, 1), 1);
         for seq in 0..20_000 {

@@ -1,5 +1,5 @@
 //! `autorate-ingress`: the rate at which packets come, measured where they come without gaps (Linux 6.12 net/sched/sch_cake.c,
-//! `cake_enqueue`). It is told the kernel's clock of a machine that has been up for some time.
+//! `cake_enqueue`). Its clock is that of a kernel on a machine that has been up for some time.
 
 use super::totals::moved;
 use crate::time::{Time, MS, SEC};
@@ -7,7 +7,7 @@ use crate::time::{Time, MS, SEC};
 /// Time since the machine was switched on when a run begins. The first window begins when the machine is switched on, so that it says next
 /// to nothing about the rate.
 const UP: Time = 44 * SEC;
-/// For so long after the start the rate is not changed.
+/// The rate is not changed for this time after the start.
 const FIRST_CHANGE: Time = 250 * MS;
 
 /// State of the estimate of the rate.

@@ -36,7 +36,7 @@ struct Tin {
     rate: Option<u64>,
     /// When its next packet is on schedule.
     schedule: Shaper,
-    /// Without a rate: what it may send before the others have their turn, and what it gets a round, bytes.
+    /// Without a rate: the bytes that it may send before the others have their turn, and its bytes in a round.
     deficit: i32,
     quantum: i32,
     counters: Counters,
@@ -64,7 +64,7 @@ impl Pace {
         self.shaper.restart(now);
     }
 
-    /// A packet of so many charged bytes is sent, or dropped.
+    /// A packet of this many charged bytes is sent, or dropped.
     fn advance(&mut self, len: u32, dropped: bool) {
         self.shaper.advance(len);
         if !dropped {
@@ -382,7 +382,7 @@ impl CakeTins {
 }
 
 impl Qdisc for CakeTins {
-    // All in functions of their own: one copy more of what a cake does would change which parts of it are inlined.
+    // All are in functions of their own: one more copy of cake's code would change which parts of it are inlined.
     #[cold]
     #[inline(never)]
     fn accept<V: QdiscVisitor>(&mut self, visitor: V) -> V::Output {

@@ -14,7 +14,7 @@ pub(super) struct Scheme {
     shares: Shares,
     /// Bytes that the whole rate gets a round where no rate tells when a tin's turn is.
     quantum: u64,
-    /// The tins as tc lists them, with what it calls them.
+    /// The tins as tc lists them, with tc's names.
     pub listed: &'static [(usize, &'static str)],
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Scheme {
 enum Shares {
     /// Halves of halves: shifts.
     Shifts(&'static [u32]),
-    /// So many tins, each with 7/8 of what the one before has.
+    /// This many tins, each with 7/8 of the rate of the one before.
     Eighths(usize),
 }
 
@@ -92,7 +92,7 @@ static PRECEDENCE: Scheme = Scheme { tins: precedence(), shares: Shares::Eighths
 const NUMBERED: &[(usize, &str)] =
     &[(0, "tin0"), (1, "tin1"), (2, "tin2"), (3, "tin3"), (4, "tin4"), (5, "tin5"), (6, "tin6"), (7, "tin7")];
 
-/// The tin of each codepoint: those that are listed are in tin 0, 1, 2 ..., the others in `default`.
+/// Return the tin of each codepoint: the listed codepoints are in tin 0, 1, 2 ..., the others in `default`.
 const fn table(default: u8, lists: &[&[u8]]) -> [u8; CODEPOINTS] {
     let mut tins = [default; CODEPOINTS];
     let mut tin = 0;

@@ -74,7 +74,7 @@ pub struct TinTotals {
     pub average_delay: Duration,
     /// Moving mean of sojourn times that follows short ones fast, ns.
     pub base_delay: Duration,
-    /// Queues with little to send, those that only decay included.
+    /// Queues with little to send, with those that only decay.
     pub sparse_flows: u64,
     /// Queues that always have something to send.
     pub bulk_flows: u64,
