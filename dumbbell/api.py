@@ -1,4 +1,4 @@
-"""Running a scenario from Python, and figures and tables of what came out of it."""
+"""Running a scenario from Python, and figures and tables of the results."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _run() -> int:
     """Runs the command, and reports errors in a line each; the exit status."""
     try:
         status = app(standalone_mode=False, prog_name=_NAME)
-        if status == Interrupted.exit_status:  # what typer makes of KeyboardInterrupt
+        if status == Interrupted.exit_status:  # typer's exception for KeyboardInterrupt
             raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
     except _UsageError as error:
@@ -166,7 +166,7 @@ def _run() -> int:
     except KeyboardInterrupt:
         say("interrupted\n")
         return Interrupted.exit_status
-    except SystemExit:  # what typer makes of a reader of stdout that has gone away
+    except SystemExit:  # typer's exception for a reader of stdout that has gone away
         return output_failed(BrokenPipeError(errno.EPIPE, ""))
     except OSError as error:
         if error.filename is None:

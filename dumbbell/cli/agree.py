@@ -81,12 +81,12 @@ def _agree(
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below its bars.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Compare two engines over a set of scenarios; what is in the results folder already is not run again.
+    """Compare two engines over a set of scenarios. Existing runs in the results folder are not rerun.
 
-    Means of each run are compared (goodput, RTTs, queueing delay, drops ...), shares of flows over several starts, for scenarios with
-    one bulk flow and no random numbers the window sample by sample (how many of the first 30 s are within 2 % of the reference's), how
-    pairs of different controls share, and how steadily high-speed flows use a link (utilisation, CoV-PTA). agree.md in the results folder
-    defines each, windows.csv, pairs.csv and stability.csv have them by scenario.
+    It compares means of each run (goodput, RTTs, queueing delay, drops ...) and shares of flows over several starts. For scenarios with one
+    bulk flow and no random numbers it compares the window sample by sample (how many of the first 30 s are within 2 % of the reference's).
+    It also compares how pairs of different congestion controls share, and how steadily high-speed flows use a link (utilisation, CoV-PTA).
+    agree.md in the results folder defines each number; windows.csv, pairs.csv and stability.csv have them by scenario.
     """
     from dumbbell.agreement import outcome, tables
     from dumbbell.agreement.comparison import compare

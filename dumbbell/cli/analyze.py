@@ -1,4 +1,4 @@
-"""`dumbbell analyze FILE`: the TCP connections of a capture; with `--pair LEFT RIGHT`: what lies between two points."""
+"""`dumbbell analyze FILE`: the TCP connections of a capture; with `--pair LEFT RIGHT`: RTTs, losses and delays between two points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dumbbell.trace import Analysis, PacketPairs
 
 _DAMAGED = 2
-"""Exit status after what could be read of a damaged file was shown."""
+"""Exit status after the readable part of a damaged file was shown."""
 
 
 def register(app: typer.Typer) -> None:
@@ -48,7 +48,7 @@ def _analyze(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what the TCP connections of captures did, what held them back, and with --pair what lies between two points of a path."""
+    """Show the TCP connections of captures and what held them back; with --pair RTTs, losses and delays between two points of a path."""
     from dumbbell.results import check_capture
 
     _check(files, pair, each, csv)
@@ -70,7 +70,7 @@ def _analyze(
 
 
 def _check(files: Sequence[Path], pair: bool, each: bool, csv: Path | None) -> None:
-    """Refuses what is ambiguous: two files once were two points, and three were refused."""
+    """Check the arguments. An ambiguous call is an error: two files once were two points, and three were an error."""
     if pair and each:
         raise BadInput("--pair and --each exclude each other; expected one of them")
     if pair and len(files) != 2:
@@ -109,7 +109,8 @@ def _one(file: Path, long: bool, json: bool, series: Series | None, named: bool)
 
 
 def _pair(left: Path, right: Path, long: bool, csv: Path | None, json: bool, series: Series | None) -> bool:
-    """Shows what the left capture holds, and what lies between it and the right one. Returns whether one of them is damaged."""
+    """Show the content of the left capture, and the RTTs, losses and delays between it and the right one. Return true if one of them is
+    damaged."""
     from dumbbell.cli.capture_tables import long_tables, pair_tables, remarks, short_tables
     from dumbbell.cli.tables import print_tables
     from dumbbell.files import write_text

@@ -1,4 +1,4 @@
-"""`dumbbell bench`: CPU time of the simulator on this machine, beside its targets."""
+"""`dumbbell bench`: CPU time of the simulator on this machine, compared with its targets."""
 
 from __future__ import annotations
 

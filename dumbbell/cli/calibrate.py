@@ -51,8 +51,8 @@ def _calibrate(
 ) -> None:
     """Look at the background traffic of a scenario alone, and find the arrivals and the size that give it a load and a variability.
 
-    Without --load and --cov it is looked at as it is. The result is in calibration.csv and calibration.json of the results folder, as
-    settings that `dumbbell run --set` takes; runs that are there already are not run again. A study says itself what is wanted.
+    Without --load and --cov dumbbell measures the traffic as it is. The result is in calibration.csv and calibration.json of the results
+    folder, as settings for `dumbbell run --set`. Existing runs are not rerun. A study has its own targets.
     """
     from dumbbell.cli.tables import print_tables
     from dumbbell.comparing.tables import Table

@@ -36,7 +36,7 @@ class Series:
     _throughput: list[pl.DataFrame] = field(default_factory=list)
 
     def analyze(self) -> Analysis:
-        """Analyse the capture, and write what was asked for."""
+        """Analyse the capture, and write the requested files."""
         from dumbbell.trace import analyze, each_packet
 
         found = analyze(self.file) if self.out is None else each_packet(self.file, self._take)

@@ -78,7 +78,7 @@ def pair_tables(pairs: PacketPairs) -> Iterator[Table]:
 
 
 def remarks(captures: Iterable[Analysis], pairs: PacketPairs | None) -> list[Table]:
-    """A table of what was not understood of the captures; none if that is nothing."""
+    """Return a table of the packets that were not understood; None if all were."""
     rows = [
         (side, text, str(count))
         for side, capture in zip(("left", "right") if pairs else ("",), captures, strict=False)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Checked:
-    """A results folder, and what was found in it."""
+    """A results folder, and the results of its check."""
 
     store: Store
     keys: list[str]
@@ -35,7 +35,7 @@ class _Checked:
     unsealed: int = 0
     """Runs without checksums, of an earlier version."""
     damaged: dict[str, str] = field(default_factory=dict)
-    """By key: what is wrong."""
+    """Damage, by key."""
     missing: list[str] = field(default_factory=list)
     repaired: int = 0
 
@@ -70,7 +70,7 @@ def _check(
 ) -> None:
     """Check stored runs against their checksums: whole folders of results, or the runs of scenario files.
 
-    Exit status 1 if a run is damaged or missing, and was not made again.
+    Exit status 1 if a run is damaged or missing, and was not repaired.
     """
     from dumbbell.results.packing import remove_damaged
 
@@ -125,7 +125,7 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
 
 
 def _requested(store: Store, repair: bool) -> list[str]:
-    """The keys of the requested runs. With `repair`, a damaged list of them is made again."""
+    """Return the keys of the requested runs. With `repair`, a damaged list of them is remade."""
     from dumbbell.results.place import STUDY
 
     try:
@@ -139,7 +139,7 @@ def _requested(store: Store, repair: bool) -> list[str]:
 
 
 def _look(checked: _Checked, keys: list[str]) -> None:
-    """Reads runs, and notes what is found."""
+    """Read runs, and note the results."""
     store = checked.store
     with progress_bar("checking", "runs") as progress:
         progress(0, len(keys))
@@ -157,7 +157,7 @@ def _look(checked: _Checked, keys: list[str]) -> None:
 
 
 def _repair(checked: _Checked, where: Executor) -> None:
-    """Makes damaged and missing runs again as far as is known what they are, and looks at them again."""
+    """Rerun damaged and missing runs, as far as it is known which runs they are, and check them again."""
     from dumbbell.engines.execute import execute
     from dumbbell.engines.repair import prepare_again
 
@@ -181,7 +181,7 @@ def _repair(checked: _Checked, where: Executor) -> None:
 
 
 def _why_not(store: Store, key: str) -> str:
-    """Why a damaged run cannot be made again from what is stored of it, and what can be done."""
+    """Return why a damaged run cannot be rerun from its stored files, and what the user can do."""
     from dumbbell.results.imported import file_of
 
     for _, _, scenario in store.asked(key):

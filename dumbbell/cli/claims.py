@@ -1,4 +1,4 @@
-"""`dumbbell claims STUDY DIR`: the claims of a study's authors, checked on our runs."""
+"""`dumbbell claims STUDY DIR`: the claims of a study's authors, checked on dumbbell's runs."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ def _cluster(
     where: Annotated[str, typer.Argument(metavar="WHERE", help="tcp://HOST:PORT, local:N, or a file such as slurm.yaml.")],
     json: JsonOption = False,
 ) -> None:
-    """Say which workers a cluster has and what they can run; of a file of jobs, print the script that would be submitted.
+    """Say which workers a cluster has and what they can run; for a file of jobs, print the script that would be submitted.
 
-    Nothing is computed, and no job is submitted. Workers are used by `dumbbell run FILE --cluster WHERE`.
+    It computes nothing, and submits no job. `dumbbell run FILE --cluster WHERE` uses the workers.
     """
     from dumbbell.engines.cluster.survey import engines, survey
     from dumbbell.executor.cluster import Cluster

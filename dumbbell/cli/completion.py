@@ -1,4 +1,4 @@
-"""`dumbbell completion SHELL`: what makes a shell complete commands, options and values."""
+"""`dumbbell completion SHELL`: the script that makes a shell complete commands, options and values."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _completion(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
-    """Print what makes a shell complete commands, options and values: `source <(dumbbell completion bash)`.
+    """Print the script that makes a shell complete commands, options and values: `source <(dumbbell completion bash)`.
 
-    In the file that the shell reads when it starts, ~/.bashrc or ~/.zshrc; for fish as ~/.config/fish/completions/dumbbell.fish.
+    Put this line into the file that the shell reads when it starts, ~/.bashrc or ~/.zshrc; for fish write the script to
+    ~/.config/fish/completions/dumbbell.fish.
     """
     show(completion.script(str(shell)), end="")

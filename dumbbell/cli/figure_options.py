@@ -68,7 +68,7 @@ def view_of(size: str, from_s: float, to_s: float | None) -> View:
 
 
 def view_named(name: str, view: View) -> str:
-    """The name of a figure with what of its size and its range of times is not as usual."""
+    """Return the name of a figure, with its size and its range of times if they are not the usual ones."""
     times = (f"-from-{view.start_s:g}s" if view.start_s else "") + ("" if math.isinf(view.stop_s) else f"-to-{view.stop_s:g}s")
     return f"{name}{times}{'' if view.size == 'screen' else f'-{view.size}'}"
 

@@ -40,7 +40,8 @@ def _import(
 ) -> None:
     """Read measurements of other tools as runs, so that table, plot, view and export work on them.
 
-    Such a run has the status warn, and says in run.json what is not known of it. If one of the files cannot be used, nothing is written.
+    An imported run has the status warn, and its run.json lists the facts that are not known. If dumbbell cannot use one of the files, it
+    writes nothing.
     """
     from dumbbell.engines.machine import host
     from dumbbell.exchange.imported import runs_of
@@ -62,7 +63,7 @@ def _import(
 
 
 def _columns() -> set[str]:
-    """The columns that tables have beside the coordinates of runs."""
+    """Columns of tables in addition to the coordinates of runs."""
     from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME
     from dumbbell.comparing.across.derived import ALL_COLUMNS
     from dumbbell.comparing.across.tables import ROWS

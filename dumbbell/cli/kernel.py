@@ -36,7 +36,7 @@ def _build(source: SourceOption = None, jobs: JobsOption = None, json: JsonOptio
     # Half a gigabyte is removed however a build is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
-    # Elsewhere than on a terminal the stages that are told are enough.
+    # Without a terminal the names of the stages are enough.
     with progress_bar("kernel build", "files", lines=False) as progress:
         made = build.build(source, jobs or default_workers(), note, progress)
     if made:

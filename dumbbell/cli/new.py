@@ -31,7 +31,7 @@ def _new(
 
     `run` and `plan` take the names of tests as well, and other values with --set.
 
-    `dumbbell new examples` writes all examples, with what they read, into the folder `examples`.
+    `dumbbell new examples` writes all examples, with the files that they read, into the folder `examples`.
 
     `dumbbell new cc mine` writes a congestion control of your own into the folder `mine`: source, header, Makefile, scenario and test.
 

@@ -25,7 +25,7 @@ def _pack(
 ) -> None:
     """Put the runs of a results folder into packs: a few files for thousands of runs, which every command reads as before.
 
-    Captures, and what real programs have written, stay in the folders of their runs.
+    Captures, and the output of real programs, stay in the folders of their runs.
     """
     from dumbbell.results import Store
     from dumbbell.results.folder import stores_in
@@ -70,6 +70,6 @@ def _size(folder: Path) -> int:
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
-            with suppress(FileNotFoundError):  # what a running sweep has there for a moment
+            with suppress(FileNotFoundError):  # files that a running sweep has there for a moment
                 total += os.lstat(os.path.join(place, name)).st_size
     return total

@@ -164,7 +164,7 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
 
 
 def _folders(what: list[str]) -> tuple[list[Path], bool]:
-    """The results folders that the arguments name, and whether what is in them is a study's."""
+    """Return the results folders that the arguments name, and true if their content is a study's."""
     from dumbbell.results.folder import read_request
     from dumbbell.study import study_names
     from dumbbell.study.folders import find_folder
@@ -189,7 +189,7 @@ def _folder(what: str, of_study: Path | None) -> Path:
     from dumbbell.study.folders import default_folder, study_of
 
     if of_study is None and "/" in what:
-        return Path(what)  # of a part: whoever opens it finds its folder
+        return Path(what)  # the folder of a part: whoever opens the part finds its folder
     study = find_study(what)
     folder = of_study or default_folder(*find_part(what))
     if not folder.is_dir():

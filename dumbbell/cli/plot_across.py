@@ -92,9 +92,9 @@ def wording_of(title: str | None, x_label: str, y_label: str, labels: Sequence[s
 
 
 def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, output: Output) -> list[Path] | None:
-    """Draws what is asked for, or the summary of a sweep, and writes it; says what it will draw before it does.
+    """Draw the requested figure, or the summary of a sweep, and write it. It says what it will draw before it does.
 
-    None if nothing is asked for and there is one run alone.
+    Returns None if nothing is requested and there is one run alone.
     """
     from dumbbell.comparing.across.questions import settle, summary
 

@@ -25,7 +25,7 @@ def repeats_json(scenario: Scenario, repeated: Repeated) -> dict[str, Any]:
 
 
 def show_repeats(scenario: Scenario, repeated: Repeated) -> None:
-    """Prints a row a cell, and on stderr what is wrong with those that did not get there."""
+    """Print a row a cell, and on stderr the cells that did not reach the target."""
     rule = repeated.rule
     rows: list[list[object]] = [[*scenario.coordinates(0), "runs", rule.per, rule.column, "± 95 %", "interval"]]
     for i, verdict in enumerate(repeated.verdicts):

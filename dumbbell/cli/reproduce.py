@@ -1,4 +1,4 @@
-"""`dumbbell reproduce STUDY`: runs a published study and compares our values with the published ones."""
+"""`dumbbell reproduce STUDY`: runs a published study and compares dumbbell's values with the published ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _reproduce(
     to_s: ToOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Run a published study and compare with what is published; what is in the results folder already is not run again."""
+    """Run a published study and compare with the published numbers. Existing runs in the results folder are not rerun."""
     from dumbbell.cli.tables import print_tables
     from dumbbell.comparing.difference import below_bar
     from dumbbell.engines import default

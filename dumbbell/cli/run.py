@@ -44,7 +44,7 @@ def _run(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a scenario; what is in the results folder already is not run again."""
+    """Run a scenario. Existing runs in the results folder are not rerun."""
     from dumbbell.engines.prepared import collector_paused
     from dumbbell.results import Store, limit_notes
 
@@ -186,7 +186,7 @@ _OF_GROUPS = {
     "stalled_ms": "stalled ms",
     "retransmits": "retransmits",
 }
-"""Columns of the table of groups that are shown, and what they are called."""
+"""Columns of the table of groups that are shown, and their headings."""
 _OF_STREAMS = {
     "sent_packets": "sent",
     "lost_packets": "lost",

@@ -60,12 +60,11 @@ class ScenarioSample:
 
 
 def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> ScenarioSample:
-    """Reads a scenario file, prepares its runs and finds those that are not in the store.
+    """Read a scenario file, prepare its runs and find those that are not in the store.
 
-    With more than `SAMPLE` runs, only the first run of each of `SAMPLE` evenly spaced cells is prepared; with `until` the first run of each
-    cell, or of so many cells that their repeats are no more. Where an engine that they need is not there, none counts as stored.
-    `values`: KEY=VALUE of other settings.
-    Raises `BadInput` if one of the prepared runs cannot be run, or if there are more than `most_runs`.
+    With more than `SAMPLE` runs, only the first run of each of `SAMPLE` evenly spaced cells is prepared. With `until` it is the first run
+    of each cell, or of as many cells as have no more runs. If an engine that they need is missing, no run counts as stored. `values`:
+    KEY=VALUE of other settings. Raises `BadInput` if one of the prepared runs cannot be run, or if there are more than `most_runs`.
     """
     from dumbbell.engines.prepared import prepare
 
@@ -80,7 +79,7 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
     if scenario.until is not None:
         from dumbbell.until.rule import Rule
 
-        Rule.of(scenario)  # says what is wrong with it
+        Rule.of(scenario)  # raises if the rule has an error
     try:
         runs = prepare(chosen)
     except EnvironmentFault as fault:

@@ -1,4 +1,4 @@
-"""`dumbbell schema`: what a scenario file may hold, for editors."""
+"""`dumbbell schema`: the schema of scenario files, for editors."""
 
 from __future__ import annotations
 

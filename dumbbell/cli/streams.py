@@ -12,7 +12,7 @@ from dumbbell.errors import printable_lines
 
 
 def prepare_streams() -> None:
-    """Opens closed standard streams as /dev/null, so that no other file gets their numbers. Has what cannot be encoded escaped."""
+    """Open closed standard streams as /dev/null, so that no other file gets their numbers. Escape characters that cannot be encoded."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -64,7 +64,7 @@ def output_failed(error: OSError) -> int:
 
 
 def _discard(descriptor: int) -> None:
-    """Sends what is written to a stream from now on, and what it has buffered, to /dev/null."""
+    """Send all later output of a stream, and its buffer, to /dev/null."""
     with suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, descriptor)

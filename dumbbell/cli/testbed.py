@@ -39,10 +39,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _lab(command: CommandArgument = None, left: LeftOption = 1, right: RightOption = 1) -> None:
-    """Boot left hosts, a router and right hosts as guests, and run COMMAND among them; the exit status is its own.
+    """Boot left hosts, a router and right hosts as guests, and run COMMAND among them; the exit status is COMMAND's.
 
-    The guests answer over ssh to what runs within COMMAND. $DUMBBELL_HOSTS names the hosts file, in the folder of which is a
-    configuration for `ssh -F`. When COMMAND has ended nothing is left of them.
+    COMMAND and its programs reach the guests over ssh. $DUMBBELL_HOSTS names the hosts file; in its folder is a configuration for `ssh -F`.
+    When COMMAND has ended nothing is left of the guests.
     """
     from dumbbell.engines.testbed import laboratory
 
@@ -71,7 +71,7 @@ def _machines() -> Hosts:
 
 
 def _check(hosts: HostsOption = None) -> None:  # noqa: ARG001
-    """Say what is wrong with the machines of a testbed, all of them at once; nothing is changed."""
+    """List the problems of all machines of a testbed; it changes nothing."""
     from dumbbell.engines.testbed import fleet
     from dumbbell.engines.testbed.preflight import lines
 
@@ -86,7 +86,7 @@ def _check(hosts: HostsOption = None) -> None:  # noqa: ARG001
 
 
 def _recover(hosts: HostsOption = None) -> None:  # noqa: ARG001
-    """Undo what a session that did not come to its end has left on the machines of a testbed."""
+    """Undo the changes that a session which did not come to its end has left on the machines of a testbed."""
     from dumbbell.engines.testbed import fleet
 
     for name, count in fleet.recovered(_machines()).items():
@@ -94,8 +94,8 @@ def _recover(hosts: HostsOption = None) -> None:  # noqa: ARG001
 
 
 def _status(start: Callable[[], subprocess.Popen[bytes]]) -> int:
-    """Start COMMAND and wait for it. A terminal tells it of Ctrl-C itself, and COMMAND decides what to do; other signals are passed on."""
-    early: list[int] = []  # what comes while COMMAND starts: it may hear Ctrl-C before it is known here
+    """Start COMMAND and wait for it. COMMAND hears of Ctrl-C from the terminal and decides what to do; other signals are passed on."""
+    early: list[int] = []  # signals while COMMAND starts: COMMAND may hear Ctrl-C before this process does
     process = None
 
     def pass_on(number: int, _frame: object) -> None:

@@ -72,7 +72,7 @@ def _view(
     if export is not None:
         _write(collection, export, everything, points, limit)
         return
-    collection.keys()  # what cannot be read is said before a server is there
+    collection.keys()  # an error in reading is reported before a server is there
     from dumbbell.explorer.server import Server, Site
 
     with Server(Site(collection, title), port or 0) as server:

@@ -32,7 +32,7 @@ class Engine(ABC):
     in_real_time: bool = False
     """A run takes as long as it lasts, needs its machines for itself, and is not the same twice."""
     refuses_seeds: bool = True
-    """It may refuse a run for what is drawn of its seed, so that each repeat is looked at."""
+    """True if it may refuse a run because of the numbers drawn from its seed, so that each run is checked."""
 
     @abstractmethod
     def capabilities(self) -> Capabilities:
@@ -40,11 +40,11 @@ class Engine(ABC):
 
     @abstractmethod
     def require(self) -> None:
-        """Raises `EnvironmentFault` in one line if this machine lacks what the engine needs."""
+        """Raise `EnvironmentFault` in one line if this machine lacks what the engine needs."""
 
     @abstractmethod
     def compile(self, plan: Plan, kept: Kept | None = None, /) -> Any:
-        """Compiles a plan that the engine's table does not refuse; plain data, the same on every machine. `kept`: see `plan.make`."""
+        """Compile a plan that the engine's table accepts. The result is plain data, the same on every machine. `kept`: see `plan.make`."""
 
     @abstractmethod
     def as_text(self, compiled: Any) -> str:
@@ -52,7 +52,7 @@ class Engine(ABC):
 
     @abstractmethod
     def sources(self) -> tuple[str, ...]:
-        """Hashes of what computes a run. Raises `EnvironmentFault` if it is not there."""
+        """Return hashes of the sources that compute a run. Raises `EnvironmentFault` if they are missing."""
 
     @abstractmethod
     def produce(self, prepared: Prepared) -> Run:
@@ -60,7 +60,7 @@ class Engine(ABC):
 
     @abstractmethod
     def cpu_s(self, plan: Plan) -> float:
-        """About what a run costs on this machine, CPU seconds."""
+        """Return the estimated cost of a run on this machine, CPU seconds."""
 
     def refusals(self, plan: Plan, _compiled: Any) -> Iterator[Refusal]:
         """Refusals beyond those by the table of capabilities."""
@@ -79,21 +79,21 @@ class Engine(ABC):
         return any(cc.library is not None or cc.function is not None or (cc.kind in known and known[cc.kind].draws) for cc in controls)
 
     def prepare(self, runs: Sequence[ResolvedScenario]) -> list[Prepared]:
-        """Prepares runs for this engine, whatever engine their scenarios name; see `prepared.prepare`."""
+        """Prepare runs for this engine, whatever engine their scenarios name; see `prepared.prepare`."""
         return prepare([run.on(self.name) for run in runs])
 
     def run(self, resolved: ResolvedScenario) -> Run:
-        """Runs one scenario. Raises `ScenarioError` for what the engine cannot do, `EnvironmentFault` for what the machine lacks."""
+        """Run one scenario. Raises `ScenarioError` if the engine cannot do it, `EnvironmentFault` if the machine lacks something."""
         (prepared,) = self.prepare([resolved])
         self.require()
         return prepared.produce()
 
 
 def expected_packets(plan: Plan) -> int:
-    """About how many data packets a run delivers, at most: what limits the ways of data full all the time, or all transfers complete.
+    """Return about how many data packets a run delivers at most: the ways of data are full all the time, or all transfers complete.
 
-    A way is limited by its slowest port, which all ways through it share. One on which no port has a rate is limited by the windows of its
-    connections, one a round trip.
+    A way is limited by its slowest port, which all ways through it share. A way on which no port has a rate is limited by the windows of
+    its connections, one a round trip.
     """
     over_tcp = [tcp for workload in plan.workloads if (tcp := workload.over) is not None]
     frame_bytes = min((tcp.frame_bytes for tcp in over_tcp), default=plan.frame_bytes)

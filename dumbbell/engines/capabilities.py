@@ -115,15 +115,15 @@ class Capabilities:
         return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]), **own)
 
     def refusals(self, plan: Plan, others: Callable[[], Sequence[Capabilities]] = tuple, passed: Plan | None = None) -> Iterator[Refusal]:
-        """Everything in a plan that the engine cannot run; a refusal names those of the `others` that have what this engine lacks.
+        """Yield all parts of a plan that the engine cannot run. A refusal names those of the `others` that have what this engine lacks.
 
-        The very workloads that are in a plan that has passed as well are not looked at again.
+        Workloads that are the very same objects as in a plan that has passed are not checked again.
         """
         known = set() if passed is None else set(map(id, passed.workloads))
         workloads = [(i, workload) for i, workload in enumerate(plan.workloads) if id(workload) not in known]
         for need in _needs(plan, workloads):
             if need.name in self._known(need) or not self._has_owner(need):
-                continue  # an unknown owner has a refusal of its own
+                continue  # a part without a known owner has a refusal of its own
             holders = [other.engine for other in others() if need.name in other._known(need)]
             yield Refusal(need.place, need.field, *self._lack(need, holders))
         for place, name, what, expected in self._contradictions(workloads):
@@ -159,7 +159,7 @@ class Capabilities:
                 yield Place("workload", i), prefix + name, what, expected
 
     def _contradictions_of(self, workload: Tcp) -> Iterator[tuple[str, str, str]]:
-        """Field, what is wrong, what is expected."""
+        """Yield field, what is wrong, what is expected."""
         kind = workload.cc["kind"]
         cc, stack = self.cc.get(kind), self.stack.get(workload.stack)
         for name, parameter in (cc.parameters if cc is not None else {}).items():
@@ -188,8 +188,8 @@ def _unlike(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:
 
 
 def _buffers(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:
-    """Socket buffers that the stack does not know, that hold too little, or that Linux has no number for: field, what is wrong, what is
-    expected."""
+    """Yield socket buffers that the stack does not know, that hold too little, or that Linux has no number for: field, what is wrong, what
+    is expected."""
     for key, option in stack.buffer_options.items():
         if list(getattr(workload.host, key)) != Host.model_fields[key].default:
             what = f"the stack {workload.stack} has no sysctl tcp_{key}"

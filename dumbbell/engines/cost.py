@@ -21,9 +21,9 @@ _KEPT_WALL_S = 0.01
 _SAMPLE_CPU_S = 80e-9
 """Writing a sample."""
 _RUN_BYTES = 9_500
-"""run.json, host.json and series.parquet of no flows, and what the list of runs and the index have of it."""
+"""Size of run.json, host.json and series.parquet without flows, and of their entries in the list of runs and the index."""
 _BLOCKS_BYTES = 10_000
-"""The run's folder, and what its files leave of their last blocks."""
+"""Size of the run's folder, and of the unused parts of its files' last blocks."""
 _PACKED_CPU_S = 0.0005
 """Cost like `_KEPT_CPU_S` if workers of a cluster make packs: that of the one process that has the store. Measured with 5,000 runs."""
 _PACKED_BYTES = 500
@@ -87,7 +87,8 @@ def estimate(
 
 
 def _together_s(costs: Mapping[str, float], workers: int, able: Mapping[frozenset[str], int] | None) -> float:
-    """The least time for runs that cost so much by engine: for any engines what they cost over the threads that can run one of them."""
+    """Return the minimum time for runs with these costs by engine: for each set of engines, their cost over the threads that can run one of
+    them."""
     if able is None:
         return sum(costs.values()) / workers
     some = (set(names) for count in range(1, len(costs) + 1) for names in combinations(costs, count))

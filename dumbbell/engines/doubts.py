@@ -11,7 +11,7 @@ from dumbbell.scenario.problems import dotted
 
 
 def doubts(planned: Planned, scenario: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each limit in `bdp` that comes to a queue of one packet, which nobody asks for in such a unit."""
+    """Return a line for each limit in `bdp` that gives a queue of one packet, because nobody asks for one packet in that unit."""
     tiny: dict[tuple[str, str], list[str]] = {}
     for port, origin in zip(planned.plan.ports, planned.provenance.ports, strict=True):
         if not isinstance(port, Queue) or not _is_one_packet(port.qdisc, planned.plan.frame_bytes):

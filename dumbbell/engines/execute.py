@@ -1,4 +1,4 @@
-"""Runs what a store does not have, each run on the engine that its scenario names."""
+"""Runs the runs that a store lacks, each on the engine that its scenario names."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def execute(
     repair: bool = False,
     allow_library: bool = False,
 ) -> Results:
-    """Runs those that the store does not have, the longest first, and returns all in the order given.
+    """Run those that the store lacks, the longest first, and return all in the given order.
 
-    A damaged run in the store is left out with a `DamagedRunWarning`; with `repair` it is run again, and replaced once that is done.
-    The results do not depend on the executor (threads, one a processor, by default) or its number of workers. A run that crashed is
-    returned but not kept, so that it is tried again. `allow_library`: computing them may load the libraries that they name.
-    Raises `BadInput` if it would without being allowed to, `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is
-    not there; the store then holds whole runs, and the same call goes on from there.
+    A damaged run in the store is left out with a `DamagedRunWarning`; with `repair` it is rerun, and replaced once that is done. The
+    results do not depend on the executor (threads, one a processor, by default) or its number of workers. A run that crashed is returned
+    but not kept, so that it is tried again. `allow_library`: computing them may load the libraries that they name. Raises `BadInput` if it
+    would load a library without being allowed to, `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is missing;
+    the store then holds whole runs, and the same call goes on from there.
     """
     from dumbbell.results import Results
 
@@ -159,7 +159,7 @@ class _Sweep:
         self._claims: dict[str, ExitStack] = {}
         """Begun runs that are not yet kept."""
         self._begun: dict[str, tuple[float, float]] = {}
-        """When each of them was begun, `time.monotonic()`, and what it costs."""
+        """Start of each of them, `time.monotonic()`, and its cost."""
         self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=executor.workers)
         self._unstored: dict[str, Run] = {}
         self.elsewhere = 0
@@ -167,9 +167,9 @@ class _Sweep:
         self._error: Exception | None = None
 
     def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
-        """The runs that are not stored, by key; on an interrupt those that are finished.
+        """Return the runs that are not stored, by key; on an interrupt those that are finished.
 
-        Raises what a job raised, after what is begun is kept.
+        Raises the exception of a job, after the begun runs are kept.
         """
 
         def stopped() -> bool:

@@ -43,5 +43,5 @@ def group_labels(plan: Plan, names: Sequence[str]) -> Mapping[str, Sequence[str 
 
 
 def tin_labels(names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """By column: of each row of the table of tins. A name is that of a port, a slash and what the tin is called there."""
+    """By column: the values of each row of the table of tins. A name is that of a port, a slash and the tin's name there."""
     return {"tin": names, "port": [name.rpartition("/")[0] for name in names]}

@@ -1,7 +1,7 @@
-"""Runs that are prepared: planned, compiled for their engine, refused if that cannot run them, and with the key they are stored under.
+"""Prepared runs: planned, compiled for their engine, checked by it, and with the key under which they are stored.
 
-A run is prepared once; whoever asks what it costs, whether it is there, or has it computed, passes the same value on. Only of a large sweep
-is it prepared again when it is its turn, see dumbbell.engines.sweep.
+A run is prepared once. The same value serves for its cost, for a look into the store, and for its computation. Only a run of a large sweep
+is prepared again when it is its turn, see dumbbell.engines.sweep.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Prepared:
     scenario: Mapping[str, Any] = field(repr=False)
     """The resolved scenario in plain data."""
     key: str
-    """The content hash: what was asked (with seed and sampling), what that became, and the engine's sources."""
+    """The content hash: the request (with seed and sampling), its compiled form, and the engine's sources."""
     may_load: bool = False
     """Computing it may load its libraries, as the user allows."""
 
@@ -67,7 +67,7 @@ class Prepared:
 
     @property
     def cpu_s(self) -> float:
-        """About what the run costs on this machine, CPU seconds."""
+        """Estimated cost of the run on this machine, CPU seconds."""
         return engine(self.engine).cpu_s(self.plan)
 
     def produce(self) -> Run:
@@ -76,7 +76,7 @@ class Prepared:
         return replace(run, status="warn" if run.status == "ok" else run.status, reasons=(*run.reasons, *odd)) if odd else run
 
     def refused(self, found: str) -> ScenarioError:
-        """The error for what the native module refuses: a JSON list of refusals."""
+        """Return the error for a refusal of the native module: a JSON list of refusals."""
         refusals = map(Refusal.from_json, json.loads(found))
         return ScenarioError([self.planned.problem(self.resolved, refusal) for refusal in refusals])
 
@@ -89,12 +89,12 @@ class Prepared:
 
 
 def not_allowed(paths: Iterable[str]) -> str:
-    """The line that refuses to load libraries."""
+    """Return the error line about libraries that may not be loaded."""
     return f"{', '.join(sorted(paths))} would be loaded and run; expected --allow-library (in Python allow_library=True) if you trust it"
 
 
 def not_storable(names: Iterable[str]) -> str:
-    """The line that refuses to store runs with functions of these names."""
+    """Return the error line about runs with functions of these names, which cannot be stored."""
     what = f"{', '.join(sorted(names))}: runs with congestion controls in Python are not stored, as nobody else could make them again"
     return f"{what}; expected no results folder, or a library"
 

@@ -45,7 +45,7 @@ class Jobs(Requested, Protocol):
         """A run, prepared."""
 
     def cpu_s(self, position: int) -> float:
-        """About what it costs, CPU seconds."""
+        """Return its estimated cost, CPU seconds."""
 
     def engine(self, position: int) -> str:
         """The name of its engine."""

@@ -1,4 +1,4 @@
-"""Calls a function in a process of its own, for what may crash or never come back."""
+"""Calls a function in a process of its own, if it may crash or never return."""
 
 from __future__ import annotations
 

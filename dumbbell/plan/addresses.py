@@ -18,7 +18,7 @@ _OWN = {"left": 10_000, "right": 30_000}
 _OWN_COMING, OWN_COMING_EACH, MOST_OWN_COMING = 60_000, 256, 1_000
 """Ports for connections with listeners of their own: the first port, the number for each workload, and the maximum of connections."""
 CLASS_PORTS = 4
-"""Destination ports of each class of such connections."""
+"""Destination ports of each class of connections that come and go."""
 OWN_LISTENERS = 20_000
 """Most connections with listeners of their own: then the ports of the two sides do not overlap."""
 

@@ -17,7 +17,7 @@ _SHARED = tuple(Host(side, side, number) for number, side in enumerate(_SIDES, 1
 """Hosts of flows by default."""
 _NOWHERE = Origin(())
 _LEAVING: Mapping[Side, Direction] = {"left": "forward", "right": "reverse"}
-"""Direction of what leaves a host of a side."""
+"""Direction of the packets that leave a host of a side."""
 
 
 class Hosts:

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Kept:
-    """The value that was last made for each place, and what it was made of."""
+    """The value that was last made for each place, and its parts."""
 
     def __init__(self) -> None:
         self._last: dict[Hashable, tuple[object, tuple[Any, ...], Any]] = {}

@@ -1,4 +1,4 @@
-"""Makes the plan of a run. Costs about what its entries cost: it is linear in flows."""
+"""Makes the plan of a run. The cost is about that of the plan's entries: it is linear in flows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Planned:
     provenance: Provenance
 
     def problem(self, resolved: ResolvedScenario, refusal: Refusal) -> Problem:
-        """A refusal in words, at the line of the scenario that it is about; a key that is not written there is named."""
+        """Return a refusal in words, at its line of the scenario. A key that is not written there is named."""
         location = self.provenance.location(refusal)
         is_default = refusal.what[:1].isdigit() and len(location) > 1 and not values_at(resolved.dump(), dotted(location))
         what = f"{location[-1]} is {refusal.what} by default" if is_default else refusal.what

@@ -46,7 +46,7 @@ class Host:
     number: int
     """Number that queue disciplines which tell hosts apart hash. A host that is used on both sides is two entries with one number."""
     egress: int | None = None
-    """The port that everything of this host leaves through, if that is on the host itself: its TCP is told of drops there."""
+    """The port that all packets of this host leave through, if the port is on the host itself: its TCP hears of drops there."""
 
     def plain(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -70,7 +70,7 @@ class Link:
     faults: Parameters | None = None
     """Faults: all that it does to packets beside delaying them."""
     own_rtt: PartOfRtt | None = None
-    """The part that it adds of the RTT that a connection has of its own; then packets leave by time, in whatever order they came."""
+    """The part that it adds of the RTT that a connection has of its own. Packets then leave by time, in whatever order they came."""
 
     def plain(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -259,7 +259,7 @@ class Workload(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Tcp(Workload):
-    """Bulk flows, or what the connections of a `Traffic` have in common. Wide because it says all there is to say of a connection."""
+    """Bulk flows, or the settings that the connections of a `Traffic` share. Wide because it has all settings of a connection."""
 
     cc: Parameters
     stack: str
@@ -279,7 +279,7 @@ class Tcp(Workload):
     dscp: int = 0
     """Codepoint that both ends set."""
     gro: bool = False
-    """Receiving hosts merge what their network cards tell of at once."""
+    """Receiving hosts merge the packets that their network cards report at once."""
     application: str | None = None
     """A program that makes it; None is the engine itself."""
     sack: bool = True

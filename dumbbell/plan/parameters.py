@@ -1,4 +1,4 @@
-"""Parameters of congestion controls: what an engine's table says of them, and what a scenario may give for them."""
+"""Parameters of congestion controls: their entries in an engine's table, and their values in a scenario."""
 
 from __future__ import annotations
 

@@ -2,19 +2,19 @@
 
 | `delay.where` | forward | reverse |
 |---|---|---|
-| `before` | access line, rtt/2 + extra, bottleneck | rtt/2 + extra, bottleneck-reverse |
-| `after` | access line, bottleneck, rtt/2 + extra | bottleneck-reverse, rtt/2 + extra |
-| `ack-path` | access line, bottleneck, extra | rtt + extra, bottleneck-reverse |
+| `before` | access link, rtt/2 + extra, bottleneck | rtt/2 + extra, bottleneck-reverse |
+| `after` | access link, bottleneck, rtt/2 + extra | bottleneck-reverse, rtt/2 + extra |
+| `ack-path` | access link, bottleneck, extra | rtt + extra, bottleneck-reverse |
 
-A host's own queue comes first in either direction. A delay of nothing is no stage, unless the direction would have none. A delay behind a
-bottleneck is that stage's own propagation delay, and the access line is the line of the delay stage that follows it; they become stages of
-their own where flows differ in RTT or the delay has a limit. Stages of one id are one port, whatever flows pass through it.
+A host's own queue comes first in either direction. A delay of 0 is no stage, unless the direction would have none. A delay behind a
+bottleneck is that stage's own propagation delay, and the access link is the link of the delay stage that follows it. They become stages of
+their own if flows differ in RTT or the delay has a limit. Stages of one id are one port, whatever flows pass through it.
 
-One of several paths by name consists of stages of the scenario's `stages`: each is at most one port in either direction, whatever paths
+A path by name, one of several, consists of stages of the scenario's `stages`: each is at most one port in either direction, whatever paths
 pass it, with the stage's name for an id. Sizes in `bdp` are those of the first path through it that traffic takes.
 
-The ids are those of this table; explicit stages have the names that they are given, or `delay-N` and `queue-N`. On the reverse path
-`-reverse` is added. Where that makes a string that another stage has already, it gets a number; nothing takes an id apart again.
+The ids are those of this table. Explicit stages have their given names, or `delay-N` and `queue-N`. On the reverse path `-reverse` is
+added. If that makes a string that another stage has already, it gets a number. No code takes an id apart again.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Ports:
     _indices: dict[str, int] = field(default_factory=dict)
 
     def index(self, stage: Stage, rate_bps: int, base_rtt_ns: int) -> int:
-        """The port of a stage on a path with this rate and RTT; stages of one id are one port, whatever paths they are on."""
+        """Return the port of a stage on a path with this rate and RTT; stages of one id are one port, whatever paths they are on."""
         if (index := self._indices.get(stage.id)) is None:
             index = self._indices[stage.id] = len(self.ports)
             self.stages.append(stage)

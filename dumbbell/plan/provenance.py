@@ -77,7 +77,7 @@ class Provenance:
     schedule: tuple[Origin, ...]
 
     def location(self, refusal: Refusal) -> Location:
-        """The setting that a refusal is about."""
+        """Return the setting that a refusal concerns."""
         return self._origin(refusal.place).of(refusal.field)
 
     def _origin(self, place: Place) -> Origin:

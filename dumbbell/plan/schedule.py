@@ -15,10 +15,10 @@ _BOTH: tuple[Direction, Direction] = ("forward", "reverse")
 
 
 def start_ns(start: Start, position: int, seed: int, name: str) -> int:
-    """When a flow starts that is the `position`th of its group, from 0.
+    """Return when a flow starts that is the `position`th of its group, from 0.
 
-    The jitter is uniform from 0 to what is written, both included. Each flow has a stream of its own, so that another flow does not
-    shift it; it is the same on every engine.
+    The jitter is uniform from 0 to the written value, both included. Each flow has a stream of its own, so that another flow does not shift
+    it; it is the same on every engine.
     """
     begin = int(start.first) + position * int(start.every)
     if not start.jitter:

@@ -74,12 +74,13 @@ def _listed(plan: Plan, direction: Direction) -> list[str]:
 
 
 def _paths(plan: Plan, direction: Direction) -> list[tuple[Path, tuple[int, ...]]]:
-    """With what packets of the direction pass, in order."""
+    """Yield the packets of the direction with the ports that they pass, in order."""
     return [(path, path.ways(direction)[0]) for path in plan.paths]
 
 
 def _order(ways: Sequence[Sequence[int]]) -> list[int] | None:
-    """The ports, each after all that some way passes before it; None if there is no such order."""
+    """Return the ports in an order in which each port comes after all ports that some way passes before it; None if there is no such
+    order."""
     before: dict[int, set[int]] = {}
     for way in ways:
         for i, port in enumerate(way):
@@ -100,7 +101,7 @@ def _facts(plan: Plan, number: int) -> tuple[str, str, str, str]:
 
 
 def _rate(plan: Plan, number: int, port: Queue) -> str:
-    """The rate of a queue; of one that changes its mean over the run, and the least and the greatest."""
+    """Return the rate of a queue; for one that changes, its mean over the run, and its minimum and maximum."""
     first = port.rate_bps
     if not first:
         return ""

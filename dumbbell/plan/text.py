@@ -19,7 +19,7 @@ def as_json(plan: Plan, kept: Kept) -> str:
 
     It uses pydantic's serialiser, the fastest at hand, because every run of a sweep needs this text.
     """
-    # Equal parts are the same text: beside ports and workloads a plan has no numbers that may be true instead of 1.
+    # Equal parts are the same text: apart from ports and workloads a plan has no numbers that may be True instead of 1.
     run = plan.duration_ns, plan.sample_ns, plan.capture, plan.captured_ports, plan.mtu_bytes
     parts = *run, plan.hosts, plan.paths, plan.schedule, plan.series
     begin, middle, end = kept.get("around", plan.ports, parts, partial(_around, plan))

@@ -68,7 +68,7 @@ class Table(Protocol):
 
 
 _BUFFER_FACTOR = 2
-"""For unknown stacks; such a run will be refused."""
+"""Defaults for unknown stacks. The engine's check will report the unknown stack."""
 
 
 class Workloads:

@@ -1,4 +1,4 @@
-"""Quantities of whichever kind: what a key of any unit, or of none, is given a number of."""
+"""Quantities of any kind: the values of keys with any unit, or with none."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Amount:
 
     @classmethod
     def parse(cls, written: object) -> Amount:
-        """Reads the written form; raises `ValueError` with what was expected."""
+        """Read the written form. Raises `ValueError` with the expected form."""
         if isinstance(written, cls):
             return written
         if isinstance(written, str):
@@ -94,7 +94,7 @@ class Amount:
 
 
 def rounded(value: Fraction, kind: str) -> Fraction:
-    """To what is written of it by `as_written`: whole numbers downwards, the rest to six digits."""
+    """Round to the digits that `as_written` writes: whole numbers downwards, the rest to six digits."""
     if kind in _UNITS or kind == _WHOLE:
         return Fraction(math.floor(value))
     return Fraction(_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)))

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 
     class _Metaclass(ModelMetaclass):
-        """Not marked as `dataclass_transform`, unlike pydantic's: a type checker would refuse `rtt="20ms"`, as settings are written."""
+        """It is not marked as `dataclass_transform`, unlike pydantic's: a type checker would reject `rtt="20ms"`, the usual way to write
+        settings."""
 
 else:
     _Metaclass = type(BaseModel)
@@ -33,7 +34,7 @@ class Model(BaseModel, metaclass=_Metaclass):
             given = Source(None, settings)
             raise ScenarioError([given.problem(*wrong) for wrong in explain(error, type(self))]) from None
 
-    # pydantic calls an __init__ of ours for nested models too, and errors lose their location, unless it has this mark (see RootModel).
+    # pydantic calls dumbbell's __init__ for nested models too, and errors lose their location, unless it has this mark (see RootModel).
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 

@@ -62,7 +62,7 @@ class Check:
         self._passed: tuple[Settings, _Around] | None = None
 
     def wrong(self, settings: Settings) -> list[tuple[Location, str, str]]:
-        """Every contradiction: where, what is wrong, and what was expected."""
+        """Yield every contradiction: where, what is wrong, and what was expected."""
         around = _Around.of(settings)
         found = list(_wrong(settings, around, self._passed))
         if not found:
@@ -104,7 +104,7 @@ def _wrong(settings: Settings, around: _Around, passed: tuple[Settings, _Around]
 
 
 class _Around(NamedTuple):
-    """All that the check of a single flow or entry of `background` depends on, beside itself."""
+    """All that the check of a single flow or entry of `background` depends on, apart from the entry."""
 
     duration: Duration
     paths: Mapping[str | None, _PathFacts]
@@ -459,7 +459,7 @@ def _names(settings: Settings) -> Wrong:
 
 
 def _names_of_rows(settings: Settings) -> Wrong:
-    """The connections of an entry that makes them while the run goes on are numbered, and no other flow has such a name."""
+    """The connections of an entry that makes them during the run are numbered, and no other flow may have such a name."""
     names = [name for group in flow_names(settings.flows) for name in group]
     for each in settings.background:
         if isinstance(each, Connections) and isinstance(each.starts, tuple):

@@ -17,7 +17,7 @@ _USUAL = Series()
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Settings in plain data, and the JSON of each key: the cells of a sweep share what is the same in them."""
+    """Settings in plain data, and the JSON of each key: the cells of a sweep share the keys that are equal."""
 
     data: dict[str, Any]
     """Not to be changed."""

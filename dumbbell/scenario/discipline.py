@@ -47,7 +47,7 @@ class Discipline(Kinded):
     """Its kinds in a plan, if they differ from its kind in a scenario."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
-        """Key, what is wrong and what was expected, of parameters that contradict each other or can never work."""
+        """Yield key, what is wrong and what was expected, for parameters that contradict each other or can never work."""
         yield from ()
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Discipline(Kinded):
 
     @classmethod
     def features(cls, _planned: Parameters) -> Iterator[tuple[str, str]]:
-        """(Dotted name of a parameter in a plan, feature that its engine must have) for what not every engine can do."""
+        """Yield (dotted name of a parameter in a plan, feature that its engine must have) for parameters that not every engine can do."""
         yield from ()
 
 

@@ -377,17 +377,17 @@ if TYPE_CHECKING:
 else:
 
     class Simple:
-        """`Simple[Size]`: what a mixture is made of. A mixture of mixtures is one with more parts."""
+        """`Simple[Size]`: a part of a mixture. A mixture of mixtures is one with more parts."""
 
         def __class_getitem__(cls, quantity: Any) -> Any:
-            """A value of this quantity, or what it is drawn from."""
+            """A value of this quantity, or the distribution that it is drawn from."""
             return _tagged(quantity, _SIMPLE)
 
     class Drawn:
-        """`Drawn[Size]`: a size or a time, or what it is drawn from."""
+        """`Drawn[Size]`: a size or a time, or the distribution that it is drawn from."""
 
         def __class_getitem__(cls, quantity: Any) -> Any:
-            """A value of this quantity, or what it is drawn from."""
+            """A value of this quantity, or the distribution that it is drawn from."""
             return _tagged(quantity, (*_SIMPLE, Mixture))
 
 

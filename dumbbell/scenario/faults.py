@@ -156,7 +156,7 @@ def _entries(name: str, info: ValidationInfo) -> list[int]:
 
 
 def _alone_or_mapping(name: str, alone: str, mapping: dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of what is one value, or a mapping of that and further keys."""
+    """Return the JSON Schema of one value, or of a mapping of that value and further keys."""
     return {"title": name, "description": mapping.pop("description"), "anyOf": [mapping["properties"][alone], mapping]}
 
 

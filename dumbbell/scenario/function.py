@@ -41,7 +41,7 @@ class Round:
 
 
 Answer = float | tuple[float | None, float | None] | None
-"""A window, segments; or a window and a pacing rate, bit/s; None leaves what was."""
+"""A window, segments; or a window and a pacing rate, bit/s; None keeps the old values."""
 
 
 @dataclass(frozen=True, eq=False)

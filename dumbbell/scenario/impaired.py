@@ -1,4 +1,4 @@
-"""Checks of impairments: whether there is what they befall."""
+"""Checks of impairments: the stages and paths that they change must exist."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _NOUNS = {
 
 
 def explain(error: ValidationError, top: type[BaseModel]) -> Iterator[tuple[Location, str, str]]:
-    """For each error its location, what is wrong, and what was expected; `top` is the model that was validated.
+    """Yield for each error its location, what is wrong, and what was expected; `top` is the model that was validated.
 
     A key that is missing because its name is misspelt is one error.
     """
@@ -90,7 +90,7 @@ def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
 
 
 def _meant(top: type[BaseModel], location: Location, known: Sequence[str]) -> str:
-    """A hint at what an unknown key was meant to be: one of another kind, one that stands elsewhere, or one of a similar name."""
+    """Return a hint at the meaning of an unknown key: a key of another kind, one that belongs elsewhere, or one of a similar name."""
     name = _ELSEWHERE.get(str(location[-1]), str(location[-1]))
     if name in known:
         return f" (did you mean {name!r}?)"

@@ -45,7 +45,7 @@ def covers(key: str, location: Sequence[str | int]) -> bool:
 
 
 def values_at(node: Any, key: str) -> list[Any]:
-    """The values that plain data has at a dotted key: one, with `*` one for each entry, none if there is no such key."""
+    """Return the values of plain data at a dotted key: one, with `*` one for each entry, none if there is no such key."""
     nodes = [node]
     for word in key.split("."):
         below: list[Any] = []

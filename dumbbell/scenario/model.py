@@ -156,7 +156,7 @@ class NamedPath(Model):
     """Names of `stages`, in the order in which data pass them."""
     reverse: Annotated[Literal["return", "none"], Tag("word")] | Annotated[list[Name], Tag("stages")] = "return"
     """`return`: the other directions of the same stages, from the last to the first; or those of the stages in a list, in its order;
-    `none`: what goes back passes no stage."""
+    `none`: packets that go back pass no stage."""
 
     def passed(self, direction: Literal["forward", "reverse"]) -> list[Name]:
         """The stages that packets of a direction pass, in order."""
@@ -203,10 +203,10 @@ Impairment = Annotated[Outage | RateStep, Field(discriminator="kind")]
 
 
 class HostQueue(Model):
-    """Properties of a host, whatever flows it sends."""
+    """Properties of a host, the same for all its flows."""
 
     egress: Bottleneck
-    """The queue that everything of the host leaves through, before the first stage of any path; its TCP is told of drops there."""
+    """The queue that all packets of the host leave through, before the first stage of any path; its TCP hears of drops there."""
 
 
 class Flow(Connections):

@@ -1,4 +1,4 @@
-"""netem as a queue discipline that delays, as a user writes it; what links do to packets beside that is in `faults`."""
+"""netem as a queue discipline that delays, as a user writes it; `faults` has the other faults of links."""
 
 from __future__ import annotations
 

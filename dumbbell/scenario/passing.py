@@ -66,7 +66,7 @@ def taken(settings: Settings) -> set[str | None]:
 
 
 def stages_taken(settings: Settings, direction: Way) -> set[str]:
-    """The names of the `stages` that something passes in a direction: data, or what answers them."""
+    """Return the names of the `stages` that something passes in a direction: data, or the answers to them."""
     paths = (path_named(settings, name) for name in taken(settings) if name in settings.paths or name is None)
     return {stage for path in paths if isinstance(path, NamedPath) for stage in path.passed(direction)}
 

@@ -30,7 +30,7 @@ class Problem:
     line: int | None = None
     """Line of `file`, from 1."""
     excerpt: tuple[str, ...] = ()
-    """Lines to show below: what is written there, and a mark where it goes wrong."""
+    """Lines to show below: the written text, and a mark where it goes wrong."""
 
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}:" if self.line is None else f"{self.file}:{self.line}:"

@@ -1,4 +1,4 @@
-"""Queue disciplines: as a user writes them, with tc's keywords and the defaults of Linux 6.12, and what a plan has of them."""
+"""Queue disciplines: as a user writes them, with tc's keywords and the defaults of Linux 6.12, and their values in a plan."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _codel(qdisc: Codel | FqCodel) -> dict[str, Any]:
 
 
 def _frames(quantum: Size | None, port: PortFacts, frames: int = 1) -> int:
-    """A quantum in bytes; by default so many of the largest frames."""
+    """Return a quantum in bytes; by default this number of the largest frames."""
     return frames * port.frame_bytes if quantum is None else int(quantum)
 
 
@@ -340,12 +340,12 @@ class Red(Discipline):
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
         limit, low, high = (port.bytes(value) for value in (self.limit, self.min, self.max))
-        reaching = -(-low // int(self.avpkt))  # what tc asks for at least
+        reaching = -(-low // int(self.avpkt))  # tc's minimum
         burst = max(reaching, (2 * low + high) // (3 * int(self.avpkt))) if self.burst is None else int(self.burst)
         control = {
             "min_bytes": low,
             "max_bytes": high,
-            "max_p": int(round(self.probability, 6) * _CERTAIN),  # tc is told six digits
+            "max_p": int(round(self.probability, 6) * _CERTAIN),  # tc gets six digits
             "avpkt_bytes": int(self.avpkt),
             "burst_packets": max(1, burst),
             "bandwidth_bps": port.rate_bps,
@@ -385,7 +385,7 @@ class Sfq(Discipline):
     """Maximum number of queues, at most `divisor`. Packets of further flows are dropped while all are taken."""
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
-        """Values that the kernel refuses or tc cannot express."""
+        """Yield the values that are an error in the kernel, or that tc cannot express."""
         if self.divisor & (self.divisor - 1):
             yield ("divisor",), f"{self.divisor} is no power of two", "e.g. 128 or 1024"
         if self.perturb % 10**9:

@@ -140,7 +140,7 @@ class Sample(BaseModel):
         return math.prod(known) if len(known) == len(numbers) else None
 
     def cells(self) -> list[dict[str, Any]]:
-        """The cells, dotted key to value as written. Raises `Unfit` if the values are too few for so many cells."""
+        """Return the cells, dotted key to value as written. Raises `Unfit` if there are too few values for this many cells."""
         points = {"random": _random, "sobol": _sobol, "latin": _latin}[self.method](self)
         found: dict[tuple[Any, ...], dict[str, Any]] = {}
         for point in itertools.islice(points, _MOST_POINTS * self.count):

@@ -67,7 +67,7 @@ class ResolvedScenario:
 
     @property
     def content(self) -> Content:
-        """All settings but the name: what a run's key is made of."""
+        """All settings but the name: the content that a run's key is made of."""
         return Content.of(self.settings) if self.known is None else self.known
 
     def dump(self) -> dict[str, Any]:

@@ -20,12 +20,12 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The schema of a scenario file, draft 2020-12.
+    """Return the schema of a scenario file, draft 2020-12.
 
-    It has everything that a key alone can be wrong in; what contradicts another key is found by `Scenario`.
+    It covers all errors that a key alone can have. `Scenario` finds contradictions between keys.
 
     Args:
-        names: For the models `Cc` and `Stack` the names that engines know; others are allowed, since engines differ.
+        names: For the models `Cc` and `Stack` the names that engines know; others are allowed, because engines differ.
     """
     found = Scenario.model_json_schema(schema_generator=_Generator)
     for model, known in names.items():
@@ -56,7 +56,7 @@ def _docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 
 class _Generator(GenerateJsonSchema):
-    """With what the docstrings below fields say, and defaults as they are written."""
+    """Return the schema with the docstrings below fields, and defaults as they are written."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         made = super().model_schema(schema)

@@ -1,4 +1,4 @@
-"""Scenario files and others like them in YAML, and the lines of what is written in them."""
+"""Scenario files and others like them in YAML, and the lines of their entries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Source:
     tree: Any
     """The result of `yaml_reader.load`, or plain data."""
     changes: Mapping_[str, Any] = field(default_factory=dict)
-    """Values that were given beside it, by dotted key."""
+    """Values that were given in addition to the file, by dotted key."""
     changed_by: str = CHANGES
     """The option that changed the values, for errors."""
 
@@ -54,7 +54,7 @@ class Source:
         return {FOLDER: Path(self.file).parent} if self.file else {}
 
     def find(self, location: Location) -> tuple[Location, int]:
-        """The part of `location` that is written in the file, and its line (from 1); what it does not know is skipped.
+        """Return the part of `location` that is written in the file, and its line (from 1). Unknown parts are skipped.
 
         A validator names more than the file does (the branch of a union), so unknown parts are stepped over.
         """
@@ -90,13 +90,13 @@ class Source:
 
 
 def _words(key: str) -> list[str]:
-    """The words of a dotted key; what is below `sweep` is a dotted key itself, but for its own words."""
+    """Return the words of a dotted key. A key below `sweep` is a dotted key itself, except for the words of `sweep`."""
     first, dot, rest = key.partition(".")
     return [first, rest] if dot and first == _SWEEP and rest.partition(".")[0] not in _OF_SWEEP else key.split(".")
 
 
 def _within(value: Any, location: Location) -> Location:
-    """The part of a location that plain data has; what it does not know is skipped, as by `Source.find`."""
+    """Return the part of a location that plain data has. Unknown parts are skipped, as by `Source.find`."""
     found: list[str | int] = []
     for part in location:
         inside = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
@@ -154,7 +154,7 @@ def parse(text: str, name: str, kind: Kind = SCENARIO) -> tuple[Any, Source]:
 
 
 def _excerpt(text: str, line: int, column: int) -> tuple[str, ...]:
-    """A line (from 1) of a text, and a caret below a column (from 0); of a long line what is around that."""
+    """Return a line (from 1) of a text, and a caret below a column (from 0); of a long line only the part around it."""
     written = (*text.split("\n")[line - 1 : line], "")[0].rstrip("\r")
     first = max(0, column - _AROUND)
     shown = "".join(each if each.isprintable() else " " for each in written[first : column + _AROUND])

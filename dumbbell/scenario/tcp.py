@@ -31,7 +31,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _name_or_mapping(model: type[Model], name: str, required: bool) -> dict[str, Any]:
-    """The JSON Schema of what is a name, or a mapping of that name and further keys."""
+    """Return the JSON Schema of a name, or of a mapping of that name and further keys."""
     mapping = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name] if required else []}
     return {"title": model.__name__, "description": model.__doc__, "anyOf": [{"type": "string"}, mapping]}
 

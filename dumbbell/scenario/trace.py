@@ -1,7 +1,7 @@
 """Capacity that varies as a trace says: opportunities in mahimahi's format, or rates in a CSV file.
 
-mahimahi (ravinet/mahimahi, src/frontend/link_queue.cc of commit ae477d4): a whole number of ms a line, not decreasing, each an
-opportunity to send 1504 bytes; the last line is also the period after which the trace begins anew.
+mahimahi (ravinet/mahimahi, src/frontend/link_queue.cc of commit ae477d4): a whole number of ms a line, not decreasing, each an opportunity
+to send 1504 bytes; the last line is also the period after which the trace starts again.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Trace(Model):
     file: str
     """Path of the file, relative to the scenario's file."""
     format: Literal["mahimahi", "csv"] = "mahimahi"
-    """`mahimahi`: opportunities of 1504 bytes by ms, which begin anew after the last; `csv`: a first line with the units of a time and a
-    rate, then the times from 0s on with the rate that holds from there. By default `csv` for a file of such a name."""
+    """`mahimahi`: opportunities of 1504 bytes by ms, which start again after the last. `csv`: a first line with the units of a time and a
+    rate, then the times from 0s on, each with the rate that holds from there. By default `csv` for a file named `.csv`."""
     loop: Flag = False
     """Repeat a trace of rates from the time of its last line. Without it the last rate stays. A mahimahi trace always repeats."""
     bin: Duration | None = None
@@ -108,7 +108,7 @@ class Trace(Model):
 
     @property
     def mean_bps(self) -> int:
-        """Over its period; of rates that do not begin anew, over the time to the last line, or the only rate."""
+        """Return the mean rate over the period; for rates that do not repeat, over the time to the last line, or the only rate."""
         if self.format == "mahimahi":
             return _bps(len(self._numbers), self._numbers[-1] * _NS_PER_MS)
         rates = self._rates

@@ -1,7 +1,7 @@
 """Quantities with units, as a user writes them.
 
-Each type parses the written form exactly (no binary fractions), refuses a bare number, and formats to a form that
-parses back to the same value. Prefixes of SI are decimal, KiB/MiB/GiB binary.
+Each type parses the written form exactly (no binary fractions), rejects a bare number, and formats to a form that parses back to the same
+value. Prefixes of SI are decimal, KiB/MiB/GiB binary.
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ class Quantity(int):
     """Units tried when formatting, largest first; the last one is the base unit."""
     FOLD: ClassVar[bool] = False
     MEANT: ClassVar[Mapping[str, str]] = {}
-    """Other spellings, in lower case, and the unit that is meant by each; they are refused, because some tools mean something else."""
+    """Other spellings, in lower case, and the unit that each means. They are an error, because some tools mean something else."""
 
     @classmethod
     def parse(cls, written: object) -> Self:
-        """Reads the written form, e.g. `"20ms"`; raises `ValueError` with what was expected."""
+        """Read the written form, e.g. `"20ms"`. Raises `ValueError` with the expected form."""
         if isinstance(written, cls):
             return written
         number, unit = _split(written, cls)
@@ -233,7 +233,7 @@ class Limit:
 
     @classmethod
     def parse(cls, written: object) -> Limit:
-        """Reads the written form; raises `ValueError` with what was expected."""
+        """Read the written form. Raises `ValueError` with the expected form."""
         if isinstance(written, Limit):
             return written
         if isinstance(written, Packets):
@@ -318,7 +318,7 @@ class Share:
 
     @classmethod
     def parse(cls, written: object) -> Share:
-        """Reads the written form; raises `ValueError` with what was expected."""
+        """Read the written form. Raises `ValueError` with the expected form."""
         if isinstance(written, cls):
             return written
         quoted = _quoted(written)
@@ -365,7 +365,7 @@ class Share:
 
 
 def of_any_kind(written: str) -> Quantity | Limit | Share:
-    """A quantity of the kind that its unit says; raises `ValueError` with what was expected."""
+    """Return a quantity of the kind that its unit says. Raises `ValueError` with the expected form."""
     if written.strip().endswith("%"):
         return Share.parse(written)
     match = _WRITTEN.fullmatch(written)

@@ -1,4 +1,4 @@
-"""Repeating a cell until a metric is known well enough: what a user writes of it. `dumbbell.until` does it."""
+"""Running a cell until a metric is known well enough: the keys that a user writes. `dumbbell.until` does it."""
 
 from __future__ import annotations
 

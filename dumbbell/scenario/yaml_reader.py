@@ -1,6 +1,6 @@
-"""YAML as plain data with line numbers, within limits: what a file of a few bytes may expand to is bounded.
+"""YAML as plain data with line numbers, within limits: the size to which a file of a few bytes may expand is bounded.
 
-Scalars are those of YAML 1.2's core schema. Other tags, keys that are not text, and further documents are refused.
+Scalars are those of YAML 1.2's core schema. Other tags, keys that are not text, and further documents are errors.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Sequence(list[Any]):
 
 @dataclass
 class _Open:
-    """A list or mapping whose end has not been read yet, and what it amounts to so far."""
+    """A list or mapping whose end has not been read yet, with its size so far."""
 
     node: Mapping | Sequence
     anchor: str | None

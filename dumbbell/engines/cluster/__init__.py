@@ -1,1 +1,1 @@
-"""Runs on the workers of a cluster: `batch` is what a worker computes, `sweep` what the one process does that has the store."""
+"""Runs on the workers of a cluster: `batch` is the part of a worker, `sweep` that of the one process with the store."""

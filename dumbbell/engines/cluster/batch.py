@@ -56,7 +56,7 @@ class Computed:
     runs: list[Run] = field(default_factory=list)
     """Runs that are not to be stored, or that crashed and cannot be."""
     seals: dict[str, str] = field(default_factory=dict)
-    """SHA-256 of the run.json of each run that did not crash: what two workers must agree on."""
+    """SHA-256 of the run.json of each run that did not crash: two workers must agree on it."""
     packets: int = 0
     """Data packets that reached the other end."""
     wall_s: float = 0.0
@@ -164,5 +164,5 @@ def _take(batch: Batch, finished: Finished[Prepared], run: Run, found: Computed,
 
 
 def _reported(error: Exception) -> DumbbellError:
-    """The error as it is told elsewhere."""
+    """Return the error as other executors report it."""
     return error if isinstance(error, DumbbellError) else EnvironmentFault(f"{type(error).__name__}: {error}")

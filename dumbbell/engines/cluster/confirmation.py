@@ -1,4 +1,4 @@
-"""Some runs are computed by a second worker: what the first computed is kept once the second says the same."""
+"""Confirmation: a second worker computes some runs, and the answer of the first is kept once the second says the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Held:
 
 @dataclass(eq=False)
 class Check:
-    """A run that is computed again."""
+    """A run that is recomputed."""
 
     position: int
     held: Held
@@ -47,7 +47,7 @@ class Confirmations:
 
     @classmethod
     def of(cls, jobs: Jobs, todo: Sequence[int]) -> Confirmations:
-        """Each so many of these runs."""
+        """Return the confirmations of these runs: one in `CHECKED` of them is chosen."""
         return cls(jobs, frozenset(todo[CHECKED - 1 :: CHECKED]))
 
     def __bool__(self) -> bool:
@@ -67,14 +67,14 @@ class Confirmations:
         return {check.held.piece for check in self._checks}
 
     def discard(self, workers: Collection[str]) -> set[Piece]:
-        """Forgets what these workers computed; the pieces of it."""
+        """Forget the answers of these workers. Return their pieces."""
         lost = [check for check in self._checks if check.held.first.worker.address in workers]
         for check in lost:
             self._checks.remove(check)
         return {check.held.piece for check in lost}
 
     def next(self, worker: Worker, able: Sequence[str]) -> Check | None:
-        """A check for a worker that can run these engines: of what another computed."""
+        """Return a check for a worker that can run these engines: of a run that another worker computed."""
         for check in self._checks:
             if check.held.first.worker.address != worker.address and self.jobs.engine(check.position) in able:
                 self._checks.remove(check)
@@ -82,7 +82,7 @@ class Confirmations:
         return None
 
     def settle(self, check: Check, answer: Answer[Computed]) -> bool:
-        """Takes what a second worker says. False if it is something else; without an answer another is asked, a few times."""
+        """Take the answer of a second worker. Return False if it differs. Without an answer another worker is asked, a few times."""
         key = self.jobs.key(check.position)
         seal = None if answer.value is None else answer.value.seals.get(key)
         if seal is None and check.tries + 1 < _TRIES:
@@ -93,9 +93,9 @@ class Confirmations:
         return seal in (None, check.held.first.value.seals[key])
 
     def give_up(self, first: Worker | None = None, engines: Sequence[str] | None = None) -> list[Held]:
-        """Ends waiting for second workers that do not come; gives what nothing is left to be confirmed of.
+        """Stop waiting for second workers that do not come. Return the pieces that have nothing left to be confirmed.
 
-        Without `first` of all runs, otherwise of those that this worker computed on other engines than `engines`.
+        Without `first` it applies to all runs, otherwise to those that this worker computed on other engines than `engines`.
         """
         possible = engines or ()
 

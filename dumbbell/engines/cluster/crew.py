@@ -15,7 +15,7 @@ Handed = Piece | Check
 
 
 class Crew:
-    """Workers that may take another task some time, and what each has."""
+    """Workers that may take another task some time, with their tasks."""
 
     def __init__(self) -> None:
         self._able: dict[Worker, Sequence[str]] = {}
@@ -29,7 +29,7 @@ class Crew:
         return len(self._able)
 
     def joins(self, worker: Worker, able: Sequence[str]) -> None:
-        """Adds a worker that can run these engines, or tells anew which it can."""
+        """Add a worker that can run these engines, or update which engines it can run."""
         self.leaves(worker)
         self._able[worker] = able
         self._runners.update(able)
@@ -56,7 +56,7 @@ class Crew:
         return any(isinstance(each, Piece) and each.is_alone for each in self._having.get(worker, ()))
 
     def takes(self, worker: Worker, of: Handed) -> None:
-        """Notes what a worker was given."""
+        """Note a task that a worker got."""
         self._having.setdefault(worker, set()).add(of)
 
     def gives_back(self, of: Handed, worker: Worker) -> None:

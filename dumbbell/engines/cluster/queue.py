@@ -12,14 +12,14 @@ from dumbbell.engines.sweep import Jobs
 BATCH_S, _FIRST_S = 10.0, 1.0
 """Duration of a batch once the pace is known, and before. A task costs dask some 15 ms, whatever it does."""
 _SHARES = 3
-"""The last batches are smaller: none is more than this part of what is left for each thread, so that workers end together."""
+"""The last batches are smaller: none is more than this part of the remaining work of each thread, so that workers end together."""
 _MOST_BATCH = 2000
 LEAST_PACK = 10
 """Runs of a batch that are worth a pack: of longer ones, of which a batch has fewer, each gets a folder."""
 TRIES = 3
 """Workers that may die of a run before it is given up; the last one has nothing else."""
 SPARINGS = 5
-"""Workers that may die of what they had beside runs, before these get a worker to themselves."""
+"""Number of workers that may die of the other tasks that they had, before these runs get a worker to themselves."""
 
 
 @dataclass(eq=False)

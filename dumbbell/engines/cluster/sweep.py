@@ -1,7 +1,7 @@
 """Runs on their way through a cluster. One process hands out batches, the longest runs first, and alone writes to the store.
 
-A batch whose worker died is computed again in halves, each run in a process of its own, which tells the run that kills from those that
-were computed beside it.
+A batch whose worker died is recomputed in halves, each run in a process of its own. This tells the run that kills from the others in the
+batch.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _POLL_S = 0.1
 
 
 class ClusterSweep:
-    """The runs that a store lacks, on the workers of a cluster: a source of tasks, and what becomes of the answers."""
+    """The runs that a store lacks, on the workers of a cluster: a source of tasks, and the handling of their answers."""
 
     def __init__(
         self,
@@ -73,12 +73,12 @@ class ClusterSweep:
         self._error: DumbbellError | None = None
 
     def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
-        """The runs that are not stored, by key; on an interrupt those that are finished.
+        """Return the runs that are not stored, by key; on an interrupt those that are finished.
 
-        Raises what a run raised, after what is under way is kept, and as `Cluster.compute` does.
+        Raises the exception of a run, after the runs under way are kept, and as `Cluster.compute` does.
         """
         if not self._queue:
-            self._kept.join(interrupted)  # as far as whoever stored the runs has not come to it
+            self._kept.join(interrupted)  # as far as the process that stored the runs has not joined them yet
             return {}
         with self._kept.alone(), ExitStack() as stack:
             if not self._repair and (there := self._queue.drop(self._kept.there(self._jobs))):
@@ -163,7 +163,7 @@ class ClusterSweep:
         return self._jobs.part(positions), tuple(map(self._jobs.key, sorted(positions)))
 
     def _take(self, answer: Answer[Computed]) -> None:
-        """Takes what came back: to the store, to a second worker, or to be tried again."""
+        """Take an answer: to the store, to a second worker, or to be tried again."""
         of = answer.task.of
         suspected = isinstance(answer.error, WorkerDied) and self._crew.loses(of, answer.worker)
         self._crew.gives_back(of, answer.worker)
@@ -188,7 +188,7 @@ class ClusterSweep:
             self._finish(of, answer.value)
 
     def _confirm(self, check: Check, answer: Answer[Computed]) -> None:
-        """Takes what a second worker says of a run."""
+        """Take a second worker's answer about a run."""
         held = check.held
         if not self._confirmations.settle(check, answer):
             self._error = self._error or self._disagreement(check, answer)
@@ -204,7 +204,7 @@ class ClusterSweep:
         return EnvironmentFault(f"{what}; expected the same. Do not trust what either has computed: a run's host.json names its worker")
 
     def _keep_unconfirmed(self, first: Worker | None = None, engines: Sequence[str] | None = None) -> None:
-        """Keeps what waits for a second worker that does not come, see `Confirmations.give_up`."""
+        """Keep the answers that wait for a second worker that does not come, see `Confirmations.give_up`."""
         for held in self._confirmations.give_up(first, engines):
             self._keep(held)
 
@@ -213,7 +213,7 @@ class ClusterSweep:
             self._finish(held.piece, held.first.value)
 
     def _finish(self, piece: Piece, found: Computed) -> None:
-        """Keeps what was computed of a piece."""
+        """Keep the answer about a piece."""
         uninterrupted(partial(self._kept.keep, found))
         if found.error is not None:
             self._error = self._error or found.error
@@ -289,7 +289,7 @@ class _Kept:
                 return
 
     def keep(self, found: Computed) -> None:
-        """Stores what a worker computed. May be called again if it was interrupted."""
+        """Store the answer of a worker. It may be called again if it was interrupted."""
         from dumbbell.results.packs import add_pack
 
         self.unstored.update({run.key: run for run in found.runs})

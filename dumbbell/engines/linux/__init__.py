@@ -1,7 +1,7 @@
-"""A plan as what Linux is told: tc and ip lines, and the script of the agent that carries them out.
+"""A plan for Linux: tc and ip lines, and the script of the agent that carries them out.
 
-Pure functions of a plan. Nothing here knows a guest, a machine or a scenario: whoever has a Linux with the agent on it, be it
-a kernel in virtual time or hosts of metal, gives it the files of a `Script`.
+Pure functions of a plan. Nothing here knows a guest, a machine or a scenario. Any Linux with the agent on it, a kernel in virtual time or a
+real host, takes the files of a `Script`.
 """
 
 from dumbbell.engines.linux.arrivals import ARRIVAL_BYTES, arrivals, coming, group_rows

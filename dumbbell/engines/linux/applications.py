@@ -182,7 +182,7 @@ def controls(plan: Plan) -> dict[tuple[int, int], str]:
 
 
 def served_ports(workload: Workload, flow: Connection) -> Iterator[tuple[str, int]]:
-    """The ports of a program's server, to which the client connects from whatever port, with the end that it is at."""
+    """Return the ports of a program's server, to which the client connects from any port, with the server's end."""
     if isinstance(workload, Tcp) and workload.application is not None:
         roles = _Roles.of(workload, flow, Ends("", "", "", ""))
         yield roles.server, roles.server_port
@@ -202,7 +202,7 @@ _OF_SOCKETS = ("nodelay", "max_pacing_bps")
 
 
 def refusals(plan: Plan) -> Iterator[Refusal]:
-    """Refuses what programs cannot be told, and FTP whose congestion control the route would give to others."""
+    """Yield plans with options that the programs lack, and FTP whose congestion control the route would give to others."""
     for i, workload in enumerate(plan.workloads):
         if isinstance(workload, Tcp) and workload.application is not None:
             for name in _untold(plan, workload):
@@ -241,7 +241,7 @@ def outputs(plan: Plan, folder: Path) -> dict[str, bytes]:
 
 
 def reports(plan: Plan, said: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
-    """Columns of flows, by name, from what the programs have written; empty of those that have said nothing that can be read."""
+    """Return columns of flows, by name, from the programs' outputs; empty for programs without readable output."""
     found: dict[str, dict[str, Any]] = {}
     for _, workload, flow in _numbered(plan):
         try:

@@ -42,7 +42,7 @@ def group_rows(plan: Plan, workload: Traffic, came: bytes) -> Mapping[str, Any]:
 
 
 def _drawable(plan: Plan, workload: Traffic) -> str:
-    """The plan with no more than the connections depend on: the simulator need not know the rest of what an engine runs."""
+    """Return the plan with only the parts that the connections depend on: the simulator need not know the rest of the engine's plan."""
     described = workload.plain()
     settings = {key: value for key, value in described["tcp"]["host"].items() if key not in ("gso", "sysctls")}
     described = {**described, "tcp": {**described["tcp"], "host": settings}}

@@ -11,7 +11,7 @@ _TC = re.compile(r"tc -batch: failed")
 
 
 def refusal(plan: Plan, fault: str) -> Refusal | None:
-    """The refusal of the entry that caused a fault; None if the plan is not the cause."""
+    """Return the refusal of the entry that caused a fault; None if the plan is not the cause."""
     if found := _SYSCTL.search(fault):
         for i, prefix, workload in plan.over_tcp:
             if found["key"] in workload.host.sysctls:

@@ -1,4 +1,4 @@
-"""Captures at points of the path: what comes out of ports, at the far end of the last of their devices."""
+"""Captures at points of the path: the packets that come out of ports, at the far end of the last of their devices."""
 
 from __future__ import annotations
 

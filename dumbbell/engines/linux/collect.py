@@ -1,4 +1,4 @@
-"""Reads what the agent leaves: series, tables, conservation.
+"""Reads the agent's output: series, tables, conservation.
 
 Packets are not traced. Conservation is checked by port: each port must have forwarded, dropped or queued every packet that the filters of
 the ports before it redirected to it. The counters of a flow are those of TCP_INFO at both ends.
@@ -89,7 +89,7 @@ class Left:
     facts: Mapping[str, Any]
     """Facts of the engine, for run.json."""
     doubts: tuple[str, ...] = ()
-    """Why numbers may not mean what they are called."""
+    """Reasons why numbers may not mean what their names say."""
     cpu_s: float | None = None
     series: Callable[[Iterable[Block], Table], Iterable[Block]] = _as_they_are
     """Function that changes the series; the table is that of flows."""
@@ -272,11 +272,11 @@ def _flows(plan: Plan, counted: _Counted) -> list[Row]:
 
 _LIMITS = ("busy_us", "rwnd_limited_us", "sndbuf_limited_us")
 _NO_COLUMNS = ("closed_ns", *_LIMITS)
-"""When the FINs have gone has no column because no other engine counts it; what limited a flow has others."""
+"""The time when the FINs have gone has no column, because no other engine counts it; the limits of a flow have other columns."""
 
 
 _LONGEST_TICK_NS = 10_000_000
-"""Linux counts what limits in ticks, of which there are 100 to 1000 a second. For a flow that was shorter it can say nothing."""
+"""Linux counts limits in ticks, of which there are 100 to 1000 a second. It can say nothing about a shorter flow."""
 
 
 def _limits(values: Mapping[str, int], lived_ns: int) -> Row:
@@ -423,10 +423,10 @@ def _ports(
         entity = f"port/{port.id}"
         queue, on_host = counted.queues[device], devices.on_host[i]
         lost = 0 if on_host else counted.lost.get(peer(device), 0)
-        # No filter hands packets to a host's own queue: what came is what it says became of it.
+        # No filter hands packets to a host's own queue: the arrivals are the sum of the queue's own counts.
         came = queue.packets + queue.drops + queue.queued if on_host else counted.arrived.get(device, 0)
         faults = port.faults if isinstance(port, Link) else None
-        # netem counts all that it drops together, and no copies: these are what it had beyond what came.
+        # netem counts all its drops together, and no copies: these are the packets beyond the arrivals.
         lost_at_random = queue.drops if faults and "loss" in faults else 0
         copies = queue.packets + queue.drops + queue.queued - came if faults and "duplicate" in faults else 0
         full = queue.drops - lost_at_random if isinstance(port, Link) else overflow(details[device, leaf], queue.drops)

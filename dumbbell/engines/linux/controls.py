@@ -95,7 +95,7 @@ CONTROLS: Mapping[str, Control] = {
 }
 """By name."""
 _DETECT = {"off": 0, "train": 1, "delay": 2, "both": 3}
-"""The module's numbers for what ends slow start."""
+"""The module's numbers for the ways to end slow start."""
 
 
 def conflicts(plan: Plan) -> Iterator[Refusal]:

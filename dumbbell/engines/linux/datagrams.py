@@ -32,7 +32,7 @@ def list_files(plan: Plan) -> dict[str, str]:
 
 
 def _drawable(plan: Plan) -> dict[str, Any]:
-    """The plan with no more than the datagrams depend on: the simulator need not know the rest of what an engine runs."""
+    """Return the plan with only the parts that the datagrams depend on: the simulator need not know the rest of the engine's plan."""
     return {**plan.plain(workloads=False), "workloads": [each.plain() for each in plan.workloads if is_listed(each)], "series": None}
 
 

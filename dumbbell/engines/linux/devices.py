@@ -1,14 +1,14 @@
-"""Devices: where a plan's ports are.
+"""Devices: the places of a plan's ports.
 
     left hosts                         namespace net                                  right hosts
     lK eth0 --- lK > gl --- hl | p0 --- q0 | p1 --- q1 | x1 --- y1 | ... | rK --- eth0 rK
 
-Every port is a veth pair of its own in `net`: the queue discipline is on pN, and whatever comes out of qN is handed (tc mirred) to the
-next port of its flow or to its host. So any list of ports is a path. A port with a propagation delay has a second pair, xN and yN, with
+Every port is a veth pair of its own in `net`: the queue discipline is on pN, and packets that come out of qN are handed (tc mirred) to the
+next port of their flow or to its host. So any list of ports is a path. A port with a propagation delay has a second pair, xN and yN, with
 netem. A host's own queue is on its eth0 instead (`hosts`): only there does TCP learn of drops and wait for packets to leave.
 
-The shaper `link` (store and forward) is htb with next to no bucket, which takes a packet when the line is free, followed by netem with
-the same rate, which gives it out when its last bit has passed.
+The shaper `link` (store and forward) is htb with next to no bucket, which takes a packet when the link is free, followed by netem with the
+same rate, which gives the packet out when its last bit has passed.
 """
 
 from __future__ import annotations

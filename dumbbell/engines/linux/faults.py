@@ -1,4 +1,4 @@
-"""tc's words for what a link does to packets beside delaying them, as netem is told, and the files with the distributions of jitter."""
+"""tc's words for the faults of a link, for netem, and the files with the distributions of jitter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Parameters = Mapping[str, Any]
 
 
 def fault_words(faults: Parameters) -> dict[str, str]:
-    """By fault, each with a blank in front; `order` is there if packets keep theirs, which has no word of its own."""
+    """Words by fault, each with a blank in front. `order` is there if packets keep theirs, which has no word of its own."""
     words: dict[str, str] = {}
     if (jitter := faults.get("jitter")) is not None:
         table = distribution(jitter["shape"])

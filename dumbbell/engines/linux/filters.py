@@ -13,12 +13,12 @@ from dumbbell.plan import Outage, Place, Plan, Refusal, Side, Traffic
 from dumbbell.plan.addresses import CLASS_PORTS
 
 _Match = tuple[str, str, str]
-"""Protocol, `src_port` or `dst_port`, and the port, or the least and the largest. Source ports of the flows of a side differ, and ICMP has
-none: of a side all of it takes one way. A class of connections that come and go has destination ports of its own, which no flow has."""
+"""Protocol, `src_port` or `dst_port`, and the port, or the lowest and the highest one. Source ports of the flows of a side differ. ICMP has
+no ports: all ICMP of a side takes one way. A class of connections that come and go has destination ports of its own, which no flow has."""
 
 
 HERE = "-"
-"""In place of a device: the machine itself, which routes what comes there."""
+"""In place of a device: the machine itself, which routes packets that come there."""
 ENTRIES: Mapping[Side, str] = {"left": peer(GATES["left"]), "right": peer(GATES["right"])}
 """Devices at which packets of each side come to the ports, if both sides are on this machine."""
 _SOURCE = "src_port"

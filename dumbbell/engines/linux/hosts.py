@@ -31,7 +31,7 @@ STACK_OPTIONS: dict[str, Any] = {
 """Options of the stack that a plan may override, with Linux's defaults."""
 _SIDES: tuple[Side, Side] = ("left", "right")
 MAC = "02:00:00:00:00:01"
-"""The address of every host: without ARP, a host sends to its own address, and whoever gets the frame takes it."""
+"""The address of every host: without ARP, a host sends to its own address, and the device that gets the frame takes it."""
 _PLENTY = "1000000"
 """Pages, where a limit of the kernel's on all TCP together must not matter."""
 
@@ -154,9 +154,8 @@ def _name(side: Side, k: int) -> str:
 
 
 def host_conflicts(plan: Plan) -> Iterator[Refusal]:
-    """Flows of a host with a queue of its own that want different settings: they would be in two namespaces, and the queue in one. Nor does
-    anything happen to such a queue while it works.
-    """
+    """Yield flows of a host with a queue of its own that want different settings: they would be in two namespaces, and the queue in one.
+    Changes of such a queue during a run are not possible either."""
     for i, change in enumerate(plan.schedule):
         if any(host.egress == change.port for host in plan.hosts):
             yield Refusal(Place("change", i), "port", "is a host's own queue", "a port on no host, or engine: sim")

@@ -92,7 +92,7 @@ def rate_lines(port: Queue, device: str, delay_device: str | None, rate: int) ->
 
 
 def tc_words(qdisc: Parameters) -> str:
-    """A queue discipline with its parameters, as tc is told."""
+    """Return tc's words for a queue discipline with its parameters."""
     return DISCIPLINES[qdisc["kind"]].words(qdisc)
 
 

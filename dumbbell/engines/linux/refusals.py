@@ -15,7 +15,7 @@ _MOST_FLOWS = 1000
 
 
 def refusals(plan: Plan, engine: str) -> Iterator[Refusal]:
-    """Refuses more flows than a machine can hold, and what Linux cannot be told."""
+    """Yield plans with more flows than a machine can hold, and with settings that Linux lacks."""
     if (count := sum(len(workload.connections) for _, _, workload in plan.over_tcp)) > _MOST_FLOWS:
         yield Refusal(RUN, "flows", f"are {count}", f"at most {_MOST_FLOWS} in the engine {engine}")
     yield from conflicts(plan)

@@ -63,7 +63,7 @@ class Script:
 
 
 def compile_plan(plan: Plan, real_time: bool = False) -> Script:
-    """Everything that Linux is told for one run, in virtual time or on a machine in real time."""
+    """Return all files for Linux for one run, in virtual time or on a machine in real time."""
     devices, hosts = Devices.of(plan), Hosts(plan)
     files = {f"{NET}.ip": _text(links(hosts, devices, plan.mtu_bytes))}
     files |= {f"{host.name}.ip": _text([*addressed(host, plan.mtu_bytes), *_routes(plan, host)]) for host in hosts.namespaces}
@@ -140,7 +140,7 @@ def qdisc_lines(plan: Plan, devices: Devices) -> Iterator[str]:
 
 
 def change_lines(plan: Plan, devices: Devices) -> Iterator[str]:
-    """The agent's lines for what happens to ports while it runs."""
+    """Yield the agent's lines for changes of ports during the run."""
     for i, change in enumerate(plan.schedule):
         if isinstance(change, Outage):
             for time, action in ((change.at_ns, "drop"), (change.at_ns + change.for_ns, "continue")):

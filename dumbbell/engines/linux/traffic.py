@@ -1,4 +1,4 @@
-"""The agent's script about traffic: a line for each flow, and what cuts it off."""
+"""The agent's script about traffic: a line for each flow, and the lines that cut it off."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dumbbell.scenario.traffic import KINDS
 _PLENTY, _MOST_WAITING = 1 << 18, 65_535
 """More than the connections of a run."""
 _LAST = 65_535
-"""Priority of a filter behind all others, `drain_lines` having one of its own: tc refuses a second with the same."""
+"""Priority of a filter behind all others; `drain_lines` has one of its own, because a second with the same priority is an error in tc."""
 _DOUBLED = 2
 """Factor by which Linux raises a requested size of a socket buffer; a plan has the result."""
 
@@ -59,7 +59,8 @@ def _cut_off(hosts: Hosts, workload: Workload, flow: Connection, i: int, cut: se
 
 
 def _stopped(hosts: Hosts, workload: Workload) -> tuple[str, ...]:
-    """The namespaces whose packets go nowhere once a workload has stopped: the receiver of a bulk flow acknowledges what is under way."""
+    """Return the namespaces whose packets go nowhere once a workload has stopped: the receiver of a bulk flow acknowledges the data under
+    way."""
     ends = hosts.ends(workload)
     return (ends.source,) if isinstance(workload, Tcp) else (ends.source, ends.target)
 
@@ -112,7 +113,7 @@ def arrivals_file(workload: int) -> str:
 
 
 def came_file(workload: int) -> str:
-    """The file of what came of them."""
+    """Return the name of the file with their results."""
     return f"came-{workload}"
 
 
@@ -137,7 +138,7 @@ def _tcp(tcp: Tcp, _which: int) -> Iterable[object]:
 
 
 def _session(session: Traffic, *particular: object) -> Iterable[object]:
-    """Congestion control, buffers and who opens of connections that an application uses, and what is particular to that."""
+    """Yield congestion control, buffers and opener of connections that an application uses, and the parameters of its kind."""
     assert session.tcp is not None  # it is over TCP
     return (session.tcp.cc["kind"], *_buffers(session.tcp), session.tcp.opener, *particular)
 
@@ -170,7 +171,7 @@ def _streaming(streaming: Traffic, _which: int) -> Iterable[object]:
 
 
 def _datagrams(datagrams: Traffic, _which: int) -> Iterable[object]:
-    """Interval, payload, number, what becomes of them."""
+    """Return interval, payload, number and options."""
     parameters = datagrams.parameters
     options = [word for word, name in (("reply", "reply"), ("measure", "measured")) if parameters[name]]
     # Datagrams that are listed need none of these numbers.
@@ -188,7 +189,7 @@ _LINES: Mapping[str, Callable[[Any, int], Iterable[object]]] = {
     "udp": _datagrams,
     "voip": _datagrams,
 }
-"""By kind of workload: what follows ends and times, of each of its flows."""
+"""By kind of workload: the words after ends and times, for each of its flows."""
 _WORDS: Mapping[str, str] = {"voip": "udp"}
 """The agent's word for a kind of workload, where it is another one."""
 FEATURES = tuple(KINDS[kind].feature for kind in (*_LINES, KIND) if kind in KINDS)

@@ -17,7 +17,7 @@ from dumbbell.native import native
 from dumbbell.scenario.function import Answer, Function, Round
 
 LEAST_CPU_S = 60
-"""A run may take this many CPU seconds, and `CPU_FACTOR` times what is expected of it: one that takes longer is taken to be stuck."""
+"""A run may take this many CPU seconds, and `CPU_FACTOR` times its estimate. A run that takes longer counts as stuck."""
 CPU_FACTOR = 20
 
 
@@ -28,7 +28,7 @@ class Failed(Exception):
 def simulate_calling(prepared: Prepared, stop: Any) -> Any:
     """Return the simulator's output for a run that calls functions in Python, in this process, until `stop` is set.
 
-    Raises `ControlFailed`, with what such a function raised as its cause, or for an answer of nonsense.
+    Raises `ControlFailed`, with the function's exception as its cause, or for a nonsensical answer.
     """
     raised: list[tuple[Function, Exception]] = []
     functions = {number: (each.name, partial(_noted, each, raised), Round, each.paced) for number, each in prepared.functions.items()}
@@ -40,7 +40,7 @@ def simulate_calling(prepared: Prepared, stop: Any) -> Any:
         if raised:
             function, error = raised[0]
             frames = traceback.extract_tb(error.__traceback__)[1:] or traceback.extract_tb(error.__traceback__)
-            line = [frame for frame in frames if frame.filename == frames[0].filename][-1]  # not of what it called of others
+            line = [frame for frame in frames if frame.filename == frames[0].filename][-1]  # not the frames of code that the function called
             what = f"the control {function} raised {type(error).__name__}: {error}"
             raise ControlFailed(f"{where}{what} ({line.filename}, line {line.lineno})") from error
         if isinstance(failure, native().Misbehaved):

@@ -1,4 +1,4 @@
-"""The simulator as an engine: runs a plan and turns what comes back into a run."""
+"""The simulator as an engine: runs a plan and turns the output into a run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Sim(Engine):
 
     name = NAME
     refuses_seeds = False
-    """Nothing that it checks depends on what is drawn."""
+    """Its checks do not depend on drawn numbers."""
 
     def capabilities(self) -> Capabilities:
         """Return the abilities of the simulator."""
@@ -50,7 +50,7 @@ class Sim(Engine):
         native()
 
     def compile(self, plan: Plan, kept: Kept | None = None) -> str:
-        """The plan as JSON, which is what the simulator reads."""
+        """Return the plan as JSON, which the simulator reads."""
         return as_json(plan, kept or Kept())
 
     def as_text(self, compiled: str) -> str:
@@ -74,7 +74,7 @@ class Sim(Engine):
             yield from map(Refusal.from_json, json.loads(error.args[0]))
 
     def cpu_s(self, plan: Plan) -> float:
-        """About what a run costs; the machine's speed is measured on a short run."""
+        """Return the estimated cost of a run; the machine's speed is measured on a short run."""
         path, flows = max(plan.paths, key=lambda path: path.rate_bps), sum(len(each.flows) for each in plan.workloads)
         window = path.rate_bps * path.base_rtt_ns / (8e9 * plan.frame_bytes * max(flows, 1))
         packet_s = (1 + _SMALL_WINDOWS / math.sqrt(1 + window)) / packets_per_cpu_second()

@@ -13,7 +13,7 @@ _FACTOR = 4.0
 _ROOM_BYTES = 26
 """Beside the largest frame: the default bucket of tbf for frames of 1514 bytes is 1540."""
 _BY_TIMERS = {"link": "tbf", "tbf": "tbf", "htb": "htb"}
-"""The shapers whose buckets timers fill, and what each is in real time."""
+"""Shapers with buckets that timers fill, and the form of each in real time."""
 
 
 @dataclass(frozen=True)

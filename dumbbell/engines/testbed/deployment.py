@@ -1,8 +1,8 @@
-"""A plan over several machines: what is changed on each of them, and what its agent is told.
+"""A plan over several machines: the changes on each of them, and the script of its agent.
 
-A host is a machine of its side; flows whose hosts differ, in their settings or by name, are on different ones. The router has the ports
-between its two data devices, as the engine `kernel` has them between its gates: what comes out of the last one carries the address of the
-device that it came in by, so that the machine takes it for its own and routes it on.
+A host is a machine of its side. Flows whose hosts differ, in their settings or by name, are on different machines. The router has the ports
+between its two data devices, as the engine `kernel` has them between its gates. A packet that comes out of the last port carries the
+address of the device that it came in by, so that the machine takes it for its own and routes it on.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Part:
     settings: Mapping[str, str]
     """Sysctls, set before anything else."""
     changes: tuple[Change, ...]
-    """In order; what they make is undone, or goes with what it is on."""
+    """Changes in order. Each is undone, or goes with the object that it is on."""
     files: Mapping[str, str | bytes]
     """Files that the agent finds in its folder."""
     captures: tuple[str, ...] = ()
@@ -236,7 +236,7 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
     }
     pairs = [(device, peer(device)) for device in devices.pairs]
     changes.append(veths(pairs))
-    # Their offloads matter to nobody: what comes by the data devices is no larger than a packet.
+    # Their offloads matter to nobody: no packet that comes by the data devices is larger than one packet.
     changes.append(batch("ip", [_up(end, macs.get(end), plan.mtu_bytes) for pair in pairs for end in pair]))
     tc = [*qdisc_lines(plan, devices), *filter_lines(plan, devices, seen, entries, tuple(entries.values()))]
     distributions = distribution_files(plan)

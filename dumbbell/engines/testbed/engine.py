@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LEAST_SAMPLE_NS = 10_000_000
 """Interval of samples that a machine with other work keeps."""
 _OVERHEAD_S = 3.0
-"""Wall time of a run beside its duration."""
+"""Wall time of a run in addition to its duration."""
 _NOTE_BYTES = 16
 """Bytes at the start of a page's request if the server is on another machine (struct note in agent.h)."""
 
@@ -74,7 +74,7 @@ class Testbed(Engine):
         return programs.agent().key, *(f"{name} {machine.role} {machine.at}" for name, machine in hosts.by_name.items())
 
     def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
-        """Refuses what real time does not allow, and what these machines are not."""
+        """Yield plans that real time does not allow, and that these machines cannot run."""
         yield from super().refusals(plan, compiled)
         if 0 < plan.sample_ns < _LEAST_SAMPLE_NS:
             what = f"{Duration(plan.sample_ns)} is shorter than a machine keeps"
@@ -118,7 +118,7 @@ def others() -> Hosts | None:
 
 
 def require_ssh() -> None:
-    """Raises `EnvironmentFault` if what reaches other machines is not installed."""
+    """Raise `EnvironmentFault` if the program that reaches other machines is not installed."""
     if find_spec("asyncssh") is None:
         raise EnvironmentFault("asyncssh, which reaches other machines, is not installed; expected `pip install 'dumbbell[testbed]'`")
 
@@ -133,7 +133,7 @@ def _refused_here(plan: Plan) -> Iterator[Refusal]:
 
 
 def _refused_there(plan: Plan, hosts: Hosts) -> Iterator[Refusal]:
-    """Hosts that the testbed does not have, and requests that cannot tell another machine what they ask for."""
+    """Yield hosts that the testbed does not have, and requests that cannot tell another machine what they ask for."""
     from dumbbell.engines.linux.draws import least_request
     from dumbbell.engines.testbed.deployment import unseated
 

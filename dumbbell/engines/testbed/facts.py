@@ -30,7 +30,7 @@ MATCHES: Mapping[str, str] = {"flower": "ip_proto tcp", "matchall": "classid 1:1
 """Classifiers, with words that match."""
 ACTIONS: Mapping[str, str] = {"mirred": "egress redirect dev lo", "gact": "continue"}
 SECONDS = 30.0
-"""Within which a machine says what it is, however busy."""
+"""Time in which a machine must answer, however busy."""
 _NOT_SET = "tcp_available_congestion_control"
 """Sysctl that is not compared, because it grows with each module that is loaded, whoever asked for the module."""
 _DEVICE = re.compile(r"(?!-)[A-Za-z0-9_.:-]{1,15}")
@@ -63,7 +63,7 @@ class Hardware:
 
 @dataclass(frozen=True)
 class Device:
-    """A network interface; what ethtool says of it and its filters are asked for data devices alone."""
+    """A network interface; ethtool's facts and its filters are asked for data devices alone."""
 
     name: str
     kind: str
@@ -117,7 +117,7 @@ class Processors:
 
     @property
     def steal(self) -> float:
-        """Share of the time that another machine had our processors, since booting."""
+        """Share of the time that another machine had this machine's processors, since booting."""
         return self.steal_since((0,) * len(self.ticks))
 
     def steal_since(self, ticks: tuple[int, ...]) -> float:
@@ -151,7 +151,7 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Account:
-    """Who we are on the machine."""
+    """The user on the machine."""
 
     user: int
     capabilities: int

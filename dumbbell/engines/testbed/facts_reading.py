@@ -106,7 +106,8 @@ def _pairs(lines: Iterable[str]) -> dict[str, str]:
 
 
 def _network(answers: _Answers) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Devices, routes, and by address the routes that were asked for: what ip said one after the other; of what failed it says nothing."""
+    """Return devices, routes, and by address the requested routes: ip's answers one after the other. A request that failed has no
+    answer."""
     text, found, decoder = answers.needed("network"), [], json.JSONDecoder()
     while text := text.lstrip():
         value, end = decoder.raw_decode(text)

@@ -69,7 +69,7 @@ def preflight(hosts: Hosts) -> Found:
 
 
 def recovered(hosts: Hosts) -> dict[str, int]:
-    """Undoes what a dead session has left: how many changes, by machine. Raises `EnvironmentFault` if one is alive."""
+    """Undo the changes that a dead session has left. Return their number, by machine. Raises `EnvironmentFault` if a session is alive."""
 
     async def undo(machines: Mapping[str, Machine]) -> dict[str, int]:
         return await each(machines, recover)
@@ -88,9 +88,9 @@ async def with_machines(hosts: Hosts, act: Callable[[Mapping[str, Machine]], Awa
 
 
 async def facts_of(hosts: Hosts, machines: Mapping[str, Machine], before: Mapping[str, Facts] | None = None) -> dict[str, Facts]:
-    """Facts of all machines; what does not change is not asked again of those `before`.
+    """Return facts of all machines. Facts that do not change are not asked for again for those of `before`.
 
-    Raises `EnvironmentFault` with a line for each that does not say.
+    Raises `EnvironmentFault` with a line for each machine that does not answer.
     """
 
     def asked(machine: Machine) -> Awaitable[Facts]:
@@ -143,7 +143,7 @@ async def both(one: Awaitable[T], other: Awaitable[U]) -> tuple[T, U]:
 
 @asynccontextmanager
 async def claimed(machines: Mapping[str, Machine]) -> AsyncIterator[dict[str, Journal]]:
-    """A journal on each machine; what is changed under them is undone at the end, however that comes."""
+    """Open a journal on each machine. Changes under the journals are undone at the end, for whatever reason it comes."""
     session = f"{getpass.getuser()}@{platform.node()}, process {os.getpid()}, since {time.strftime('%Y-%m-%d %H:%M:%S %Z')}"
     journals: dict[str, Journal] = {}
 
@@ -160,7 +160,7 @@ async def claimed(machines: Mapping[str, Machine]) -> AsyncIterator[dict[str, Jo
 
 
 async def put_programs(machine: Machine, at: str) -> None:
-    """Puts the agent, and what asks whether paths are as they should be, into a folder. Raises `MachineFault`."""
+    """Put the agent, and the program that asks about paths, into a folder. Raises `MachineFault`."""
     probe = programs.compiled("probe", [_HERE / f"{PROBE}.c"])
     await machine.put_archive(_archive(programs.agent().path, probe.path), at, _SECONDS)
 
@@ -182,7 +182,7 @@ async def lateness(machine: Machine, agent: str) -> Lateness:
 
 
 async def change(machine: Machine, journal: Journal, part: Part, at: str) -> None:
-    """Puts the files of a machine into a folder, and makes what is changed of it, of whose settings it is read first what they are."""
+    """Put the files of a machine into a folder, and make its changes. The old values of its settings are read first."""
 
     async def put() -> None:
         files = {name: content if isinstance(content, bytes) else content.encode("ascii") for name, content in part.files.items()}
@@ -206,7 +206,7 @@ async def answers(machine: Machine, at: str, asked: Sequence[Question]) -> list[
 
 
 async def explained(machine: Machine, fault: MachineFault, at: str) -> MachineFault:
-    """The fault with what the agent says of it, and the end of what its programs said."""
+    """Return the fault with the agent's message about it, and the end of its programs' output."""
     texts = []
     for name in ("error", "log"):
         with contextlib.suppress(MachineFault):

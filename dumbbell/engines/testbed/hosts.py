@@ -1,7 +1,7 @@
-"""The hosts file: which machines a testbed has, how they are reached, and which of their devices are on the data network.
+"""The hosts file: the machines of a testbed, how they are reached, and which of their devices are on the data network.
 
-It is no part of a scenario, so that a scenario runs on whatever testbed. Errors are those of scenario files: one line with file, line,
-key and what was expected, before any machine is asked.
+It is no part of a scenario, so that a scenario runs on any testbed. Errors are those of scenario files: one line with file, line, key and
+what was expected, before any machine is asked.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _ADDRESS = "an IPv4 address with the length of its prefix, such as 10.1.0.1/24"
 _DEVICE = "the name of a network device, at most 15 letters, digits and _ . -"
 _DEVICE_NAME = re.compile(r"(?!\.{1,2}$|-)[A-Za-z0-9_.-]{1,15}")
 _NO_DEVICES = ("lo", "all", "default")
-"""The loopback, and what stands for every device in the names of settings."""
+"""The loopback, and the word for every device in the names of settings."""
 _PATH = re.compile(r"~?[\w./ @%+,:=-]+")
-"""Without what a shell interprets."""
+"""Characters without those that a shell interprets."""
 _LONGEST_PREFIX = 30
 """Maximum prefix length of a network with room for two."""
 
@@ -259,7 +259,7 @@ class Hosts(Model):
         return {name: machine for name, machine in self.by_name.items() if isinstance(machine, Host) and machine.role == role}
 
     def problem(self, location: Location, what: str, expected: str) -> Problem:
-        """A problem with what is written at a place, such as `("machines", "alice", "data")`."""
+        """Return a problem at a place, such as `("machines", "alice", "data")`."""
         return self._source.problem(location, what, expected)
 
 

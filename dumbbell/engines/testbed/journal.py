@@ -36,9 +36,9 @@ class Change:
 
     do: Words
     undo: Words = ()
-    """Succeeds, or says that there is no such thing, if it is run again, or without the change."""
+    """The program that undoes the change. It succeeds, or says that there is no such thing, if it is run again, or without the change."""
     unless: Words = ()
-    """Succeeds if what would be made is there already: then it is somebody else's, who is to keep it, and nothing is changed."""
+    """A program that succeeds if the object exists already: then it belongs to somebody else, who is to keep it, and nothing is changed."""
 
     @property
     def shown(self) -> str:
@@ -71,7 +71,7 @@ def _told(change: Change, said: str) -> str:
 
 
 def veths(pairs: Sequence[tuple[str, str]]) -> Change:
-    """Pairs of devices; whatever is put on them goes with them."""
+    """Pairs of devices; everything put on them goes with them."""
     do = (
         "sh",
         "-c",
@@ -103,7 +103,7 @@ def route(network: str, gateway: str, device: str) -> Change:
 
 
 def namespace(name: str) -> Change:
-    """A network namespace; when it is undone, what still runs in it is ended."""
+    """Make a network namespace; when it is undone, the programs that still run in it are ended."""
     undo = ("sh", "-c", 'for each in $(ip netns pids "$1"); do kill -KILL "$each"; done; ip netns del "$1"', "undo", name)
     return Change(("ip", "netns", "add", name), undo, ("test", "-e", f"/run/netns/{name}"))
 
@@ -152,14 +152,14 @@ def offloads(device: str, wanted: Mapping[str, bool], former: Mapping[str, Featu
 
 
 def coalescing(device: str, wanted: Mapping[str, str], former: Mapping[str, str] | None) -> list[Change]:
-    """When a device interrupts, one change a setting, since drivers take some and refuse others, which is no fault."""
+    """Change when a device interrupts, one change a setting, because drivers take some and reject others, which is no fault."""
     known = {name: was for name, was in (former or {}).items() if was != "n/a"}
     prefix = ("sh", "-c", 'ethtool -C "$@" || true', "try", device)
     return [Change((*prefix, name, to), (*prefix, name, known[name])) for name, to in wanted.items() if known.get(name, to) != to]
 
 
 class Journal:
-    """A claim on a machine, and the changes that were made under it. It has to be told that its controller is alive, and is, by a task."""
+    """A claim on a machine, and the changes that were made under it. A task tells it that its controller is alive."""
 
     def __init__(self, machine: Machine, process: Process) -> None:
         """`open_journal` makes one."""
@@ -168,7 +168,7 @@ class Journal:
         self._beating = asyncio.create_task(self._beat())
 
     async def make(self, changes: Sequence[Change]) -> None:
-        """Makes changes one after the other. Raises `MachineFault` with what one says that fails; those behind it are not made."""
+        """Make changes one after the other. Raises `MachineFault` with the message of one that fails; those behind it are not made."""
         if changes:
             answer = await self._ask("change" + _RECORD.join(change.line() for change in changes))
             if answer[0] == "failed" and len(answer) == 3:
@@ -228,7 +228,8 @@ async def open_journal(machine: Machine, session: str, *, prefix: Sequence[str] 
 
 
 async def recover(machine: Machine, *, prefix: Sequence[str] = (), parent: str = FOLDER) -> int:
-    """Undoes what a dead session has left: how many changes. Raises `MachineFault` if one is alive, or something cannot be undone."""
+    """Undo the changes that a dead session has left. Return their number. Raises `MachineFault` if a session is alive, or a change cannot
+    be undone."""
     done = await machine.run([*prefix, "sh", "-s", "--", "recover", parent], script(), UNDOING)
     out = done.out.decode(errors="replace")
     if out.startswith("busy"):

@@ -61,7 +61,7 @@ def require() -> None:
 
 
 def require_programs(names: Collection[str]) -> None:
-    """Raises `EnvironmentFault` with a line for each program that is not installed, or cannot be what it has to be."""
+    """Raise `EnvironmentFault` with a line for each program that is not installed, or is not of the needed kind."""
     lacking = [name for name in sorted(names) if shutil.which(name, path=_PATH) is None]
     faults = [f"{MACHINE}: {name} is not installed; on Debian or Ubuntu: apt-get install {PACKAGES[name]}" for name in lacking]
     if "vsftpd" in names and os.geteuid():

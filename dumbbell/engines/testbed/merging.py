@@ -42,7 +42,7 @@ _CAME_OF_TARGET = [0, 1, 4]
 
 
 def merge(plan: Plan, deployment: Deployment, router: str, place: Path, into: Path) -> None:
-    """Puts together what the machines have left in the folders of their names below `place`."""
+    """Put together the output of the machines in the folders of their names below `place`."""
     counters = (place / router / "counters").read_text(encoding="ascii").splitlines()
     counters = [line for line in counters if not line.startswith("flow ")]
     flows = {name: _flows(place / name / "counters") for name in deployment.parts if name != router}
@@ -94,7 +94,7 @@ def receivers(plan: Plan, deployment: Deployment, place: Path) -> dict[int, NDAr
 
 
 def with_receivers(plan: Plan, rows: Mapping[int, NDArray[np.float64]], blocks: Iterable[Block], flows: Table) -> Iterator[Block]:
-    """The series of the senders and the ports, then what the receivers have read, at times of their own."""
+    """Yield the series of the senders and the ports, then the bytes that the receivers have read, at times of their own."""
     from dumbbell.results import Block
 
     for block in blocks:

@@ -29,9 +29,9 @@ from dumbbell.errors import EnvironmentFault
 from dumbbell.plan import Plan
 
 LEAD_S = 0.5
-"""From when all machines are ready to time 0; one that is told later than that says so."""
+"""Time from when all machines are ready to time 0. A machine that hears of it later says so."""
 Made = Callable[[Mapping[str, float]], tuple[Plan, tuple[str, ...]]]
-"""The plan for machines whose timers are so late (us, 99th percentile), and what was changed of it."""
+"""Return the plan for machines whose timers are this late (us, 99th percentile), and messages about its changes."""
 
 
 _warned: dict[tuple[str, ...], frozenset[str]] = {}
@@ -53,9 +53,9 @@ class Outcome:
 
 
 def run(hosts: Hosts, needs: Mapping[str, Needs], made: Made, times: Times, place: Path) -> Outcome:
-    """Carries out a plan, and leaves the files of each machine in a folder of its name below `place`, which is empty.
+    """Carry out a plan, and leave the files of each machine in a folder of its name below `place`, which is empty.
 
-    `needs`: what the run needs, by machine. Raises `EnvironmentFault` with a line for each problem.
+    `needs`: the needs of the run, by machine. Raises `EnvironmentFault` with a line for each problem.
     """
 
     async def go(machines: Mapping[str, Machine]) -> Outcome:

@@ -1,4 +1,4 @@
-"""A run by agents in real time: what the controller says to them, and when (agent/realtime.c has the other side)."""
+"""A run by agents in real time: the controller's messages to them, and their times (agent/realtime.c has the other side)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Agent:
     heard: list[str] = field(default_factory=list)
 
     async def tell(self, line: str) -> None:
-        """Says something to the agent, if it still listens: what is wrong otherwise is heard when it is waited for."""
+        """Send a message to the agent, if it still listens. An error is reported when the answer is waited for."""
         with contextlib.suppress(MachineFault):
             await self.process.write(f"{line}\n".encode())
 
     async def look_again(self, within_s: float) -> None:
-        """Has it look whether its queues are empty once more: what was in those of hosts is in its now. Raises as `hear`."""
+        """Ask it again to look if its queues are empty: packets from the queues of hosts are in the queues of the router by now. Raises as `hear`."""
         await self.hear("empty", within_s)
         self.heard.remove("empty")
         await self.tell("look")
@@ -97,7 +97,7 @@ async def conduct(agents: Sequence[Agent], times: Times) -> None:
     for agent in agents:
         await agent.tell("finish")
     for agent in agents:
-        # Its standard input stays open: that is what it ends by if we do.
+        # Its standard input stays open: the agent ends if this process does, because that closes the input.
         await agent.hear("done", _LATE_S)
 
 

@@ -18,7 +18,7 @@ _FIFOS = ("pfifo", "bfifo")
 _FACTOR = 1.5
 """Times the queue that is still no cause for doubt."""
 _NOISE = 10
-"""Packets: what is acknowledged late, or lost and not yet known to be."""
+"""Packets that are acknowledged late, or lost and not yet known to be."""
 _SETTLED_RTTS = 10
 _LEAST_SAMPLES = 10
 _INFLIGHT, _FLOW_ROW = 5, 11

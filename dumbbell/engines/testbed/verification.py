@@ -21,9 +21,9 @@ T = TypeVar("T")
 TOLERANCE_NS = 1_000_000
 """Tolerance of a round trip, for machines, wires and switches."""
 _SMALL_BYTES = 100
-"""More than a frame with a SYN or what refuses it."""
+"""More than a frame with a SYN or with the answer that refuses it."""
 _EARLY_NS, _EARLY_SHARE = 10_000, 2000
-"""The kernel counts delays in ticks of 64 ns; and clocks of machines go at rates that differ by up to one part in so many (adjtime)."""
+"""The kernel counts delays in ticks of 64 ns. Clocks of machines go at rates that differ by up to one part in this number (adjtime)."""
 _FREE, _UNUSED = 0, 9
 """The port that a client may choose; one that nobody listens at (discard)."""
 _COMMAND = "tc"

@@ -85,7 +85,7 @@ class BatchSystem(Model):
 
         async def submitted() -> None:
             cluster.scale(jobs=self.jobs)
-            await cluster._correct_state()  # of dask, which otherwise logs what goes wrong and waits for jobs that never come
+            await cluster._correct_state()  # dask's logger: dask would log errors and wait for jobs that never come
 
         try:
             cluster.sync(submitted)

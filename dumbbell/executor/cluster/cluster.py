@@ -52,9 +52,9 @@ class Cluster(Executor):
         return self._client
 
     def compute(self, source: Source[Value], stopped: Callable[[], bool] = lambda: False) -> Generator[Answer[Value]]:
-        """Yields the answer to each task that `source` hands out. Once `stopped` no further task is taken.
+        """Yield the answer to each task that `source` hands out. Once `stopped` no further task is taken.
 
-        Raises `EnvironmentFault` if no worker can do what is left, or the scheduler has gone.
+        Raises `EnvironmentFault` if no worker can do the remaining tasks, or the scheduler has gone.
         """
         dispatch: Dispatch[Value] = Dispatch(self.connect(), self.place, source, stopped, self._told, not self._where.starts_all)
         for answer in dispatch.answers():

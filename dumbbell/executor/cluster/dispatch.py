@@ -1,7 +1,7 @@
-"""Hands tasks to workers of dask and takes what comes back, or says that a worker has died with its task.
+"""Hands tasks to workers of dask and takes the answers, or says that a worker has died with its task.
 
 Each task is sent to a worker that was chosen here, as many to each as it has threads. So it is known which task a worker had that died, and
-dask repeats it nowhere else: its own way is to run a task on four workers before it gives up, whatever the task does to them.
+dask repeats it nowhere else: dask's own way is to run a task on four workers before it gives up, even if the task kills them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOK_S = 1.0
 _PATIENCE_S = 30.0
 """Time that tasks which have begun may go on after Ctrl-C."""
 _FETCH_S = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
-"""Attempts to fetch a result from a worker that is still there, each anew and longer."""
+"""Timeouts of the attempts to fetch a result from a worker that is still there, each longer than the one before."""
 _ANSWER_S = 30.0
 """Time that a worker has to say what it is. It answers once it has a thread free."""
 _ABSENT_S = 60.0
@@ -86,7 +86,7 @@ class Source(Protocol[Value_co]):
 
     @property
     def halting(self) -> Task[Any]:
-        """Called on each worker once no further task is handed out: lets those that are under way end early, with what they have."""
+        """Called on each worker once no further task is handed out: lets the tasks under way end early, with their results so far."""
 
     def deserted(self) -> None:
         """Told when no worker that is there takes a task, nothing is under way, and nobody is waited for."""
@@ -98,7 +98,7 @@ class Source(Protocol[Value_co]):
         """Why a worker that is used can take none of the tasks that are left."""
 
     def joins(self, worker: Worker) -> None:
-        """Told of a worker that may take tasks some time: first while its `facts` are None, and again once it has said what it is."""
+        """Note a worker that may take tasks some time: first while its `facts` are None, and again once it has said what it is."""
 
     def leaves(self, worker: Worker) -> None:
         """Told of a worker that will take no more."""
@@ -119,7 +119,8 @@ class Dispatch(Generic[Value]):
     def __init__(
         self, client: Client, place: str, source: Source[Value], stopped: Callable[[], bool], told: set[str], expects_more: bool
     ) -> None:
-        """`told`: what was said before, and is not said again. `expects_more`: workers may come that are not there when it begins."""
+        """`told`: messages that were printed before, and are not printed again. `expects_more`: workers may come that are not there at the
+        start."""
         self._expects_more = expects_more
         self._client, self._place, self._source, self._stopped, self._told = client, place, source, stopped, told
         self.workers: dict[str, Worker] = {}
@@ -151,7 +152,7 @@ class Dispatch(Generic[Value]):
         return time.monotonic() < worker.since + _ANSWER_S
 
     def answers(self) -> Generator[Answer[Value]]:
-        """See `Cluster.compute`. If the caller closes the generator early, what is under way is given up."""
+        """See `Cluster.compute`. If the caller closes the generator early, the tasks under way are given up."""
         try:
             while True:
                 yield from self._look()
@@ -164,7 +165,7 @@ class Dispatch(Generic[Value]):
             self._cancel(*self._sent, *self._asked)
 
     def ask_all(self) -> None:
-        """Waits until each worker that is there has said what it is, or has had the time for it."""
+        """Wait until each worker that is there has said what it is, or has had the time for it."""
         deadline = time.monotonic() + _ANSWER_S
         try:
             while self._looked == float("-inf") or (self._asked and time.monotonic() < deadline):
@@ -177,13 +178,13 @@ class Dispatch(Generic[Value]):
             self._cancel(*self._asked)
 
     def _cancel(self, *futures: Future) -> None:
-        """Gives tasks up, as far as the scheduler can still be told."""
+        """Give tasks up, as far as the scheduler can still be reached."""
         for future in futures:
             with suppress(Exception):
                 future.cancel()
 
     def _look(self) -> Generator[Answer[Value]]:
-        """Asks which workers there are: gives the tasks of those that have gone, and asks new ones what they are."""
+        """Ask which workers there are. Yield the tasks of workers that have gone, and ask new workers what they are."""
         if time.monotonic() - self._looked < _LOOK_S:
             return
         there = self._threads()
@@ -261,7 +262,7 @@ class Dispatch(Generic[Value]):
         is_late = time.monotonic() > self._changed + (_ABSENT_S if self._expects_more else 0.0)
         if is_late and not self._sent:
             self._source.deserted()
-        if self._sent or self._stopped() or not self._source.waiting:  # the source may have found an error in what it kept
+        if self._sent or self._stopped() or not self._source.waiting:  # the source may have found an error in an answer that it kept
             return not self._sent
         if is_late and self.workers and not self._asked:
             raise EnvironmentFault(f"{self._place}: no worker can compute what is left: {self._why_not()}")
@@ -269,7 +270,7 @@ class Dispatch(Generic[Value]):
         return False
 
     def _why_not(self) -> str:
-        """Why no worker that is there can do what is left, in a line: each reason with the workers that it is true of."""
+        """Return why no worker that is there can do the remaining tasks, in a line: each reason with its workers."""
         reasons: dict[str, list[str]] = {}
         for worker in self.workers.values():
             reasons.setdefault(worker.refused or self._source.lack(worker), []).append(worker.address)
@@ -321,7 +322,7 @@ class Dispatch(Generic[Value]):
         return None, WorkerDied(_gone(worker))
 
     def _learn(self, future: Future, worker: Worker) -> None:
-        """Takes what a worker says of itself."""
+        """Take a worker's facts about itself."""
         facts, error = self._fetched(future, worker)
         if isinstance(error, WorkerDied):
             self._forget(worker)  # if it is still there, it is asked again

@@ -42,7 +42,7 @@ class Where(Protocol):
         """See `Cluster.script`."""
 
     def client(self) -> Iterator[Client]:
-        """Connects; what was started ends with the generator. Raises `EnvironmentFault`, `BadInput`."""
+        """Connect; the programs that were started end with the generator. Raises `EnvironmentFault`, `BadInput`."""
 
 
 def where(text: str) -> Where:
@@ -137,7 +137,7 @@ class _Here:
 def _undisturbed() -> Iterator[None]:
     """Threads that are begun within it, and processes that these start, never hear of Ctrl-C; this thread hears of it at the end.
 
-    Workers share the terminal, and are to finish what they are at.
+    Workers share the terminal, and are to finish their tasks.
     """
     resource_tracker.ensure_running()  # it would end the block, in whichever thread it is begun
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

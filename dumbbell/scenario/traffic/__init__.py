@@ -1,4 +1,4 @@
-"""Traffic beside bulk flows, one kind a file: a class with an entry in `Background`."""
+"""Traffic that is not bulk, one kind a file: a class with an entry in `Background`."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Datagrams(Traffic):
         return is_drawn(self.gap) or is_drawn(self.frame)
 
     def packets(self, span_ns: int) -> int:
-        """One every interval, replies beside them."""
+        """Return the number of packets: one every interval, and as many replies if there are any."""
         sent = span_ns // max(1, int(mean(self.gap))) + 1
         return (sent if self.most is None else min(sent, self.most)) * (2 if self.replies else 1)
 

@@ -18,7 +18,8 @@ _NS_PER_S = 10**9
 
 
 class OnOff(Traffic, Connections):
-    """TCP whose application limits it: it produces data at a rate, always or in periods with pauses between, whatever the network does."""
+    """TCP whose application limits it: it produces data at a rate, always or in periods with pauses between. The network does not change
+    the rate."""
 
     feature: ClassVar[str] = "on-off sources"
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "interval_ns": ("rate",), "on.bytes": ("burst",), "on.ns": ("on",)}
@@ -90,7 +91,7 @@ class OnOff(Traffic, Connections):
         return self.connections * writes * segments(size, self)
 
     def wrong(self, duration: Duration) -> Wrong:
-        """Also what is nothing, has no end, or is said twice."""
+        """Also yield amounts that are nothing, have no end, or are given twice."""
         for key in ("write", "burst", "on"):
             if getattr(self, key) == 0:
                 yield (key,), f"{'0s' if key == 'on' else '0B'} is nothing", "more"

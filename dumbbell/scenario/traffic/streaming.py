@@ -75,7 +75,7 @@ class Streaming(Traffic, Connections):
         return self.connections * chunks * (segments(self.request, self) + segments(self._chunk_bytes, self))
 
     def wrong(self, duration: Duration) -> Wrong:
-        """Also chunks of nothing, and a buffer that never holds what it takes to play."""
+        """Also yield chunks of nothing, and a buffer that is too small to start playing."""
         yield from check_sizes(MOST_RESPONSE, request=self.request)
         if not self.chunk:
             yield ("chunk",), "0s is no time at all", "a time above 0"

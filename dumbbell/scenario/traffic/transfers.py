@@ -115,7 +115,7 @@ class Transfers(Traffic, Connections):
 
     @property
     def is_random(self) -> bool:
-        """A Poisson process is, and what is drawn."""
+        """True for a Poisson process, and for drawn sizes or RTTs."""
         return (
             self.arrivals.kind == "poisson"
             or (self.size is not None and is_drawn(self.size))

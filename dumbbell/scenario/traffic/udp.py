@@ -71,7 +71,7 @@ class Udp(Datagrams):
         return self.reply if self.measure is None else self.measure
 
     def planned(self) -> dict[str, Any]:
-        """Bursts beside the rest."""
+        """Return the plan's values with those of bursts."""
         bursts = None if self.on is None or self.off is None else {"on_ns": planned(self.on), "off_ns": planned(self.off)}
         return {**super().planned(), "bursts": bursts}
 

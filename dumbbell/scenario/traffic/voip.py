@@ -37,5 +37,5 @@ class Voip(Datagrams):
         return _PACKET
 
     def planned(self) -> dict[str, Any]:
-        """The playout buffer beside the rest."""
+        """Return the plan's values with the playout buffer."""
         return {**super().planned(), "playout_ns": int(self.buffer)}

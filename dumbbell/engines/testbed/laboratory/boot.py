@@ -50,7 +50,7 @@ class Laboratory:
     hosts: Path
     """The hosts file."""
     facts: dict[str, Any]
-    """Kernel, scheduling, seconds to boot; also in `laboratory.json` beside the hosts file."""
+    """Kernel, scheduling, seconds to boot; also in `laboratory.json` next to the hosts file."""
     _namespaces: Namespaces
 
     @property
@@ -73,7 +73,7 @@ class Laboratory:
 
 @contextlib.contextmanager
 def booted(left: int, right: int, progress: Progress = lambda _done, _total: None) -> Iterator[Laboratory]:
-    """Boots guests; when they answer, gives the laboratory, of which nothing is left in the end.
+    """Boot guests. When they answer, yield the laboratory, of which nothing is left in the end.
 
     Args:
         left: Number of left hosts, 1 to `MOST_HOSTS`.
@@ -130,7 +130,7 @@ def _priority() -> int:
 
 
 def _write(folder: Path, machines: list[wiring.Machine]) -> None:
-    """Keys, the files of each guest, and what says how to reach them."""
+    """Write keys, the files of each guest, and the files that say how to reach them."""
     _make_key(folder / "id")
     shutil.copy(_HERE / "guest.sh", folder / "init")
     (folder / "init").chmod(0o755)

@@ -39,7 +39,7 @@ class Namespaces:
         return process
 
     def run(self, command: Sequence[str], given: str = "") -> str:
-        """Runs a program to its end: what it has printed. Raises `EnvironmentFault` with its first line if it fails."""
+        """Run a program to its end. Return its output. Raises `EnvironmentFault` with its first line if it fails."""
         environment = {**os.environ, "PATH": search_path(), "LC_ALL": "C"}
         process = self.start(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         printed = process.communicate(given.encode())[0].decode(errors="replace").strip()
@@ -50,16 +50,15 @@ class Namespaces:
         return printed
 
     def reap(self) -> None:
-        """Waits for what was started, when the namespaces are gone."""
+        """Wait for the started programs, when the namespaces are gone."""
         for process in self._started:
             process.wait()
 
 
 @contextlib.contextmanager
 def opened() -> Iterator[Namespaces]:
-    """Makes namespaces with a folder. In the end, or when this process ends in whatever way, all that runs in there is killed and the
-    folder removed. Raises `EnvironmentFault`.
-    """
+    """Make namespaces with a folder. In the end, or when this process ends in any way, all programs in there are killed and the folder is
+    removed. Raises `EnvironmentFault`."""
     enter, keep = (programs.compiled(f"lab-{name}", [_HERE / f"{name}.c"]).path for name in ("enter", "keep"))
     command = [str(keep), str(Path(tempfile.gettempdir(), f"{_PREFIX}XXXXXX"))]
     with contextlib.ExitStack() as last:

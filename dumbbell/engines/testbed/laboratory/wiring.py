@@ -1,4 +1,4 @@
-"""Who is in a laboratory, which device of whom is wired to what, and what each is told about its network. Nothing here acts.
+"""The machines of a laboratory, the wires between their devices, and their network settings. Nothing here acts.
 
 The addresses are private (RFC 1918) on the data side, and for documentation (RFC 5737) on the control side, where nobody else has one.
 """
@@ -76,7 +76,7 @@ def bridged(found: list[Machine], side: str) -> bool:
 
 
 def host_lines(found: list[Machine]) -> Iterator[str]:
-    """Lines for `ip -batch` in the laboratory's namespace: bridges and what is plugged into them."""
+    """Return lines for `ip -batch` in the laboratory's namespace: bridges and the devices plugged into them."""
     yield "link set dev lo up"
     yield from _bridge(BRIDGE, [machine.control_tap for machine in found])
     yield f"address add {CONTROLLER}/24 dev {BRIDGE}"

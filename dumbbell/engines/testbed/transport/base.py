@@ -38,7 +38,7 @@ class Done:
 
     @property
     def said(self) -> str:
-        """In one line why it failed: the end of what it wrote for people, or else its status."""
+        """Return in one line why it failed: the end of its messages for people, or else its status."""
         lines = self.err.decode(errors="replace").strip().splitlines()
         ended = f"signal {-self.status}" if self.status < 0 else f"status {self.status}"
         return shortened(printable(lines[-1].strip())) if lines else ended

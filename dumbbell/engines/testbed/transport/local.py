@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dumbbell.engines.testbed.transport.base import UNDOING, Done, Machine, MachineFault, Process
 
 LONGEST_LINE = 1 << 20
-"""Bytes, of what a program writes."""
+"""Maximum number of bytes that are kept of a program's output."""
 
 
 class LocalMachine(Machine):
@@ -36,7 +36,7 @@ class LocalMachine(Machine):
             raise MachineFault(self._name, f"{argv[0]} did not end within {timeout:g} s") from None
         finally:
             if process.returncode is None:
-                # With what it has started, which would keep its output open.
+                # End it with all programs that it has started, which would keep its output open.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()

@@ -24,7 +24,7 @@ _HOST_KEYS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecds
 """Signature algorithms of hosts. dumbbell first asks for those in the known_hosts file, then for the others, so that it can say which one
 the host has."""
 _SUDO = 'sudo -n -- env SSH_CONNECTION="$SSH_CONNECTION" '
-"""For the login shell, in front of each program: what it says of the connection sudo would keep from it."""
+"""Words for the login shell, in front of each program: they pass on the facts of the connection that sudo would drop."""
 _SILENT = 3
 """Signs of life that stay without an answer until a connection counts as lost."""
 
@@ -151,7 +151,7 @@ class SshMachine(Machine):
     """A machine behind an open connection."""
 
     def __init__(self, name: str, connection: asyncssh.SSHClientConnection, prefix: str = "") -> None:
-        """`prefix`: what the login shell reads in front of every program's words."""
+        """`prefix`: words that the login shell reads in front of every program's words."""
         self._name = name
         self._connection = connection
         self._prefix = prefix
@@ -203,7 +203,7 @@ class SshProcess:
     async def _read_err(self) -> bytes:
         try:
             return await self._process.stderr.read()
-        except OSError:  # whoever waits hears of it from stdout
+        except OSError:  # the waiting task hears of it from stdout
             return b""
 
     async def write(self, content: bytes) -> None:
