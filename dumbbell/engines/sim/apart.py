@@ -40,7 +40,7 @@ def simulate_calling(prepared: Prepared, stop: Any) -> Any:
         if raised:
             function, error = raised[0]
             frames = traceback.extract_tb(error.__traceback__)[1:] or traceback.extract_tb(error.__traceback__)
-            line = [frame for frame in frames if frame.filename == frames[0].filename][-1]  # not the frames of code that the function called
+            line = [frame for frame in frames if frame.filename == frames[0].filename][-1]  # not frames that it called
             what = f"the control {function} raised {type(error).__name__}: {error}"
             raise ControlFailed(f"{where}{what} ({line.filename}, line {line.lineno})") from error
         if isinstance(failure, native().Misbehaved):

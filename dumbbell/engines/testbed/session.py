@@ -41,7 +41,7 @@ class Agent:
             await self.process.write(f"{line}\n".encode())
 
     async def look_again(self, within_s: float) -> None:
-        """Ask it again to look if its queues are empty: packets from the queues of hosts are in the queues of the router by now. Raises as `hear`."""
+        """Ask it again to look if its queues are empty: packets from hosts are in its queues by now. Raises as `hear`."""
         await self.hear("empty", within_s)
         self.heard.remove("empty")
         await self.tell("look")
