@@ -101,7 +101,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imports what is asked for when it is asked for: `import dumbbell` alone is quick."""
+    """Import a name when it is asked for, so that `import dumbbell` alone is quick."""
     from importlib import import_module
 
     if name not in __all__ and name not in _kinds(name):
@@ -111,9 +111,9 @@ def __getattr__(name: str) -> Any:
 
 
 def _kinds(name: str = "") -> list[str]:
-    """The classes of queue disciplines and of background traffic, unless the name is none of a class.
+    """Return the classes of queue disciplines and of background traffic, unless the name cannot be that of a class.
 
-    A module is asked for many names that it does not have, and what is read here takes time.
+    A module is asked for many names that it does not have, and these imports take time.
     """
     if name[:1].islower() or name.startswith("_"):
         return []

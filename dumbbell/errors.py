@@ -91,7 +91,7 @@ class DamagedRunWarning(UserWarning):
 
 
 class WorkerWarning(UserWarning):
-    """A worker of a cluster is not used, or none is there yet, or what they computed is not put together yet."""
+    """A worker of a cluster is not used, or none is there yet, or their results are not joined yet."""
 
 
 class EnvironmentFault(DumbbellError):

@@ -1,4 +1,4 @@
-"""Reading and writing files with errors of one line, temporary files, the folder of what is kept from one command to the next; and
+"""Reading and writing files with errors of one line, temporary files, the folder of the files that stay from one command to the next; and
 `SafeFolder`, the one door to a folder that may come from somebody else."""
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read_regular(path: Path, most_bytes: int) -> bytes:
 
 
 def _read_at_most(file: BinaryIO, most_bytes: int) -> bytes:
-    # Not the most at once: so much memory would be asked for, whatever the file has.
+    # Not the maximum at once: that much memory would be allocated, however small the file is.
     size = min(os.fstat(file.fileno()).st_size, most_bytes) + 1
     content = file.read(size)
     if len(content) == size:  # it has grown
@@ -102,7 +102,7 @@ def parse_json(content: bytes) -> Any:
     """JSON as data. Raises `ValueError` if it is not JSON or too deep."""
     from pydantic_core import from_json
 
-    with suppress(ValueError):  # it takes half the time, and gives the same, but refuses some texts that are JSON
+    with suppress(ValueError):  # it takes half the time, and gives the same, but rejects some texts that are JSON
         return from_json(content)
     try:
         return json.loads(content)
@@ -315,7 +315,7 @@ class SafeFolder:
             return os.stat(last, dir_fd=at, follow_symlinks=False)
 
     def names(self, name: str = "") -> list[str]:
-        """The names of what is in it, or in a folder of it."""
+        """Return the names of the entries of the folder, or of a folder in it."""
         with self._opened(_parts(name)) as at:
             return os.listdir(at)
 
@@ -343,7 +343,7 @@ class SafeFolder:
         return path
 
     def _above(self, name: str) -> tuple[_Descriptor, str]:
-        """The folder that something is in, and what it is called there."""
+        """Return the folder that an entry is in, and its name there."""
         *above, last = _parts(name)
         return self._opened(above), last
 
@@ -363,7 +363,7 @@ class SafeFolder:
         return _Descriptor(at)
 
     def _refused(self, name: str, error: OSError) -> Exception:
-        """The error for what cannot be opened."""
+        """Return the error for a file that cannot be opened."""
         path = self.path / name
         if error.errno in (errno.ELOOP, errno.ENOTDIR) and path.is_symlink():
             return Irregular(path, _LINK)

@@ -1,4 +1,4 @@
-"""The one place where the compiled module (crates/bindings) is loaded: what simulates, what reads captures, and the schema of results."""
+"""The one place where the compiled module (crates/bindings) is loaded: the simulator, the reader of captures, and the schema of results."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def native() -> ModuleType:
 
 
 def simulate_loaded(plan: str, libraries: Mapping[str, str]) -> tuple[str, Any]:
-    """Runs a plan with congestion controls from libraries, which may take this process with them. `libraries`: paths by SHA-256.
+    """Run a plan with congestion controls from libraries, which may take this process with them. `libraries`: paths by SHA-256.
 
-    Gives ("output", what `simulate` gives), ("changed", which library is not the one it should be), ("refused", JSON of what is wrong), or
-    ("failed", why).
+    Returns ("output", the result of `simulate`), ("changed", the library whose content has changed), ("refused", JSON of the refusals), or
+    ("failed", the reason).
     """
     module = native()
     for wanted, path in libraries.items():

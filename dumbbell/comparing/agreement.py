@@ -74,7 +74,7 @@ def breakdown_table(found: Difference, format_: Format, column: str) -> Table:
 
 
 def spread_table(found: Difference, format_: Format) -> Table:
-    """The range of our values over repeats: one row per metric and value of the first key column."""
+    """The range of dumbbell's values over seeds: one row per metric and value of the first key column."""
     column = format_.keys[0]
     rows = []
     for name, metric in format_.metrics.items():
@@ -111,7 +111,8 @@ def breakdown_numbers(cells: Sequence[Cell], metric: Metric) -> list[str]:
 
 
 def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
-    """One row per cell, one column per metric: reference value and our relative difference, with a cross if outside the tolerance."""
+    """One row per cell, one column per metric: reference value and dumbbell's relative difference, with a cross if outside the
+    tolerance."""
     rows = []
     for group in found.by_key:
         by_metric = {cell.metric: cell for cell in group}

@@ -1,4 +1,4 @@
-"""The difference between our values (`ours`) and reference values (`theirs`)."""
+"""The difference between dumbbell's values (`ours`) and reference values (`theirs`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPREAD_REPEATS = 3
 
 @dataclass(frozen=True)
 class Cell:
-    """One of our values and the reference value."""
+    """A value of dumbbell's and the reference value."""
 
     key: Mapping[str, KeyValue]
     metric: str
@@ -34,9 +34,9 @@ class Cell:
     informative: bool
     chaotic: bool
     low: float
-    """Minimum of our values over repeats."""
+    """Minimum of dumbbell's values over seeds."""
     high: float
-    """Maximum of our values over repeats."""
+    """Maximum of dumbbell's values over seeds."""
     repeats: int
     spread: tuple[float, float] | None = None
     """Minimum and maximum of the reference over its repeats; None if it has none."""
@@ -47,12 +47,12 @@ class Cell:
 
     @property
     def error(self) -> float:
-        """Ours - theirs."""
+        """Return `ours` - `theirs`."""
         return self.ours - self.theirs
 
     @property
     def relative(self) -> float:
-        """|ours - theirs| / max(|theirs|, floor); infinite if the denominator is 0 and ours is not."""
+        """Return |ours - theirs| / max(|theirs|, floor); infinite if the denominator is 0 and `ours` is not."""
         to = max(abs(self.theirs), self.floor)
         if to == 0:
             return 0.0 if self.ours == 0 else math.inf
@@ -60,12 +60,12 @@ class Cell:
 
     @property
     def range(self) -> float:
-        """Maximum minus minimum of our values over repeats."""
+        """Return maximum minus minimum of dumbbell's values over seeds."""
         return self.high - self.low
 
     @property
     def error_in_tolerances(self) -> float:
-        """|ours - theirs| / tolerance: 1 is just within."""
+        """Return |ours - theirs| / tolerance: 1 is just within."""
         if self.allowed == 0:
             return 0.0 if self.error == 0 else math.inf
         return abs(self.error) / self.allowed
@@ -118,7 +118,7 @@ class MetricDifference:
     expected: int
     """Number of reference values."""
     cells: tuple[Cell, ...]
-    """The cells for which we have a run."""
+    """The cells for which dumbbell has a run."""
 
     @property
     def informative(self) -> tuple[Cell, ...]:
@@ -187,10 +187,10 @@ class Difference:
 def difference(
     measured: Measured, reference: Iterable[ReferenceValue], format_: Format, tolerances: Mapping[str, Tolerance] | None = None
 ) -> Difference:
-    """Compare our values with the reference values of a format.
+    """Compare dumbbell's values with the reference values of a format.
 
-    Reference values for which we have no finite value count as missing; our cells that the reference lacks are ignored. `tolerances`
-    override those of the format, by metric.
+    Reference values for which dumbbell has no finite value count as missing; cells of dumbbell's that the reference lacks are ignored.
+    `tolerances` override those of the format, by metric.
     """
     given = tolerances or {}
     expected: dict[str, int] = {}
@@ -275,7 +275,7 @@ def _summary(cells: Sequence[Cell]) -> dict[str, float | None]:
 
 
 def _spread(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Statistics of the ranges of our values over repeats; empty without repeats."""
+    """Statistics of the ranges of dumbbell's values over seeds; empty if there is one seed."""
     ranges = [cell.range for cell in cells if cell.repeats > 1]
     if not ranges:
         return {}

@@ -18,12 +18,12 @@ Key: TypeAlias = tuple[KeyValue, ...]
 """The values of a format's key columns, in their order; numbers are floats."""
 
 Measured: TypeAlias = dict[tuple[Key, str], list[float]]
-"""(cell, metric) -> our values, one per repeat."""
+"""(cell, metric) -> dumbbell's values, one per seed."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The largest |ours - theirs| that counts as agreement: the maximum of the given terms."""
+    """The maximum of |ours - theirs| that counts as agreement: the maximum of the given terms."""
 
     relative: float = 0.0
     """Share of the reference value."""
@@ -130,7 +130,7 @@ class Format:
     """The key columns whose values are numbers."""
     metrics: Mapping[str, Metric]
     measure: Callable[[Sequence[Run]], Measured]
-    """Computes our values of the same cells and metrics from runs."""
+    """Computes dumbbell's values of the same cells and metrics from runs."""
     loose: Callable[[Key, str], bool] = lambda _key, _metric: False
     """True if a cell is known to be chaotic. Such a cell is judged by dumbbell's spread over seeds in addition to the tolerance."""
     fault: Callable[[Key, str], str] = lambda _key, _metric: ""

@@ -84,7 +84,7 @@ def read_reference(path: Path, formats: Iterable[Format]) -> Reference:
 
 
 def without_run(reference: Reference, measured: Measured) -> list[ReferenceValue]:
-    """The reference values for which we have no run."""
+    """The reference values for which dumbbell has no run."""
     return [item for item in reference.values if (item.key, item.metric) not in measured]
 
 

@@ -68,7 +68,7 @@ def _table(
 
 
 def _values(columns: Sequence[str], values: Mapping[str, float]) -> list[Value]:
-    """The values of a row: counts as whole numbers, NaN for what there is not."""
+    """Return the values of a row: counts as whole numbers, NaN for missing ones."""
     found = [values.get(column, math.nan) for column in columns]
     return [int(value) if column in _counts() and not math.isnan(value) else value for column, value in zip(columns, found, strict=True)]
 

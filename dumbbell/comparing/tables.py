@@ -45,7 +45,8 @@ class Table:
         return csv_text((self.columns, *self.rows))
 
     def records(self) -> list[dict[str, Value]]:
-        """The rows, each column -> value, numbers with all their digits; None for an empty field, and for what is no finite number."""
+        """Return the rows, each column -> value, numbers with all their digits; None for an empty field, and for a number that is not
+        finite."""
         values = [[_parsed(field) for field in row] for row in self.rows] if self.values is None else self.values
         return [dict(zip(self.columns, map(_finite, row), strict=True)) for row in values]
 
@@ -116,7 +117,7 @@ def _parsed(field: str) -> Value:
 
 
 def _in_lines(rows: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> _Laid | None:
-    """Rows of a line each, if no field is to be wrapped and each character takes one place: nearly all tables are such."""
+    """Return rows of a line each, if no field is to be wrapped and each character takes one place. Nearly all tables are like this."""
     if not all(text.isascii() and text.isprintable() for text in map("".join, rows)):
         return None
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

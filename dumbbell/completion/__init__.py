@@ -1,8 +1,8 @@
-"""Completion in shells: what may stand in place of the last word of a command line.
+"""Completion in shells: the words that may stand in place of the last word of a command line.
 
 Shells ask while somebody waits, so that this imports nothing slow: the commands and the values are in words.json, which `collect` makes
-of the commands themselves (`python docs/generate.py`; a test says when it is due). An answer is a line each: a word, a tab and what it
-is, or what the shell completes by itself, `:files SUFFIX...` (any without a suffix) or `:folders`.
+from the commands themselves (`python docs/generate.py`; a test says when it is due). An answer is a line each: a word, a tab and its
+meaning, or an order to the shell to complete by itself, `:files SUFFIX...` (any without a suffix) or `:folders`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def script(shell: str) -> str:
 
 
 def answered(arguments: Sequence[str]) -> bool:
-    """Prints what may stand in place of the last word, if the arguments are what a shell asks with: `completion SHELL -- WORD...`.
+    """Print the words that may stand in place of the last word, if the arguments are a shell's: `completion SHELL -- WORD...`.
 
     The words are those after the name of the program. bash splits them at = and : before it asks, and wants the last part alone: it gives
-    the line up to the cursor, and what it splits at.
+    the line up to the cursor, and the characters that it splits at.
     """
     shell, words = "".join(arguments[1:2]), arguments[3:]
     if arguments[:1] != ["completion"] or shell not in SHELLS or arguments[2:3] != ["--"] or len(words) < 1 + (shell == "bash"):
@@ -126,7 +126,8 @@ def _options(node: Node, word: str, used: Iterable[str]) -> Iterator[str]:
 
 
 def _all(takes: Iterable[str], word: str, values: Node, given: Sequence[str]) -> Iterator[str]:
-    """Words that an option or argument takes, each written as itself, or @NAME of values, with what follows the name said below."""
+    """Yield the words that an option or argument takes, each written as itself, or @NAME for values; see below for the suffixes of the
+    name."""
     for each in takes:
         if each.startswith(":"):
             yield each

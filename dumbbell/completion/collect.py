@@ -88,12 +88,12 @@ def text() -> str:
 
 
 def write() -> None:
-    """Writes it anew."""
+    """Write words.json."""
     Path(completion.WORDS).write_text(text(), encoding="utf-8")
 
 
 def _node(name: str, command: Any) -> dict[str, Any]:
-    """A command: what it is, its options and arguments, its own commands."""
+    """Return a command: its summary, its options and arguments, its own commands."""
     found: dict[str, Any] = {"help": _brief(command.help or ""), "options": {}, "arguments": [], "endless": False}
     hints = get_type_hints(command.callback, include_extras=True) if command.callback else {}
     for each in command.params:
@@ -134,7 +134,7 @@ def _plain(hint: Any) -> Any:
 
 
 def _brief(help_text: str) -> str:
-    """Its first sentence, or what stands before the first colon or semicolon."""
+    """Return the first sentence, or the text before the first colon or semicolon."""
     return re.split(r"(?<=[\w)`])(?:[:;]\s|\.(?=\s+[A-Z`]|$))", " ".join(help_text.split()), maxsplit=1)[0]
 
 

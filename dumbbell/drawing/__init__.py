@@ -1,1 +1,1 @@
-"""Figures: heat maps, panels over time, and a common style. Depends on no engine, and on comparing only for what it draws."""
+"""Figures: heat maps, panels over time, and a common style. Depends on no engine, and on comparing only for the values that it draws."""

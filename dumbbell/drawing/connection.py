@@ -61,7 +61,7 @@ def connection_figure(title: str, ways: list[Way], size: Size, from_s: float, to
 
 
 def _sequence(axis: Axes, way: Way, width: float, from_s: float) -> None:
-    """Payload as vertical strokes from its first to its last number, what was sent before in red, and the acknowledged number as steps."""
+    """Draw payload as vertical strokes from its first to its last number, retransmissions in red, and the acknowledged number as steps."""
     sent, again = way.sent, way.sent["again"] > 0
     for chosen, colour, label, stroke in ((~again, of_flow(0)[0], "sent", width), (again, _RESENT, "sent again", 1.6 * width)):
         if chosen.any():

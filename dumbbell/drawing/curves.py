@@ -49,7 +49,8 @@ class LevelPanel:
 
 
 def level_panels(title: str, grid: Sequence[Sequence[LevelPanel]], size: Size) -> Figure:
-    """Draws a grid of panels over levels. Lines are ours, bars their confidence intervals, hollow markers the published values."""
+    """Draw a grid of panels over levels. Lines are dumbbell's values, bars their confidence intervals, hollow markers the published
+    values."""
     with styled(size) as geometry:
         figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry)
         handles: dict[str, Line2D] = {}

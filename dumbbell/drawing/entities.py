@@ -134,7 +134,7 @@ def _label(flow: _Flow, look: str, count: int) -> str:
 
 
 def others(run: Run, *names: str) -> list[Line]:
-    """Lines of what has one of these series beside bulk flows and ports: connections with requests, pages, probes.
+    """Return lines of the other entities that have one of these series, not bulk flows or ports: connections with requests, pages, probes.
 
     The second of two series of an entity is dashed; many entities look alike.
     """

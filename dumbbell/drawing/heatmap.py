@@ -1,4 +1,4 @@
-"""Heat maps over bandwidth and delay, such as ours, published and their difference."""
+"""Heat maps over bandwidth and delay, such as dumbbell's values, the published ones and their difference."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def heatmaps(title: str, note: str, panels: Sequence[Sequence[Grid]], rows: Axis
 
 
 def _folded(label: str, most: int) -> str:
-    """A label in lines of so many characters if it can be broken there: at spaces, and behind the dots of a key."""
+    """Return a label in lines of at most this many characters if it can be broken there: at spaces, and behind the dots of a key."""
     lines = [""]
     for part in re.split(r"(?<=[. ])", label):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > most:

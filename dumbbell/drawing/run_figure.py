@@ -1,4 +1,4 @@
-"""A figure of a run over time: goodput, RTT and cwnd of flows, what applications and probes saw, and the queues."""
+"""A figure of a run over time: goodput, RTT and cwnd of flows, the measurements of applications and probes, and the queues."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PROBES = (
     (("owd_ms", "owd_back_ms"), "one-way delay\nof probes (ms)"),
     (("jitter_ms", "jitter_back_ms"), "jitter of\nprobes (ms)"),
 )
-"""Series of what is beside bulk flows, and the label of their panel; the second of two goes the other way."""
+"""Series of traffic that is not bulk, and the label of their panel; the second of two goes the other way."""
 
 
 def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:

@@ -49,7 +49,7 @@ _OTHER = ("#4D4D4D", "o")
 _FLOWS = (("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#000000", "X"))
 
 OTHERS = ("#E69F00", "#CC79A7", "#8C6D1F", "#6A3D9A", "#56B4E9", "#B2182B")
-"""Colours of applications and probes, whatever they use."""
+"""Colours of applications and probes, the same for every protocol."""
 REFERENCE_COLOUR = "#1A1A1A"
 """Colour of reference lines."""
 GRID_COLOUR = "#D9D9D9"
@@ -166,9 +166,9 @@ def styled(size: Size) -> Iterator[Geometry]:
 
 
 def with_fixed_layout(figure: Figure) -> Figure:
-    """Computes the layout of a figure and fixes it, so that it is not computed again each time the figure is drawn.
+    """Compute the layout of a figure and fix it, so that it is not recomputed each time the figure is drawn.
 
-    Must be called within `styled`: the number of ticks depends on the size of their labels, which matplotlib determines again while
+    It must be called within `styled`: the number of ticks depends on the size of their labels, which matplotlib determines again while
     drawing. Outside of `styled` the labels would have another size and might not fit.
     """
     from matplotlib import rcParams

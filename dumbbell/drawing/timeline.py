@@ -26,7 +26,7 @@ _DASHES: Mapping[Stroke, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": 
 _MOST_COLUMNS = 8
 """Maximum number of columns of a legend."""
 _HANDLE_EM, _CHARACTER_EM = 5.0, 0.6
-"""Width of a legend's entry beside its label, and of a character of that, in the size of the font."""
+"""Width of a legend's entry without its label, and of a character of the label, in the size of the font."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _columns(labels: Sequence[str], geometry: Geometry) -> int:
     """The most columns, filled one after the other, in which the labels of a legend fit above the axes."""
     room = 0.88 * geometry.width * 72 / geometry.font  # in em
     for columns in range(min(len(labels), _MOST_COLUMNS), 1, -1):
-        least, longer = divmod(len(labels), columns)  # so many columns have one label more
+        least, longer = divmod(len(labels), columns)  # this number of columns has one label more
         ends = list(accumulate(least + (i < longer) for i in range(columns)))
         widths = [max(map(len, labels[first:end])) for first, end in pairwise([0, *ends])]
         if sum(_HANDLE_EM + _CHARACTER_EM * width for width in widths) <= room:

@@ -26,13 +26,13 @@ class Exported:
     files: Mapping[str, bytes]
     """By name."""
     shared: Mapping[str, bytes] = field(default_factory=dict)
-    """By name, what is added to files that several runs share."""
+    """Content to be added to files that several runs share, by name."""
     left_out: tuple[str, ...] = ()
     """Parts of the run that the format cannot hold."""
 
 
 Write: TypeAlias = Callable[["Run", str], Exported]
-"""Makes the files of a run, whose names begin with a text. Raises `BadInput` if the run lacks what the format needs."""
+"""Make the files of a run, whose names begin with a text. Raises `BadInput` if the run lacks something that the format needs."""
 
 
 def writer(form: str) -> Write:

@@ -23,6 +23,5 @@ READ: Mapping[str, str] = {
     "mahimahi-log": "mahimahi",
     "csv": "long_csv",
 }
-"""Format -> the module in dumbbell.exchange.readers, which has `VERSION` (of what it makes of a file), `recognises` and `found_in`. A file
-is of the first of them that recognises it.
-"""
+"""Format -> the module in dumbbell.exchange.readers, which has `VERSION` (that of the reader's output), `recognises` and `found_in`. A file
+belongs to the first one that recognises it."""

@@ -44,7 +44,7 @@ class Found:
     flows: list[FoundFlow] = field(default_factory=list)
     ports: list[FoundPort] = field(default_factory=list)
     cell: dict[str, str | int | float] = field(default_factory=dict)
-    """Coordinates, beside the name of the file."""
+    """Coordinates, in addition to the name of the file."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ class FoundPort:
 
 
 class Points:
-    """Samples of a series while its file is read, in any order: 16 bytes each, a seventh of what pairs in a list take."""
+    """Samples of a series while its file is read, in any order: 16 bytes each, a seventh of the size of pairs in a list."""
 
     def __init__(self) -> None:
         self.times = array("q")

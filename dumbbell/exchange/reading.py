@@ -1,6 +1,4 @@
-"""Reading files that somebody else wrote: everything in them is checked, and what cannot be used is one line with the file and the place in
-it.
-"""
+"""Reading files that somebody else wrote: everything in them is checked, and an error is one line with the file and the place in it."""
 
 from __future__ import annotations
 
@@ -169,7 +167,7 @@ def parsed(content: bytes, place: Place) -> Any:
 
 
 def not_json(place: Place, error: Exception) -> BadInput:
-    """Return the error for contents that a JSON reader refused."""
+    """Return the error for contents that a JSON reader rejected."""
     return place.wrong(f"is not JSON ({shortened(str(error), 100)})", "a whole JSON document")
 
 

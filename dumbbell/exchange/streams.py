@@ -67,7 +67,7 @@ class Probe:
 
 
 def streams(run: Run) -> list[Stream]:
-    """The TCP streams of a run of which is known what was received. Raises `BadInput` if there is none."""
+    """Return the TCP streams of a run whose received bytes are known. Raises `BadInput` if there is none."""
     sampled, known = run.all_series(*_SERIES), _imported(run) if is_imported(run) else _planned(run)
     found = []
     for row in run.flows.rows():

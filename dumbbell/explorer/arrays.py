@@ -65,7 +65,7 @@ def within(samples: Samples, from_s: float, to_s: float) -> Samples:
 
 
 def reduced(samples: Samples, columns: int) -> Samples:
-    """The least and the greatest value of each of so many equal parts of the time, at their own times: at most twice as many samples.
+    """Return minimum and maximum of each of these equal parts of the time, at their own times: at most twice as many samples as parts.
 
     Nothing is averaged, so that no spike is lost. A series that has no more samples stays as it is.
     """

@@ -34,7 +34,7 @@ _METRICS = {
     "ce_packets": "ce_packets_back",
     "sack_packets": "sack_packets_back",
 }
-"""Facts of a direction that the table of connections has -> what they are called there of the way back, with the unit at the end."""
+"""Facts of a direction that the table of connections has -> their names there for the way back, with the unit at the end."""
 _OWN_CLOCK_S = 86_400
 """A capture that begins within a day of the epoch of runs is of a run, whose time it then has."""
 
@@ -151,7 +151,7 @@ def _of_direction(rows: pl.DataFrame, reverse: bool, zero_ns: int) -> dict[str, 
     acks = answers.filter(pl.col("ack").is_not_null())
     blocks = acks.filter(pl.col("sack_start").is_not_null())
     measured = answers.filter(pl.col("rtt_ms").is_not_null())
-    # SYN and FIN are in what is sent again, but are no payload.
+    # SYN and FIN count as retransmitted, but are no payload.
     new = (sent["payload"] - sent["again_bytes"]).clip(lower_bound=0).cum_sum()
     in_flight = pl.when(pl.col("reverse") == reverse).then(pl.col("outstanding_bytes")).otherwise(pl.col("other_outstanding_bytes"))
     found = {

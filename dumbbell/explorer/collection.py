@@ -48,7 +48,7 @@ class Collection(Protocol):
         """Return the facts about all of them."""
 
     def renew(self) -> None:
-        """Takes in what was added since it was read."""
+        """Take in the runs that were added since it was read."""
 
     def keys(self) -> Sequence[str]:
         """Theirs, in order."""
@@ -86,7 +86,7 @@ class Rows:
         self.count += 1
 
     def document(self, title: str, kind: str) -> Document:
-        """The index: columns, what they mean, and the colours of the congestion controls in it."""
+        """Return the index: columns, their meanings, and the colours of the congestion controls in it."""
         ccs = sorted({cc for listed in self.facts.get("ccs", ()) for cc in listed})
         return {
             "title": title,

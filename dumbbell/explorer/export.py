@@ -17,7 +17,7 @@ MOST_BYTES = 2_000_000
 SMALL_BYTES = 160_000
 """Up to here, series that are not drawn at first come along."""
 MOST_POINTS = 200_000
-"""Samples of a series, of which more are reduced to the least and greatest of equal parts of the time."""
+"""Maximum number of samples of a series. A longer series is reduced to the minimum and maximum of equal parts of the time."""
 _ELEMENT_BYTES = 60
 """Approximate size of an element around embedded content."""
 _CHUNK = 50
@@ -77,7 +77,7 @@ def export(collection: Collection, extent: Extent = Extent()) -> Exported:
         details[key] = collection.detail(key)
         for entry in details[key]["series"]:
             entry["left_out"] = True
-        # At once, while what it is made of is in memory.
+        # At once, while its parts are in memory.
         if extent.everything or not with_series or blobs.size + margin * largest < of_series:
             before = blobs.size
             _embed(collection, details[key], blobs, extent, shown=True)

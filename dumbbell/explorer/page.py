@@ -1,6 +1,6 @@
-"""The page: one HTML document with its styles, the chart library and our modules, joined into one script.
+"""The page: one HTML document with its styles, the chart library and dumbbell's modules, joined into one script.
 
-The Content-Security-Policy names the hashes of what is in the document, so that nothing else runs in it and nothing is loaded.
+The Content-Security-Policy names the hashes of the parts of the document, so that nothing else runs in it and nothing is loaded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", r
 
 
 def document(title: str, source: Literal["served", "embedded"], data: Mapping[str, bytes]) -> bytes:
-    """The page. `data`: what is embedded, packed by gzip, by the name under which the page looks for it."""
+    """Return the page. `data`: the embedded data, packed by gzip, by the name under which the page looks for it."""
     styles = _text("vendor/uPlot.min.css") + _text("page/page.css")
     scripts = [_library(), _script()]
     connect = " connect-src 'self';" if source == "served" else ""
@@ -71,7 +71,7 @@ def document(title: str, source: Literal["served", "embedded"], data: Mapping[st
 
 @cache
 def _script() -> str:
-    """Our modules as one script, each in a scope of its own that gives what the module exports."""
+    """Return dumbbell's modules as one script, each in a scope of its own that returns the module's exports."""
     return "".join(['"use strict";\n', *map(_scope, MODULES)])
 
 

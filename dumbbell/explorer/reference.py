@@ -1,4 +1,4 @@
-"""Our numbers beside those of a reference, cell by cell, with the runs that each is of."""
+"""dumbbell's numbers compared with those of a reference, cell by cell, with the runs behind each."""
 
 from __future__ import annotations
 

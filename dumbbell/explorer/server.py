@@ -1,6 +1,6 @@
-"""Serves the explorer to this machine: read-only, on the loopback, to whoever has the token.
+"""Serves the explorer to this machine: read-only, on the loopback, to a browser with the token.
 
-The name of the host is compared, so that a page from elsewhere cannot reach it by a name that it has pointed here (DNS rebinding). Nothing
+The server compares the name of the host, so that a page from elsewhere cannot reach it by a name that points here (DNS rebinding). Nothing
 is found by a path: all look-ups go by the keys of runs and the names of series and captures. Connections without a request cannot keep
 others out: there are few of them, and they are closed.
 """
@@ -65,7 +65,7 @@ class Site:
         self._title = title
         self._captures: dict[str, Capture] = {}
         self._lock = Lock()
-        """One look-up at a time: what is read is kept, and not made to be shared."""
+        """One look-up at a time: the results of reading are kept, and are not made to be shared between threads."""
 
     def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[str, bytes]:
         """Type and content of a page. Raises `Refused`, or `DumbbellError` for a run that cannot be read."""
@@ -139,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     default_request_version = "HTTP/1.0"
-    """With HTTP/0.9, answers to what is no request have no head."""
+    """With HTTP/0.9, the answer to a malformed request has no head."""
     server_version = "dumbbell"
     sys_version = ""
     timeout = 60
@@ -168,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, kind, content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002 (its name there)
-        """Says in a line what is wrong with a request that is none."""
+        """Send a line about the error in a malformed request."""
         self.close_connection = True
         self._send(code, _TEXT, f"{message or HTTPStatus(code).phrase}\n".encode())
 
@@ -191,7 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.server.site.answer(address.path, parse_qs(address.query))
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 (its name in http.server)
-        """Says nothing: the browser shows what it asked for."""
+        """Print nothing: the browser shows its own requests."""
 
 
 class Server(ThreadingHTTPServer):
@@ -240,7 +240,7 @@ class Server(ThreadingHTTPServer):
             self._waiting.pop(connection, None)
 
     def _end(self, connections: list[socket.socket]) -> None:
-        """Ends what was waited for; the thread that did so closes the connection."""
+        """Stop waiting; the thread that waited closes the connection."""
         for connection in connections:
             del self._waiting[connection]
             with suppress(OSError):

@@ -1,7 +1,7 @@
-"""Pure functions of arrays: what is measured, over which window, in which unit.
+"""Pure functions of arrays: each says its quantity, its window and its unit.
 
-Nothing here knows an engine, a scenario or a file. Each function says which samples it uses; none interpolates. Words are those of
-RFC 5166: throughput is what the receiving application reads, utilisation is throughput over the capacity.
+Nothing here knows an engine, a scenario or a file. Each function says which samples it uses; none interpolates. Terms are those of RFC
+5166: throughput is the rate at which the receiving application reads, utilisation is throughput over the capacity.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Capacity that varies: rates that hold from a time on, and opportunities to send so many bytes."""
+"""Capacity that varies: rates that hold from a time on, and opportunities to send a number of bytes."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ class Reduction:
 
 
 def reductions(cwnd: Series, recovering: Flags, rtt_s: float, least: float = 0.2) -> list[Reduction]:
-    """The falls of the window by at least a share `least` within one RTT, in order; one recovery episode counts once.
+    """Return the falls of the window by at least a share `least` within one RTT, in order; one recovery episode counts once.
 
-    `recovering` says of each sample whether the sender is in a recovery episode (CWR, fast recovery, after a timeout): what the window does
-    within it is inflation and deflation, and what counts is the window after it. A fall outside of an episode (one that lies between two
-    samples, say) is seen where the window is below (1 - least) times the greatest of the last RTT. An episode that has not ended at
+    `recovering` says for each sample whether the sender is in a recovery episode (CWR, fast recovery, after a timeout). Within an episode
+    the window inflates and deflates, so that only the window after it counts. A fall outside of an episode (for example one that lies
+    between two samples) is seen where the window is below (1 - least) times the maximum of the last RTT. An episode that has not ended at
     the last sample does not count.
     """
     times, values = cwnd

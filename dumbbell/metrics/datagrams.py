@@ -60,7 +60,7 @@ class Datagrams:
 
 
 def arrivals(sent_ns: NDArray[np.int64], arrived_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
-    """Times of arrival (ns) and one-way delays (ms) of what arrived, in order of arrival; each of shape (arrived,)."""
+    """Return times of arrival (ns) and one-way delays (ms) of the arrived datagrams, in order of arrival; each of shape (arrived,)."""
     there = np.flatnonzero(arrived_ns >= 0)
     order = there[np.argsort(arrived_ns[there], kind="stable")]
     return arrived_ns[order], (arrived_ns[order] - sent_ns[order]) / _NS_PER_MS

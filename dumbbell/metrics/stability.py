@@ -63,28 +63,29 @@ def link_utilisation(bits: Array, capacity_bps: float, bin_s: float = 1.0) -> fl
 
 
 def aggregate_variation(bits: Array) -> float:
-    """CoV-PTA: sd_k(sum_i r_i(k)) / mean_k(sum_i r_i(k)) over the window that `bits` are of; NaN if nothing was sent.
+    """Return CoV-PTA: sd_k(sum_i r_i(k)) / mean_k(sum_i r_i(k)) over the window of `bits`; NaN if nothing was sent.
 
     Args:
-        bits: r_i(k), what each flow sent in each bin, shape (flows, bins).
+        bits: r_i(k), the bits that each flow sent in each bin, shape (flows, bins).
     """
     return coefficient_of_variation(list(_flows(bits).sum(axis=0)))
 
 
 def flow_variation(bits: Array) -> float:
-    """CoV-PTP: the mean over flows of sd_k(r_i(k)) / mean_k(r_i(k)) over the window that `bits` are of; NaN if a flow sent nothing.
+    """Return CoV-PTP: the mean over flows of sd_k(r_i(k)) / mean_k(r_i(k)) over the window of `bits`; NaN if a flow sent nothing.
 
     Args:
-        bits: r_i(k), what each flow sent in each bin, shape (flows, bins).
+        bits: r_i(k), the bits that each flow sent in each bin, shape (flows, bins).
     """
     return float(np.mean([coefficient_of_variation(list(each)) for each in _flows(bits)]))
 
 
 def synchronisation_index(bits: Array) -> float:
-    """S = n (CoV-PTA / CoV-PTP)^2 of n flows: 1 if they are equal and independent, n if they rise and fall together; NaN without variation.
+    """Return S = n (CoV-PTA / CoV-PTP)^2 of n flows: 1 if they are equal and independent, n if they rise and fall together; NaN without
+    variation.
 
     Args:
-        bits: r_i(k), what each flow sent in each bin, shape (flows, bins).
+        bits: r_i(k), the bits that each flow sent in each bin, shape (flows, bins).
 
     For n equal independent flows CoV-PTA is CoV-PTP / sqrt(n); flows that yield to each other have less than 1.
     """
@@ -118,10 +119,10 @@ def queue_variation(backlog: Series, start_s: float, stop_s: float) -> float:
 
 
 def available_variation(bits: Array, capacity_bps: float, bin_s: float = 1.0) -> float:
-    """CoV of the bandwidth that traffic leaves to others: sd_k(C - B_k) / mean_k(C - B_k) over the window that `bits` are of.
+    """Return the CoV of the bandwidth that traffic leaves to others: sd_k(C - B_k) / mean_k(C - B_k) over the window of `bits`.
 
     Args:
-        bits: B_k, what the traffic sent in each bin while it was alone, shape (bins,).
+        bits: B_k, the bits that the traffic sent in each bin while it was alone, shape (bins,).
         capacity_bps: C, of the link, bit/s, counted as the bits are.
         bin_s: Length of a bin.
     """

@@ -36,12 +36,12 @@ def confidence_interval(values: Sequence[float], level: float = 0.95) -> tuple[f
 
 
 def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
-    """Median and its two-sided confidence limits, which are two of the values: whatever the distribution, how many of n independent
-    repeats lie below the median is binomial (n, 1/2).
+    """Return the median and its two-sided confidence limits, which are two of the values: for any distribution, the number of n independent
+    runs that lie below the median is binomial (n, 1/2).
 
-    The k-th smallest and the k-th largest value enclose it with probability 1 - 2 P(at most k - 1 of n lie below); k is the largest for
-    which that is at least `level`. Below six values there is none for 95 %, and the limits are infinite. Source: David and Nagaraja,
-    Order Statistics (2003), section 7.1. ValueError on no value.
+    The k-th smallest and the k-th largest value enclose it with probability 1 - 2 P(at most k - 1 of n lie below); k is the maximum for
+    which that is at least `level`. Below six values there is none for 95 %, and the limits are infinite. Source: David and Nagaraja, Order
+    Statistics (2003), section 7.1. ValueError on no value.
     """
     if not 0 < level < 1:
         raise ValueError(f"a confidence level is between 0 and 1, not {level}")

@@ -13,7 +13,7 @@ NS_PER_S = 1e9
 
 
 def elapsed_throughput_mbit(payload_bytes: int, elapsed_ns: int) -> float:
-    """Payload over elapsed time, Mbit/s: what netperf prints for a whole transfer, start-up included."""
+    """Return payload over elapsed time, Mbit/s: netperf prints this number for a whole transfer, start-up included."""
     if elapsed_ns <= 0:
         raise ValueError(f"the elapsed time must be positive, not {elapsed_ns} ns")
     return payload_bytes * 8 / (elapsed_ns / NS_PER_S) / BITS_PER_MBIT

@@ -69,7 +69,7 @@ def _simultaneous(noise: float, basic: float, delay_ms: float) -> float:
 
 
 def _delay(noise: float, basic: float, delay_ms: float) -> float:
-    """Id: talker echo, listener echo, and delay as such (7.4)."""
+    """Return Id: talker echo, listener echo, and the delay alone (7.4)."""
     terv = _TELR - 40 * math.log10((1 + delay_ms / 10) / (1 + delay_ms / 150)) + 6 * math.exp(-0.3 * delay_ms * delay_ms)
     half = (-1.5 * (noise - _RLR) - (80 + 2.5 * (terv - 14))) / 2
     talker = (half + math.sqrt(half**2 + 100) - 1) * (1 - math.exp(-delay_ms))

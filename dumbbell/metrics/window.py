@@ -31,7 +31,7 @@ def at(series: Series, t_s: float) -> tuple[float, float]:
 
 
 def interval_s(times: Array) -> float:
-    """The time between two samples; of what no simulated clock times, the median to three digits. 1 without any."""
+    """Return the time between two samples; for samples that no simulated clock times, the median to three digits. 1 without any."""
     steps = np.diff(times)
     steps = steps[steps > 0]
     if not steps.size:

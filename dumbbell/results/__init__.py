@@ -68,7 +68,7 @@ _HOMES = {
 
 
 def _imported(name: str) -> Any:
-    """Imports what is asked for when it is asked for: numpy takes longer to import than small commands otherwise run."""
+    """Import a name when it is asked for, because numpy takes longer to import than small commands otherwise run."""
     from importlib import import_module
 
     home = next((module for module, names in _HOMES.items() if name in names), None)

@@ -87,14 +87,14 @@ def sent_bytes(run: Run, port: str = "bottleneck") -> Series:
 
 
 def utilisation(run: Run, port: str = "bottleneck") -> float:
-    """The share of what a queue could send in the whole run that it sent, as its rate counts. KeyError if there is no such queue."""
+    """Return the share of its capacity in the whole run that a queue used, as its rate counts. KeyError if there is no such queue."""
     counters, capacity = run.counters[f"port/{port}"], capacities(run)[port]
     counted = counters["sent_bytes"] - capacity.uncounted_bytes * counters["sent_packets"]
     return metrics.utilisation(counted * 8 / capacity.end_s / 1e6, capacity.mean_mbit())
 
 
 def _repeated(at_s: Array, end_s: float) -> Array:
-    """A trace that begins anew after its last opportunity, up to the end."""
+    """Return the opportunities up to the end of a trace that starts again after its last one."""
     period_s = float(at_s[-1])
     turns = math.floor(end_s / period_s) + 1
     whole = np.concatenate([at_s + turn * period_s for turn in range(turns)])

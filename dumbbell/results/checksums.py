@@ -55,7 +55,7 @@ def damaged(path: Path, what: str) -> DamagedRun:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file of a stored run, with what is known of its contents."""
+    """A file of a stored run, with the known facts about its contents."""
 
     folder: SafeFolder
     """The store's."""
@@ -144,7 +144,8 @@ def lost(error: OSError) -> str:
 
 
 def unreadable(path: Path, error: OSError | Irregular) -> BadInput:
-    """The error for a file of a stored run that cannot be read: what is lost, or no file, is damage, what is forbidden is not."""
+    """Return the error for a file of a stored run that cannot be read: a lost file, or one that is no file, is damage; a forbidden one is
+    not."""
     if what := lost(error) if isinstance(error, OSError) else error.what(path):
         return damaged(path, what)
     assert isinstance(error, OSError)

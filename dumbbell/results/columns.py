@@ -37,7 +37,8 @@ _LESS_IS_BETTER = ("ms", "s")
 _MOST_NAMES = 12
 """Maximum number of names that a line lists."""
 
-# A quantity as the coordinates of a sweep have it, by kind: the units from the smallest to the largest, what each is called, and its size.
+# Quantities as the coordinates of a sweep have them, by kind: the units from the smallest to the largest, with the name and the size of
+# each.
 _QUANTITIES: Sequence[Mapping[str, tuple[str, float]]] = (
     {"ns": ("ns", 1e-9), "us": ("µs", 1e-6), "ms": ("ms", 1e-3), "s": ("s", 1.0), "min": ("min", 60.0), "h": ("h", 3600.0)},
     {"bit": ("bit/s", 1.0), "kbit": ("kbit/s", 1e3), "mbit": ("Mbit/s", 1e6), "gbit": ("Gbit/s", 1e9)},
@@ -60,7 +61,8 @@ _SPELLED = {
     **{f"{prefix}{end}": f"{prefix}bit" for prefix in ("", "k", "m", "g") for end in ("bit", "bit/s")},
     "packet": "p",
 }
-"""Other spellings of units -> the unit: what figures call them, and of rates, whose case does not matter, those in lower case."""
+"""Other spellings of units -> the unit: their spellings in figures, and those of rates in lower case, because their case does not
+matter."""
 _WRITTEN = re.compile(r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-zµ%/]*)", re.ASCII)
 
 
@@ -198,7 +200,7 @@ def is_meant(value: object, typed: str) -> bool:
 
 
 def _rounded(number: float) -> float:
-    """Without what the arithmetic of fractions adds."""
+    """Return a number without the digits that the arithmetic of fractions adds."""
     return float(f"{number:.12g}")
 
 

@@ -42,7 +42,7 @@ def needed(table: str, datagrams: bool = False) -> frozenset[str]:
 
 
 def sums(counters: Counters) -> Iterator[tuple[str, list[str], int, list[str], int]]:
-    """The sums that must be equal if no packet is lost sight of: entity, names and sum of what came, then of what became of it."""
+    """Return the sums that must be equal if no packet is lost sight of: entity, names and sum of the arrivals, then of their fates."""
     for entity, values in counters.items():
         for came, went in _SUMS[entity.partition("/")[0]]:
             if not values.keys() >= {*came, *went} - _OPTIONAL:
@@ -60,12 +60,13 @@ def judge(
     short_lived: Container[str] = (),
     engine_doubts: Iterable[str] = (),
 ) -> tuple[Status, tuple[str, ...]]:
-    """The status of a run and the reasons for it; `delay_stages` are the names of the ports that only delay.
+    """Return the status of a run and the reasons for it; `delay_stages` are the names of the ports that only delay.
 
-    `engine_doubts` name numbers that do not mean what they are called.
-    `short_lived` are the entities of connections that workloads make during the run: one that begins at the very end delivers nothing.
+    `engine_doubts` name numbers that do not mean what their names say. `short_lived` are the entities of connections that workloads make
+    during the run: one that begins at the very end delivers nothing.
 
     `invalid`: the engine's own conservation check failed, or the counters do not add up.
+
     `warn`: a delay stage overflowed, a flow delivered nothing, or the engine doubts a number.
     """
     wrong = list(engine_says)

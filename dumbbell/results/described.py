@@ -24,7 +24,7 @@ _MOST_OPPORTUNITIES = 50_000_000
 
 
 def check_described(record: Mapping[str, Any]) -> None:
-    """Raises `ValueError` with the reason unless plan, scenario and engine of a record are what they should be, `NotOurs` for a name."""
+    """Raise `ValueError` with the reason unless plan, scenario and engine of a record are well formed, `NotOurs` for a name."""
     checked = {"plan": record.get("plan"), "engine": record["engine"]}
     if is_import(record["engine"]):
         checked["scenario"] = record["scenario"]
@@ -94,7 +94,7 @@ def _plan() -> Any:
 
 
 def _check_places(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Raises `ValueError` unless every position in a plan is one of what it lists."""
+    """Raise `ValueError` unless every position in a plan is one of its lists' entries."""
     hosts, ports = (len(plan.get(key, ())) for key in ("hosts", "ports"))
     for each in plan.get("workloads", ()):
         placed = each.get("tcp", each)

@@ -1,7 +1,7 @@
-"""Runs that were not run here: what was read from the file of another tool. They have no plan, no ports, and no packets to account for.
+"""Runs that were not run here but read from the file of another tool. They have no plan, no ports, and no packets to account for.
 
-Their scenario is what is known of it: `file`, `sha256`, `format` and `reader` (its version), and `flows`, an entry for each TCP flow with
-`flow` (the name), `cc`, `direction`, and as far as they are known `segment_bytes` and `ports`.
+Their scenario is all that is known of it: `file`, `sha256`, `format` and `reader` (its version), and `flows`, an entry for each TCP flow
+with `flow` (the name), `cc`, `direction`, and as far as they are known `segment_bytes` and `ports`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The index of a store: a cache of the summary of each run. It can be deleted at any time; missing summaries are computed again.
+"""The index of a store: a cache of the summary of each run. It can be deleted at any time; missing summaries are recomputed.
 
-One line per run: key, fingerprint, checksum of the rest of the line, summary as JSON. The fingerprint covers the inputs of the summary
-and the code that computed it: the bytes of run.json, which has the checksums of the Parquet files; their size and modification time;
-the sources of the metrics. A line is only added for a run whose checksums are right. One with an outdated fingerprint or a wrong checksum
-is ignored. Lines are only appended, each in one write, so that several processes can
-write; the last line of a key is valid. Ignored lines are removed when the index is compacted.
+One line per run: key, fingerprint, checksum of the rest of the line, summary as JSON. The fingerprint covers the inputs of the summary and
+the code that computed it: the bytes of run.json, which has the checksums of the Parquet files; their size and modification time; the
+sources of the metrics. A line is only added for a run whose checksums are right. One with an outdated fingerprint or a wrong checksum is
+ignored. Lines are only appended, each in one write, so that several processes can write; the last line of a key is valid. Ignored lines are
+removed when the index is compacted.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def _join(there: Sequence[Pack], store: Store, stopped: Callable[[], bool]) -> N
             damaged = {each for each in alike if each not in stay and not stopped() and each.damage}
             damaged |= {each for each in alike if each in stay and several & each.key_set and not stopped() and not _is_sound(each)}
             if damaged:
-                alike = [each for each in alike if each not in damaged]  # what is damaged is mended first
+                alike = [each for each in alike if each not in damaged]  # damaged runs are repaired first
                 continue
             if stopped():
                 break
@@ -210,7 +210,7 @@ def _write(store: Store, cut: _Cut) -> Pack:
     except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
         raise _Spoilt(cut.of) from None  # one of them is unlike the others, and nothing says which
     times = [store.folder.stat(each.name).st_mtime_ns for each in cut.of]
-    add_pack(store, name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those that it lay beside
+    add_pack(store, name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those beside it
     made = next(each for each in store.packs.all() if each.folder.name == name)
     if not all(one.equals(other) for one, other in zip(made.parts(), whole, strict=True)):
         raise DamagedRun(f"{made.folder}: does not read back as it was written; expected a disk that keeps what it is given", "")

@@ -37,7 +37,7 @@ def is_claimed(folder: SafeFolder, name: str) -> bool:
 
 
 def _looked_at(folder: SafeFolder, name: str) -> int | None:
-    """A descriptor with the lock of who looks at a claim; None if there is no such file, or its file system has no locks.
+    """Return a descriptor with the lock of a process that looks at a claim; None if there is no such file, or its file system has no locks.
 
     Raises `BlockingIOError` if a process holds the claim.
     """
@@ -67,7 +67,7 @@ def claim(descriptor: int) -> None:
 
 
 def is_at(descriptor: int, folder: SafeFolder, name: str) -> bool:
-    """True if an open file is still the one of that name: whoever tidies up may have removed it before it was locked."""
+    """True if an open file is still the one of that name: another process may have removed it before it was locked."""
     try:
         return os.path.samestat(os.fstat(descriptor), folder.stat(name))
     except FileNotFoundError:

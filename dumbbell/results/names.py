@@ -1,4 +1,4 @@
-"""Names and coordinates as a record may have them: what is shown to people, and put into file names."""
+"""Names and coordinates as a record may have them: they are shown to people, and put into file names."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ MANIFEST, RUNS, HOSTS, SAMPLES, TABLES = "pack.json", "runs.parquet", "hosts.par
 MOST_RUNS, MOST_SAMPLES = 2000, 4_000_000
 """Maximum of a pack: runs, and samples if it has several runs. While it is written its samples are in memory, at about 70 bytes each."""
 PACKED = frozenset((SERIES, *(f"{table}.parquet" for table in KEYS)))
-"""The files of a run that a pack takes in, beside run.json and host.json."""
+"""The files of a run that a pack takes in, in addition to run.json and host.json."""
 _FORMAT = 1
 _GROUP = 200_000
 """Samples of a row group, and those of consecutive runs that are read, and held, together."""
@@ -184,7 +184,7 @@ class Pack:
             self.keys = list(dict.fromkeys(key for file, column in _TEXTS for key in self._unchecked(file, column) if is_key(key)))
 
     def _understand(self, record: Mapping[str, Any]) -> None:
-        """Takes over what pack.json says. Raises `ValueError` if it is not what it should be."""
+        """Take over the content of pack.json. Raises `ValueError` if it is malformed."""
         try:
             files = {str(name): StoredFile.of_record(self._store, f"{self.name}/{name}", entry) for name, entry in record["files"].items()}
             keys, self.metrics = list(map(str, record["runs"])), str(record["metrics"])
@@ -240,7 +240,7 @@ class Pack:
         return ""
 
     def verify(self, key: str, file: str) -> None:
-        """Raises `DamagedRun` unless what was a file of a run is as it was written."""
+        """Raise `DamagedRun` unless a former file of a run is as it was written."""
         self._checked(SAMPLES if file == SERIES else TABLES, key)
 
     def verify_samples(self, key: str, digest: str) -> None:
@@ -318,7 +318,7 @@ class Pack:
         return frame
 
     def digest(self, key: str) -> str:
-        """The digest of the series of a run, computed anew. Raises `DamagedRun`."""
+        """Return the recomputed digest of the series of a run. Raises `DamagedRun`."""
         return digest_of_frame(self.samples(key))
 
     def table(self, key: str, name: str) -> bytes:

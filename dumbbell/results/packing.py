@@ -96,7 +96,7 @@ def _has_more_than_captures(store: Store, key: str) -> bool:
 
 
 def _made_again(store: Store, folders: Sequence[str]) -> set[str]:
-    """The keys of whole runs in folders of which whole packs say something else: a pack was damaged when they were made again."""
+    """Return the keys of whole runs in folders that differ from whole packs: a pack was damaged when the runs were rerun."""
     there = ((key, each) for key in folders for each in store.packs.having(key) if os.path.lexists(store.path / key / RUN))
     differing = {key for key, each in there if not each.damage and not _reads_back(each, store, key)}
     return set(filter(store.is_whole, differing))

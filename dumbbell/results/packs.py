@@ -98,7 +98,7 @@ class Packs:
             is_settled = time.time_ns() - changed_ns > _SETTLED_NS
             ids = _ids(self._folder)
             while not is_settled and ids != (ids := _ids(self._folder)):
-                pass  # whoever lists a folder while one pack takes the place of another may see neither
+                pass  # a process that lists a folder while one pack takes the place of another may see neither
         except OSError:
             changed_ns, is_settled, ids = -1, False, []
         self._seen_ns = changed_ns if is_settled else -1
@@ -107,7 +107,7 @@ class Packs:
         packs = {name: self._packs.get(name) or Pack(self._folder, f"{PACKS}/{name}") for name in ids}
         if not all(pack.keys or os.path.lexists(pack.folder) for pack in packs.values()):
             self._seen_ns = -1
-            self.refresh()  # one has gone since they were listed, and what took its place may not have been there
+            self.refresh()  # one has gone since they were listed, and its replacement may not have been there
             return
         self._packs, self._of = packs, {}
         for pack in self._packs.values():

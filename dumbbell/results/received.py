@@ -32,7 +32,7 @@ def common_step_s(received: Iterable[Series]) -> float:
 
 
 def megabits(received: Series, at_s: Array) -> Array:
-    """Payload (Mbit) that was received up to some times: what came between two samples came evenly."""
+    """Return payload (Mbit) that was received up to some times: payload between two samples counts as received evenly."""
     t_s, values = received
     found: Array = np.interp(at_s, t_s, values * 8 / BITS_PER_MBIT)
     return found

@@ -67,7 +67,7 @@ def as_record(table: Table, file: str) -> Mapping[str, Any]:
 
 
 def stored_files(record: Mapping[str, Any], folder: SafeFolder, key: str) -> dict[str, StoredFile]:
-    """The files of a checked record beside run.json and host.json, by name. The formats without checksums do not list captures."""
+    """Return the files of a checked record without run.json and host.json, by name. The formats without checksums do not list captures."""
     if record["format"] == FORMAT:
         return {name: StoredFile.of_record(folder, f"{key}/{name}", entry) for name, entry in record["files"].items()}
     sizes = {SERIES: record["series_bytes"]}

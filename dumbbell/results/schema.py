@@ -26,8 +26,8 @@ class Quantity:
     """`label` (a name), `time` (since the start of the run), `gauge` (an instantaneous value; in a table, that at the end) or `total`
     (cumulative since the start)."""
     source: str
-    """Who provides it: `every-engine`, `every-engine-of-tcp` (for TCP connections only), the name of an engine, or what it takes:
-    `captures`, `requests`, `datagrams` (that measure), `programs` (that make a flow)."""
+    """Provider: `every-engine`, `every-engine-of-tcp` (for TCP connections only), the name of an engine, or a requirement: `captures`,
+    `requests`, `datagrams` (that measure), `programs` (that make a flow)."""
     optional: bool
     """True if it may be missing even so."""
     meaning: str

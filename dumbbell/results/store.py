@@ -186,7 +186,7 @@ class Store:
         return sorted({*self.folders(), *self.packs.keys()})
 
     def folders(self) -> list[str]:
-        """The keys of what has a folder of its own: runs, and the captures of runs that are in packs. Raises as `stored_keys`."""
+        """The keys of all folders: runs, and the captures of runs that are in packs. Raises as `stored_keys`."""
         with self.place.disk_errors(), os.scandir(self.path) as found:
             return [entry.name for entry in found if _KEY.fullmatch(entry.name)]
 
@@ -296,7 +296,7 @@ class Store:
         while True:
             try:
                 return read(pack)
-            except (DamagedRun, FileNotFoundError) as error:  # the latter of what was there a moment ago
+            except (DamagedRun, FileNotFoundError) as error:  # the latter if a file has gone just now
                 if (now := self._pack_by_now(key)) is pack:
                     raise error if isinstance(error, DamagedRun) else damaged(self.path / key / RUN, "no such file") from None
                 pack = now
@@ -317,7 +317,7 @@ class Store:
         return None if self._pack_by_now(key) is pack else self._read(key)[1].get(name)
 
     def _pack_of(self, key: str) -> Pack | None:
-        """The pack that a run is in, unless it has a folder: what has a folder beside is not packed yet, or was damaged and made again."""
+        """The pack that a run is in, unless it has a folder: a run with a folder, too, is not packed yet, or was damaged and rerun."""
         return None if os.path.lexists(f"{self.path}/{key}/{RUN}") else self.packs.find(key)
 
     def _files(self, key: str) -> dict[str, os.stat_result]:
@@ -341,7 +341,7 @@ class Store:
         return self._found(run.key, partial(self._summary_in, run))
 
     def _summary_in(self, run: Run, pack: Pack | None) -> Summary:
-        if pack is None:  # it was made again meanwhile
+        if pack is None:  # it was rerun meanwhile
             return summarise(run)
         found = pack.summary(run.key)
         return self._summary(fingerprint(pack.record(run.key), {}), run) if found is None else found
@@ -358,7 +358,7 @@ class Store:
         return self._read(key)[0].summary if found is None else found
 
     def _keep(self, key: str, run_fingerprint: str, summary: Summary) -> None:
-        """Adds a summary to the index. Without effect if the folder is read-only; it is then computed again the next time."""
+        """Add a summary to the index. Without effect if the folder is read-only; it is then recomputed the next time."""
         with suppress(OSError), self.place.locked(fcntl.LOCK_SH):
             self._index.add(key, run_fingerprint, summary)
 
@@ -403,7 +403,7 @@ class Store:
         there = self._files(key) if beside else {}
         for each in beside:
             if each.path.name not in there:
-                each.verify()  # which says what is there instead
+                each.verify()  # the error says what is there instead
                 raise damaged(each.path, "no such file")
             each.verify_size(there[each.path.name].st_size)
             if each.path.suffix == ".parquet" and each.path.name != SERIES:

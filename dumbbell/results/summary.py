@@ -71,8 +71,8 @@ GROUP_METRICS = (
     "stalled_ms",
     "retransmits",
 )
-"""Metrics of a group: the payload of its connections over the window of the run, and what the table of groups has. A group of bulk flows
-is not in that table and has its goodput alone."""
+"""Metrics of a group: the payload of its connections over the window of the run, and the columns of the table of groups. A group of bulk
+flows is not in that table and has its goodput alone."""
 
 DATAGRAM_METRICS = (
     "sent_packets",
@@ -124,7 +124,7 @@ class Summary:
     datagrams: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Stream that measures -> DATAGRAM_METRICS."""
     traits: Mapping[str, Mapping[str, Traits]] = field(default_factory=dict)
-    """`flows`, `groups` or `datagrams` -> name -> what it is."""
+    """`flows`, `groups` or `datagrams` -> name -> its traits."""
     engine: str = ""
     """Name of the engine."""
 
@@ -263,7 +263,7 @@ def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
 def _reported(row: Mapping[str, float]) -> dict[str, float]:
     """Return the report of the program that made a flow."""
     bps, again = (row.get(name, math.nan) for name in ("reported_bps", "reported_retransmits"))
-    # One and the same NaN, so that what is equal compares so.
+    # Always the same NaN, so that equal values compare as equal.
     values = (math.nan if math.isnan(bps) else bps / 1e6, math.nan if math.isnan(again) else float(again))
     return dict(zip(REPORTED_METRICS, values, strict=True))
 

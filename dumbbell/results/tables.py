@@ -27,13 +27,13 @@ FLOWS, GROUPS, PORTS, TINS = "flows", "groups", "ports", "tins"
 KEYS: Mapping[str, str] = {FLOWS: "flow", GROUPS: "group", PORTS: "port", TINS: "tin"}
 """Table -> the column that names its rows."""
 NOT_ALWAYS = (GROUPS, TINS)
-"""Tables that a run without such rows does not have."""
+"""Tables that a run without rows for them does not have."""
 TCP, UDP, ICMP = "tcp", "udp", "icmp"
 """Values of the column `transport` of flows."""
 NOT_TCP = (UDP, ICMP)
 """Transports of streams of datagrams."""
 DATAGRAM_KINDS = ("ping", "udp", "voip")
-"""Kinds of theirs."""
+"""Kinds of their streams."""
 MOST_LISTED = 1000
 """A table with at most this many rows is held as lists and stored in run.json."""
 

@@ -1,4 +1,4 @@
-"""A run as the files of its folder: what a store writes, and what a machine without the store sends to the one that has it."""
+"""A run as the files of its folder: a store writes them, and a machine without the store sends them to the one that has it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def as_files(run: Run, command: str, host: Mapping[str, Any]) -> dict[str, bytes
 
 
 def packable(run: Run, files: Mapping[str, bytes]) -> Packable | None:
-    """A run as it goes into a pack, of its files; None if it has some that packs do not take (captures, what programs have written)."""
+    """Return a run as it goes into a pack, from its files; None if it has some that packs do not take (captures, output of programs)."""
     if not files.keys() <= PACKED | {RUN, HOST}:
         return None
     assert not isinstance(run.samples, SeriesFile)  # they were written

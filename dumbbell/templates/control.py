@@ -18,7 +18,7 @@ _FILES = {
         **_BOTH,
     },
 }
-"""By language: the file here, and what it is called in the project."""
+"""By language: the file here, and its name in the project."""
 LANGUAGES = tuple(_FILES)
 
 

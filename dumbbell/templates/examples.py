@@ -1,4 +1,4 @@
-"""The examples, with what they read, and the files of the tutorial: to print one, or to write all as a folder."""
+"""The examples, with the files that they read, and the files of the tutorial: to print one, or to write all as a folder."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def needed(name: str) -> list[str]:
 
 
 def write() -> list[Path]:
-    """Writes all of them with what they read into the new folder `examples`, and returns the files. Raises `BadInput` if there is one."""
+    """Write all examples with the files that they read into the new folder `examples`, and return the files. Raises `BadInput` if the
+    folder exists."""
     target = Path(FOLDER)
     if target.exists() or target.is_symlink():
         raise BadInput(f"{FOLDER}: there is one already; expected a folder without it")

@@ -1,4 +1,4 @@
-"""Packet captures, of a run or of any other source: what TCP connections did, and their RTT from one or two capture points.
+"""Packet captures, of a run or of any other source: the behaviour of TCP connections, and their RTT from one or two capture points.
 
 crates/trace reads the files and pairs the packets. Times are in s since the epoch of the capture; for a run that is its start.
 """

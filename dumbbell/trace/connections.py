@@ -56,11 +56,11 @@ class Analysis:
 
 
 def analyze(source: Source, sink: Callable[[Mapping[str, bytes]], None] | None = None) -> Analysis:
-    """The TCP connections of a capture file (pcap or pcapng, plain or packed by gzip or zstd). Raises `BadInput` if it is no capture or
-    contains no TCP.
+    """Return the TCP connections of a capture file (pcap or pcapng, plain or packed by gzip or zstd). Raises `BadInput` if it is no capture
+    or contains no TCP.
 
-    The file is read front to back, up to where it is damaged; memory grows with the number of connections (some 1.7 kB each) and with what
-    is in flight. `sink` is given what each packet did, many at a time, as columns: see `dumbbell.trace.each_packet`.
+    The file is read front to back, up to where it is damaged; memory grows with the number of connections (some 1.7 kB each) and with the
+    data in flight. `sink` gets the events of packets, many at a time, as columns: see `dumbbell.trace.each_packet`.
     """
     with errors_name_files(source):
         found = native().analyze(readable(source), sink)

@@ -1,4 +1,4 @@
-"""The facts of one direction of a connection: names, what tcptrace calls them, and what they mean."""
+"""The facts of one direction of a connection: names, tcptrace's names, and meanings."""
 
 from __future__ import annotations
 

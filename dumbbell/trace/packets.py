@@ -48,7 +48,7 @@ def throughput(rows: pl.DataFrame, window_s: float) -> pl.DataFrame:
     import polars as pl
 
     data = rows.filter(pl.col("payload") > 0)
-    # SYN and FIN are in what is sent again, but are no payload.
+    # SYN and FIN count as retransmitted, but are no payload.
     new = (pl.col("payload") - pl.col("again_bytes")).clip(lower_bound=0)
     window = (pl.col("t_s") / window_s).floor() * window_s
     return (

@@ -1,4 +1,4 @@
-"""Why a connection was as slow as it was: shares of time, and what they are known by."""
+"""Causes for the speed of a connection: shares of time, and their evidence."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ UNKNOWN: dict[str, Any] = {**{f"{name}_share": None for name in HOLDERS}, "held_
 
 
 def reasons(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Shares of the time that each of `HOLDERS` held the sender of a direction back, `held_by` (the greatest of them) and `evidence`.
+    """Return shares of the time that each of `HOLDERS` held the sender of a direction back, `held_by` (the largest of them) and `evidence`.
 
     `other` is the opposite direction. The shares are null, and the evidence says why, if the direction carried no data or was captured
-    nearer its receiver, where data and their ACKs are together and nothing is known of what was in flight.
+    nearer its receiver, where data and their ACKs are together and the data in flight are not known.
     """
     total_s = sum(row[f"held_{name}_s"] for name in HOLDERS)
     if not row["data_packets"] or not total_s:

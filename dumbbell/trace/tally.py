@@ -30,7 +30,7 @@ _NEGATIVE_RTTS = "ACK captured before its segment: no RTT"
 
 @dataclass(frozen=True)
 class Tally:
-    """The packets of a capture by what was understood of them."""
+    """The packets of a capture by how far they were understood."""
 
     tcp_packets: int
     """TCP packets: those that were analysed."""
@@ -46,7 +46,7 @@ class Tally:
     earlier_than_previous: int
     """TCP packets whose time is before that of the TCP packet in front of them: the clock was set back, or several queues were captured."""
     cut_short: int | None
-    """The file ends in the middle of a packet, after so many bytes (unpacked). The packets before it are counted."""
+    """The file ends in the middle of a packet, after this many bytes (unpacked). The packets before it are counted."""
     damage: str | None
     """Damage of the file, and its place; the packets before it are counted."""
 

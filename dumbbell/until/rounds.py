@@ -75,7 +75,7 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Asked:
-    """Repeats of a cell as far as what is stored says."""
+    """The runs of a cell, as far as the stored results decide."""
 
     cell: int
     least: int
@@ -194,7 +194,7 @@ def _runs(sweep: PreparedSweep, chosen: Repeats, outcome: Outcome, rule: Rule) -
 
 
 def _stored(sweep: PreparedSweep, chosen: Repeats, store: Store, wanted: Collection[int], rule: Rule) -> Iterator[tuple[int, Outline]]:
-    """The stored runs of a round that are of these cells; a damaged one is left out, as who reads it will be told."""
+    """Return the stored runs of a round that belong to these cells. A damaged run is left out; its reader will get a warning."""
     for i, cell in enumerate(_cells_of(chosen)):
         if cell in wanted:
             try:

@@ -106,7 +106,7 @@ class Rule:
         state: State = "wide" if ratio > 1 else "narrow" if len(known) == len(found) else "equal"
         wanted = min(taken * ratio**2, 2 * taken, self.most) if ratio > 1 else taken
         more = min(max(math.ceil(wanted), taken + 1), self.most) - taken if ratio > 1 else 0
-        if known and state == "equal":  # what has no interval is what is to be told
+        if known and state == "equal":  # the verdict names the row without an interval
             place = next(place for place in found if place not in known)
         return Verdict(taken, state, " ".join(filter(None, dict.fromkeys(place))), found[place], max(more, 0))
 
@@ -119,7 +119,7 @@ class Rule:
             yield place, estimate(by_run(pairs), "mean")
 
     def _ratio(self, found: Estimate) -> float:
-        """Half an interval as a multiple of what it may be."""
+        """Return half an interval as a multiple of its target."""
         allowed = self.width * abs(found.centre) if self.is_share else self.width
         half = (found.high - found.low) / 2
         return half / allowed if found.has_interval and allowed else math.inf

@@ -1,1 +1,1 @@
-"""Comparing many runs with each other: values and what they are of, what of it is asked for, and estimates over repeats."""
+"""Comparing many runs with each other: values with their coordinates, questions about them, and estimates over seeds."""

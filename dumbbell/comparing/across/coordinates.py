@@ -45,7 +45,7 @@ def _itself(run: Any) -> Run:
 
 @dataclass(frozen=True)
 class Source:
-    """Runs that belong together, such as those of a folder, and what they are called in figures."""
+    """Runs that belong together, such as those of a folder, and their name in figures."""
 
     label: str
     runs: Sequence[Summarised]
@@ -59,7 +59,7 @@ class Source:
         return zip(self.cells or (run.cell for run in self.runs), self.runs, strict=True)
 
     def only(self, wanted: Callable[[Cell], bool]) -> Source:
-        """The runs with such coordinates, those of `everywhere` among them."""
+        """Return the runs with these coordinates, which may be those of `everywhere`."""
         kept = [(cell, run) for cell, run in self.placed() if wanted(everywhere(self, cell, run))]
         return replace(self, runs=[run for _, run in kept], cells=[cell for cell, _ in kept])
 
@@ -132,7 +132,7 @@ def _called(sources: Sequence[Source], key: str) -> dict[str, Coordinate]:
 
 
 def _name(places: Sequence[tuple[dict[str, Coordinate], str]], key: str, called: Mapping[str, Coordinate]) -> None:
-    """Gives each cell its coordinate: a settled name, or of a mapping its kind and what tells it from the others of this kind."""
+    """Give each cell its coordinate: a settled name, or for a mapping its kind and the keys that tell it from the others of this kind."""
     from dumbbell.scenario.keys import label
 
     values = {value: json.loads(value) for value in dict.fromkeys((*called, *(value for _, value in places)))}

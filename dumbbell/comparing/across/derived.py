@@ -46,7 +46,8 @@ def derived(found: Sequence[Observation], sources: Sequence[Source], columns: Co
 
 
 def jain_by_step(run: Run) -> float:
-    """Mean over steps of 0.2 s, or of the samples' interval if that is longer, of Jain's index of what the bulk flows received in the step.
+    """Return the mean over steps of 0.2 s, or of the samples' interval if that is longer, of Jain's index of the bytes that the bulk flows
+    received in the step.
 
     The steps begin with the run, and a flow counts in those that have any of its time. NaN if a flow has no samples, or none received
     anything.

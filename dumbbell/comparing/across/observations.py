@@ -1,4 +1,4 @@
-"""Values of many runs, each with what it is of: coordinates of the sweep, flow, group, engine ..."""
+"""Values of many runs, each with its coordinates: those of the sweep, flow, group, engine ..."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GROUP_COLUMNS = tuple(dict.fromkeys((GOODPUT, *COLUMNS["flow"], *COLUMNS["group"])))
 """A group also has the columns of its flows."""
 _GOODPUTS = {"goodput": "group", "flow_goodput": "flow"}
-"""Series that are not stored, rates of `rx_bytes` -> what they are of: all flows of a group together, or each flow."""
+"""Series that are not stored, rates of `rx_bytes` -> their entities: all flows of a group together, or each flow."""
 _RECEIVED = "rx_bytes"
 _SUMMED = "retransmits"
 """The column of flows that is added up over a group; of the others it has the mean."""
@@ -114,7 +114,7 @@ def is_goodput(name: str) -> bool:
 
 
 def series_names() -> dict[str, str]:
-    """Series by name -> what they are of: `flow`, `group`, `stream` or `port`; of several the first."""
+    """Series by name -> their entities: `flow`, `group`, `stream` or `port`; the first of several."""
     found = dict(_GOODPUTS)
     for kind, names in schema().series.items():
         per = "stream" if kind.partition("/")[0] in DATAGRAM_KINDS else kind
@@ -135,10 +135,11 @@ def series_kinds(name: str) -> list[str]:
 def sampled(
     sources: Sequence[Source], wanted: Mapping[str, str], window_s: float | None = None, progress: Progress | None = None
 ) -> tuple[dict[str, list[Observation]], float | None]:
-    """Series of all runs, each of what `wanted` says: flow, stream or port. A damaged run is left out, with a warning.
+    """Return series of all runs, each for the entity in `wanted`: flow, stream or port. A damaged run is left out, with a warning.
 
-    Goodput is the rate over windows of `window_s`, which begin with the run, by default a sixtieth of the time of the first run, rounded to
-    whole samples, and never less than one; the window is returned, too. `progress` is told the runs that are read, and how many there are.
+    Goodput is the rate over windows of `window_s`, which begin with the run. By default a window is a sixtieth of the time of the first
+    run, rounded to whole samples, and never less than one sample. The window is returned, too. `progress` gets the number of runs that are
+    read, and how many there are.
     """
     found: dict[str, list[Observation]] = {name: [] for name in wanted}
     total = sum(len(source.runs) for source in sources)
@@ -217,7 +218,8 @@ def _whole(received: metrics.Series | None, counters: Mapping[str, int]) -> metr
 
 
 def _added_up(received: Sequence[metrics.Series], until_s: float) -> metrics.Series:
-    """The sum of what flows have received: nothing before a flow's first sample, and until the run ends no more after its last."""
+    """Return the sum of the bytes that flows have received: nothing before a flow's first sample, and until the run ends no more after its
+    last."""
     times = np.unique(np.concatenate([t_s for t_s, _ in received]))
     times = np.append(times, until_s) if until_s > times[-1] else times
     total = np.zeros(len(times))
@@ -237,8 +239,8 @@ def _window(received: metrics.Series) -> float:
 
 
 def _rates(received: metrics.Series, window_s: float) -> metrics.Series:
-    """Goodput in the windows of a grid that begins with the run, at their ends. A flow that begins within a window has all of that window:
-    what it received there, over the whole window."""
+    """Return goodput in the windows of a grid that begins with the run, at their ends. For a flow that begins within a window it is the
+    bytes received there, over the whole window."""
     times = received[0]
     edges_s = window_s * np.arange(math.floor(float(times[-1]) / window_s + 1e-9) + 1, dtype=np.float64)
     rates = rates_mbit(received, float(times[0]), float(times[-1]), edges_s)

@@ -35,7 +35,7 @@ def left_over(found: Sequence[Observation], keys: Mapping[str, Sequence[Coordina
 
 
 def _preference(key: str) -> int:
-    """Controls first, then what was run by whom, then the rest."""
+    """Return the rank of a key: congestion controls first, then folder, engine and name, then the rest."""
     word = key.rpartition(".")[2]
     return 0 if word == "cc" else 1 + WHOSE.index(key) if key in WHOSE else 1 + len(WHOSE)
 
@@ -66,7 +66,7 @@ def placed(
         if not by and count <= MOST_COLOURS:
             by = [key]
         elif key in WHOSE and len(by) == 1 and kind != "heat" and count <= MOST_STROKES:
-            by = [*by, key]  # laid over each other rather than beside each other
+            by = [*by, key]  # laid over each other rather than side by side
         elif not panels and count <= MOST_PANELS:
             panels = key
         elif len(by) == 1 and kind != "heat" and count <= MOST_STROKES:

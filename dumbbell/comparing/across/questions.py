@@ -36,7 +36,7 @@ _COMPLETION = "completion_median_ms"
 """Columns of groups whose connections are not listed as flows."""
 _LABELS = frozenset(label for labels in LABELS.values() for label in labels)
 _ALL_VALUES = {"box": "all values", "cdf": "all values", "scatter": "means with their ellipses"}
-"""Kinds of figures that show no estimates of repeats -> what they show."""
+"""Kinds of figures that show no estimates over seeds -> their content."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,9 @@ def check_statistic(name: str, manner: Manner = COMMAND) -> None:
 
 
 def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = None, manner: Manner = COMMAND) -> Settled:
-    """Chooses what was left open; `progress` is told of runs whose series are read.
+    """Choose what the user left open; `progress` hears of runs whose series are read.
 
-    Raises `BadInput`, one line, for a name that is none, an option that would do nothing, or keys that have no place in the figure.
+    Raises `BadInput`, one line, for an unknown name, an option that would do nothing, or keys that have no place in the figure.
     """
     kind = _checked(asked, manner)
     if not any(source.runs for source in sources):
@@ -255,7 +255,7 @@ def _axis_word(word: str, words: Words, kind: str, manner: Manner) -> str:
 
 
 def _check_places(named: Sequence[tuple[str, str]], over: Sequence[str], manner: Manner) -> None:
-    """Raises `BadInput` if a key is named twice, where the second would change nothing, or is told apart and taken together."""
+    """Raise `BadInput` if a key is named twice, where the second would change nothing, or is told apart and taken together."""
     seen: dict[str, str] = {}
     for option, key in named:
         if key in seen:
@@ -279,7 +279,7 @@ def _all_varying(data: Iterable[Sequence[Observation]]) -> dict[str, list[Coordi
 
 
 def summary(sources: Sequence[Source], manner: Manner = COMMAND) -> Settled:
-    """The figure of a sweep that nobody asked anything of: its main columns over its axis with the most numbers."""
+    """Return the figure of a sweep without options: its main columns over its axis with the most numbers."""
     sources = completed(sources)
     found = settle(Asked(y=("goodput",), summary=True), sources, manner=manner)
     if not found.x:
@@ -305,7 +305,7 @@ def _is_column(word: str | None) -> bool:
 
 
 def _columns(of: Sequence[str]) -> list[str]:
-    """The columns of what values may be of, in this order; of everything if that is not said."""
+    """Return the columns of the kinds of rows in question, in this order; of all kinds if none is given."""
     return [column for per in of or ALL_COLUMNS for column in (TABLE_COLUMNS if of else ALL_COLUMNS).get(per, ())]
 
 
@@ -318,7 +318,7 @@ def _data(
     progress: Progress | None,
     manner: Manner,
 ) -> tuple[dict[str, Sequence[Observation]], dict[str, str], float | None]:
-    """The observations of each y, what they are of, and the window of goodput. `of`: what they may be of, if that was said."""
+    """Return the observations of each y, their kind of row, and the window of goodput. `of`: the kinds in question, if given."""
     over_time = asked.x in TIME
     pers: dict[str, str] = {}
     series: dict[str, str] = {}
@@ -367,7 +367,7 @@ def _data(
         if per == "port":
             found = [each for each in found if each.series is not None and each.series[1].any()] or found
         found = selected(found, wanted)
-        # Only what is drawn has to be computed, and a column of runs is none of their flows.
+        # Only columns in the figure have to be computed, and a column of runs belongs to none of their flows.
         data[y] = derived(found, sources, [y, asked.x or ""]) if y not in read and per == "run" else found
     if not any(any(_has(each, y) for each in found) for y, found in data.items()):
         given = " ".join(manner.offered("y", y) for y in data)
@@ -402,7 +402,8 @@ def _delay(word: str | None, data: Mapping[str, Sequence[Observation]], manner: 
 
 
 def between(settled: Settled, start_s: float, stop_s: float) -> Settled:
-    """With the samples of this range of times alone. Raises `BadInput` if there are none, or what is drawn is of no samples."""
+    """Return the question with the samples of this range of times alone. Raises `BadInput` if there are none, or if the figure has no
+    samples."""
     if start_s == 0 and math.isinf(stop_s):
         return settled
     if not settled.of_series:

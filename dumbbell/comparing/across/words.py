@@ -1,4 +1,4 @@
-"""The words of a question: how options are called by whoever asks, and what a word stands for among the keys of sweeps and flows."""
+"""The words of a question: how options are written, and the meaning of a word among the keys of sweeps and flows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Words:
     """Meanings of words among the runs of a question."""
 
     def __init__(self, sources: Sequence[Source], per: str | None, manner: Manner = COMMAND, rows: str = "per") -> None:
-        """`per`: what values are of, if that was said; their labels then come before keys of the sweep. `rows`: the option that says it."""
+        """`per`: the kind of row, if given; its labels then come before keys of the sweep. `rows`: the option that gives it."""
         self._sources, self._per, self._manner, self._rows = sources, per, manner, rows
         self._swept = swept_keys(sources)
         repeated = any(SEED in cell for source in sources for cell, _ in source.placed())
@@ -151,9 +151,9 @@ def conditions(where: Sequence[str], words: Words, manner: Manner) -> list[Condi
 
 
 def narrowed(sources: Sequence[Source], wanted: Sequence[Condition]) -> tuple[list[Source], list[Condition]]:
-    """The runs that fulfil what is asked of runs, and the conditions that are left: those of flows, streams and ports.
+    """Return the runs that fulfil the conditions on runs, and the other conditions: those on flows, streams and ports.
 
-    Raises `BadInput` for a value that no run has, or if no run has all.
+    Raises `BadInput` for a value that no run has, or if no run fulfils all.
     """
     values: dict[str, dict[Coordinate, None]] = {}
     for source in sources:
@@ -168,7 +168,7 @@ def narrowed(sources: Sequence[Source], wanted: Sequence[Condition]) -> tuple[li
 
 
 def selected(found: Sequence[Observation], wanted: Sequence[Condition]) -> Sequence[Observation]:
-    """The flows, streams or ports that fulfil what is asked of them. Raises `BadInput` as `narrowed` does."""
+    """Return the flows, streams or ports that fulfil the conditions on them. Raises `BadInput` as `narrowed` does."""
     keys = dict.fromkeys(each.key for each in wanted)
     values = {key: dict.fromkeys(one.at[key] for one in found if key in one.at) for key in keys}
     those = {each.key: _meant(each, wanted, values[each.key]) for each in wanted}
@@ -179,7 +179,7 @@ def selected(found: Sequence[Observation], wanted: Sequence[Condition]) -> Seque
 
 
 def _meant(condition: Condition, wanted: Sequence[Condition], there: Iterable[Coordinate]) -> set[Coordinate]:
-    """The values that the conditions of one key allow: any of theirs."""
+    """Return the values that the conditions of one key allow: any of theirs."""
     there = list(there)
     found: set[Coordinate] = set()
     for each in wanted:

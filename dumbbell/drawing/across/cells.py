@@ -62,7 +62,7 @@ def heat_map(settled: Settled, title: str, note: str, wording: Wording, size: Si
 
 
 def _texts(cells: Mapping[tuple[float, float], Estimate]) -> dict[tuple[float, float], str]:
-    """The centres to three digits, zeros at the end included; whole numbers, and what is above 100, without a fraction."""
+    """Return the centres to three digits, with zeros at the end; whole numbers, and numbers above 100, have no fraction."""
     whole = all(cell.centre == int(cell.centre) for cell in cells.values())
 
     def text(value: float) -> str:

@@ -22,14 +22,14 @@ _LONGEST = 120
 
 
 def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
-    """Draws it. Below the title it says what is drawn: the statistic, and of how many runs.
+    """Draw it. Below the title it describes the figure: the statistic, and the number of runs.
 
-    Raises `BadInput` if a range of times is given for what has none, no sample lies in it, or a text has no place.
+    Raises `BadInput` if a range of times is given for values without times, no sample lies in it, or a text has no place.
     """
     settled = between(settled, start_s, stop_s)
     wording = applied(settled, wording)
     title = with_titles(settled) if wording.title is None else wording.title
-    # The note depends on what is drawn (how many repeats each estimate has), and the layout on the note: what it is drawn of is read first.
+    # The note depends on the values (how many runs each estimate has), and the layout on the note: so the values are read first.
     note = describe(settled, start_s, stop_s) if title else ""
     if settled.over_time:
         from dumbbell.drawing.across.lines import time_lines

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LOGARITHMIC = 16.0
 """From this ratio of the largest to the smallest value on, the axis of a swept key is logarithmic."""
 _TIMES = 300
-"""Samples of several series are averaged over such a share of the time axis."""
+"""Samples of several series are averaged over this share of the time axis."""
 
 
 def level_lines(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
@@ -210,7 +210,7 @@ def _by_bin(series: tuple[Array, Array], bin_s: float, start_s: float, stop_s: f
     t_s, values = t_s[keep], values[keep]
     if not t_s.size:
         return
-    # A sample at the end of a bin belongs to it: it says what happened up to then.
+    # A sample at the end of a bin belongs to it: it describes the time up to then.
     numbers = np.maximum(np.ceil(t_s / bin_s - 1e-9).astype(int) - 1, 0)
     firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
     found = (

@@ -1,4 +1,4 @@
-"""Colours, markers and strokes of what a figure tells apart."""
+"""Colours, markers and strokes of the things that a figure tells apart."""
 
 from __future__ import annotations
 

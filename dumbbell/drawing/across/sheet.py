@@ -1,4 +1,4 @@
-"""The sheet that figures of many runs are drawn on: a grid of panels below a title and what is drawn, above a legend."""
+"""The sheet that figures of many runs are drawn on: a grid of panels below a title and a description, above a legend."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_TICKS = 8
 _TICK_WIDTH, _TICK_HEIGHT = 2.5, 1.0
 """Size of a tick's label, in units of the font size."""
 _ROOM = 0.03
-"""Beyond what is drawn, a share of it."""
+"""Room beyond the drawn values, as a share of their range."""
 
 
 @dataclass(frozen=True)

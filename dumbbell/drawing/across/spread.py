@@ -69,7 +69,7 @@ def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size)
 
 
 def distributions(settled: Settled, title: str, note: str, wording: Wording, size: Size, share_of: str) -> Figure:
-    """Empirical distribution functions; `share_of` says what each value is."""
+    """Draw empirical distribution functions; `share_of` names the values."""
     with styled(size) as geometry:
         sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
         for axis, panel in sheet.panels:

@@ -16,14 +16,14 @@ _LONGEST = 40
 
 @dataclass(frozen=True)
 class Wording:
-    """Texts that a user sets; what is empty is made."""
+    """Texts that a user sets; dumbbell makes empty ones."""
 
     title: str | None = None
-    """None: it is made. Empty: the figure has neither a title nor the line below it that says what is drawn."""
+    """None: dumbbell makes a title. Empty: the figure has neither a title nor the description below it."""
     x_label: str = ""
     y_label: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    """A value as results have it, a key or a column -> what figures call it."""
+    """A value as results have it, a key or a column -> its name in figures."""
 
     def of(self, value: object) -> str:
         """Return the name of a value."""

@@ -1,9 +1,9 @@
 """Flent's data files, of versions 2 to 4 of their format (to Flent 2.3).
 
-Read are the raw values of TCP streams and pings; of a file that has none, the values on the common time axis, which Flent interpolated.
-Time 0 is the first thing that was measured. Before version 4 the raw values of UDP pings by netperf are transactions per second, which
-Flent itself turns into RTTs when it reads such a file. Series that Flent computes of others are left out, and so are those of a unit that
-has no place in a run, which are named; one of which the unit is not known is refused.
+The reader takes the raw values of TCP streams and pings; from a file that has none, the values on the common time axis, which Flent
+interpolated. Time 0 is that of the first measurement. Before version 4 the raw values of UDP pings by netperf are transactions per second,
+which Flent itself turns into RTTs when it reads such a file. Series that Flent computes from others are left out. Series with a unit that
+has no place in a run are left out, too, and named. A series with an unknown unit is an error.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Recorded:
 
     def __init__(self) -> None:
         self.records: dict[str, list[tuple[float, Mapping[str, float]]]] = {}
-        """Series -> records, each with the time (s) at which what it is of began, and its numbers, `t` among them."""
+        """Series -> records, each with the time (s) at which its interval began, and its numbers, with `t`."""
         self.meta: dict[str, Mapping[str, Any]] = {}
         self.places: dict[str, Place] = {}
         self.notes: list[str] = []

@@ -1,8 +1,8 @@
-"""Long CSV: a row a sample, with the columns `t_ns` or `t_s`, `entity`, `series` and `value`, and if need be `unit`, `key` (of several
-runs in one file), and of flows `cc` and `direction`.
+"""Long CSV: a row a sample, with the columns `t_ns` or `t_s`, `entity`, `series` and `value`, and if need be `unit`, `key` (for several
+runs in one file), and for flows `cc` and `direction`.
 
-It is what `dumbbell export --format csv` writes, and what anything else can be turned into. Series are those of a run, by their names; a
-`unit` that is not that of the series is converted if it is one of the same kind, and refused if not.
+`dumbbell export --format csv` writes this format, and any other data can be turned into it. Series are those of a run, by their names. A
+`unit` that is not that of the series is converted if it is one of the same kind, and an error if not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FACTORS: dict[tuple[str, str], float] = {
     ("B", "bytes"): 1.0,
     ("segments", "packets"): 1.0,
 }
-"""(Unit, unit of the series) -> what a value is multiplied by."""
+"""(Unit, unit of the series) -> the factor for values."""
 _LEFT_OUT = ("group", "share")
 """Kinds of entities that are not read."""
 

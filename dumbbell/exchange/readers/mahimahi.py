@@ -1,8 +1,8 @@
-"""mahimahi's logs of a link (`mm-link --uplink-log`): what came, what left and how long it had waited, what was dropped, and the
-opportunities.
+"""mahimahi's logs of a link (`mm-link --uplink-log`): arrivals, departures with their waiting times, drops, and the opportunities.
 
-After a header with `# base timestamp: N`, a line is an event at a time in ms: `T + BYTES` (came), `T - BYTES DELAY` (left, after so many
-ms), `T # BYTES` (an opportunity), `T d PACKETS BYTES` (dropped). Sizes have the 4 bytes that mahimahi's tunnel adds.
+After a header with `# base timestamp: N`, a line is an event at a time in ms: `T + BYTES` (a packet came), `T - BYTES DELAY` (a packet
+left, after DELAY ms), `T # BYTES` (an opportunity), `T d PACKETS BYTES` (packets were dropped). Sizes have the 4 bytes that mahimahi's
+tunnel adds.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def _flow(end: _End, other: _End | None) -> FoundFlow:
         end.points["rx_bytes"] = whole
         # The time of the bytes before the first poll is not known.
         flow.columns["rx_bytes"] = int(whole.values[-1] - whole.values[0])
-    if sends:  # ss has the total only from the first segment that is sent again
+    if sends:  # ss has the total only from the first retransmission
         again = end.points.get("retransmits")
         flow.columns["retransmits"] = int(again.values[-1]) if again else 0
     flow.series = {name: points.samples() for name, points in end.points.items()}

@@ -66,7 +66,7 @@ def write(run: Run, base: str) -> Exported:
 
 
 def _test(found: Sequence[Stream]) -> tuple[str, list[str]]:
-    """The test that has such streams, and what it calls each."""
+    """Return the test that has these streams, and the test's name of each."""
     directions = {stream.direction for stream in found}
     ways = {"forward": "upload", "reverse": "download"}
     test, infix = ("rrul_be_nflows", " BE") if len(directions) > 1 else ("tcp_nup" if "forward" in directions else "tcp_ndown", "")
@@ -145,7 +145,7 @@ def _add_stream(document: dict[str, Any], name: str, stream: Stream, edges_s: Ar
 
 
 def _rates(stream: Stream, ends_s: Array) -> list[dict[str, float]]:
-    """Received in each interval; beside it, what the sender learned to be delivered."""
+    """Return the bytes received in each interval, and the bytes that the sender learned to be delivered."""
     spans_s, megabits = np.diff(ends_s), np.diff(stream.megabits(ends_s))
     found = [
         {"t": _epoch_s(end_s), "dur": span_s, "val": mbit / span_s}

@@ -1,6 +1,6 @@
 """Long CSV: `key,t_ns,entity,series,unit,value,cc,direction`, a row a sample; `dumbbell import` reads it.
 
-The last two are of flows and groups: what the series alone do not tell, and empty of anything else.
+Only flows and groups have the last two columns, because the series alone do not tell them. They are empty for other entities.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _opportunities_s(capacity: Capacity) -> Array:
 
 
 _Packet = tuple[int, int, bytes]
-"""When a packet was seen (ns from the start), its size as mahimahi counts it, and what tells it from others."""
+"""Time at which a packet was seen (ns from the start), its size as mahimahi counts it, and its identity."""
 
 
 def _packets(capture: bytes | Path, subnet: str) -> Iterator[_Packet]:

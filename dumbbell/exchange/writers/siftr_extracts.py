@@ -53,7 +53,7 @@ def _test_id(run: Run) -> str:
 
 
 def _rtts(run: Run, stream: Stream) -> list[str]:
-    """The smoothed RTT, and the last raw one where the run has it; else the smoothed one has nothing beside it."""
+    """Return the smoothed RTT, and the last raw one if the run has it; else the smoothed one alone."""
     t_s, smoothed = stream.series["srtt_ms"]
     raw: Series = run.all_series("rtt_ms").get((f"flow/{stream.name}", "rtt_ms"), (np.empty(0), np.empty(0)))
     at = np.searchsorted(raw[0], t_s, side="right") - 1

@@ -1,7 +1,7 @@
 """xplot's files (`.xpl`), one for each series of a run: a coloured line for each entity, by its name at its end.
 
-Time is that of the run's captures, from 2020-01-01 00:00 UTC, so that the files lie over what tcptrace draws of them (time-sequence graphs
-and others, which are its business). The format as tcptrace 6.6 writes it: types of x and y, title and labels, commands, `go`.
+Time is that of the run's captures, from 2020-01-01 00:00 UTC, so that the files lie over tcptrace's graphs of the captures (time-sequence
+graphs and others, which tcptrace makes). The format is as tcptrace 6.6 writes it: types of x and y, title and labels, commands, `go`.
 """
 
 from __future__ import annotations

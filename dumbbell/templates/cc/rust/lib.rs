@@ -1,5 +1,5 @@
 //! @NAME@: additive increase, multiplicative decrease. The window grows by `increase` segments a round trip, and `beta` percent of it are
-//! left after a loss. dumbbell_cc.rs says what else a control may do.
+//! left after a loss. dumbbell_cc.rs lists all that a congestion control may do.
 
 mod dumbbell_cc;
 
@@ -16,7 +16,7 @@ struct Aimd {
 }
 
 impl Aimd {
-    /// With the scenario's parameters; the error is what the user reads.
+    /// Make a control with the scenario's parameters; the error is the text that the user reads.
     fn new<'a>(parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
         let mut made = Self { increase: 1, beta: 50 };
         for (name, value) in parameters {
