@@ -40,7 +40,7 @@ def partial_name(what: str = "") -> str:
 
 @contextmanager
 def expected(path: Path) -> Iterator[None]:
-    """Within it `remove_temporary_files` removes a file or folder of this path, if it exists by then."""
+    """Let `remove_temporary_files` remove a file or folder of this path, if it exists by then, within the context."""
     new = path not in _temporary
     _temporary.add(path)
     try:
@@ -52,7 +52,7 @@ def expected(path: Path) -> Iterator[None]:
 
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:
-    """Within it a file or folder of this path may exist; it is removed at the end, and by `remove_temporary_files`."""
+    """Allow a file or folder of this path within the context; it is removed at the end, and by `remove_temporary_files`."""
     with expected(path):
         try:
             yield path
@@ -112,7 +112,7 @@ def parse_json(content: bytes) -> Any:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Within it errors become one line: `EnvironmentFault` if the disk is full, otherwise `BadInput`."""
+    """Turn errors within the context into one line: `EnvironmentFault` if the disk is full, otherwise `BadInput`."""
     try:
         yield
     except OSError as error:

@@ -15,7 +15,7 @@ import typer
 from dumbbell.cli.output import JsonOption, human_size, print_columns, print_json
 
 _LIBRARIES = {"polars": False, "numpy": False, "scipy": True, "pydantic": False, "matplotlib": True}
-"""With whether machines that only compute runs may lack it."""
+"""Libraries, each with a flag that is true if machines that only compute runs may lack it."""
 _LEAST_DISK = 100_000_000
 """Bytes."""
 

@@ -89,7 +89,8 @@ def without_run(reference: Reference, measured: Measured) -> list[ReferenceValue
 
 
 def why_missing(reference: Reference, item: ReferenceValue, measured: Measured) -> str:
-    """Why there is no run for a value, in one line: the first key column whose value no run has, and the values that runs have."""
+    """Return the reason why there is no run for a value, in one line: the first key column whose value no run has, and the values that runs
+    have."""
     format_ = reference.format
     cells = [key for key, metric in measured if metric == item.metric]
     for index, column in enumerate(format_.keys):

@@ -26,7 +26,7 @@ class Way:
     """One direction of a connection that carried data, as arrays. Times are in s, counted as the capture does."""
 
     title: str
-    """From where to where."""
+    """Title that says from where to where the data go."""
     sent: Mapping[str, NDArray[np.float64]]
     """Packets with payload: `t_s`, `start`, `end` (bytes of the stream), `again` (bytes that were sent before), `outstanding`."""
     answers: Mapping[str, NDArray[np.float64]]

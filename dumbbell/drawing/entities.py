@@ -38,9 +38,9 @@ class Drawn:
     thin: bool = False
     """It is one of many."""
     end_s: float = np.inf
-    """When it was over."""
+    """End of its life."""
     received_bytes: float = np.nan
-    """Until then; NaN if that is not known."""
+    """Bytes received until then; NaN if that is not known."""
 
     def line(self, series: Series) -> Line:
         """One of its series, until it was over."""

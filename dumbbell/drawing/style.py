@@ -131,7 +131,7 @@ def of_flow(number: int) -> tuple[str, str]:
 
 @contextmanager
 def styled(size: Size) -> Iterator[Geometry]:
-    """Within it matplotlib draws in this style."""
+    """Let matplotlib draw in this style within the context."""
     import matplotlib
 
     geometry = GEOMETRY[size]

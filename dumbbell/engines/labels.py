@@ -28,7 +28,8 @@ def flow_labels(plan: Plan, made: Sequence[tuple[str, str]] = ()) -> Mapping[str
 
 
 def group_labels(plan: Plan, names: Sequence[str]) -> Mapping[str, Sequence[str | None]]:
-    """By column: of each row of the table of groups. A name is the id of a workload, which has no blank, or that with a class of sizes."""
+    """By column: the values of each row of the table of groups. A name is the id of a workload, which has no blank, or that with a class of
+    sizes."""
     by_id = {workload.id: workload for workload in plan.workloads}
     parts = [name.partition(" ") for name in names]
     groups = [by_id[workload] for workload, _, _ in parts]

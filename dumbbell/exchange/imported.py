@@ -59,9 +59,9 @@ class FoundFlow:
     segment_bytes: int | None = None
     ports: tuple[int, int] | None = None
     start_ns: int | None = None
-    """By default the first sample."""
+    """Start; by default the first sample."""
     end_ns: int | None = None
-    """By default the last sample."""
+    """End; by default the last sample."""
     columns: dict[str, int | float] = field(default_factory=dict)
     """Columns of the table of flows."""
     series: dict[str, Samples] = field(default_factory=dict)

@@ -42,7 +42,8 @@ def is_interrupted() -> bool:
 
 @contextmanager
 def abortable(abort: Callable[[], None]) -> Iterator[None]:
-    """Within it an interrupt calls `abort`, from another thread. If the interrupt came before, this thread calls `abort` at once.
+    """Let an interrupt call `abort`, from another thread, within the context. If the interrupt came before, this thread calls `abort` at
+    once.
 
     The aborted code raises `Aborted`. If it has not left the context after `GRACE_S`, the process ends.
     """
@@ -61,7 +62,7 @@ def abortable(abort: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Within it SIGTERM raises `KeyboardInterrupt`, like Ctrl-C, unless the program has installed its own handler."""
+    """Let SIGTERM raise `KeyboardInterrupt`, like Ctrl-C, within the context, unless the program has installed its own handler."""
     with _handled(_main_thread_signals((signal.SIGTERM,), signal.SIG_DFL), signal.default_int_handler):
         yield
 
@@ -104,7 +105,7 @@ def uninterrupted(act: Callable[[], object]) -> None:
 
 @contextmanager
 def _listening(ours: Collection[int], last_words: Callable[[], str]) -> Iterator[None]:
-    """Within it a thread listens for the signals that Python handles."""
+    """Let a thread listen for the signals that Python handles, within the context."""
     heard, written = os.pipe()
     os.set_blocking(written, False)
     before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
@@ -170,7 +171,7 @@ def _main_thread_signals(signals: Iterable[signal.Signals], handler: object) -> 
 
 @contextmanager
 def _handled(signals: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Within it the signals have another handler."""
+    """Give the signals another handler within the context."""
     before = {each: signal.signal(each, handler) for each in signals}
     try:
         yield

@@ -116,7 +116,7 @@ class Runs:
 
 
 def _changed_ns(folder: Path) -> int:
-    """When a run was last added to a folder; 0 if it is not there."""
+    """Return when a run was last added to a folder; 0 if the folder does not exist."""
     try:
         return folder.stat().st_mtime_ns
     except OSError:

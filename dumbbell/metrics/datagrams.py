@@ -31,9 +31,9 @@ class Datagrams:
     sent_ns: NDArray[np.int64]
     """Shape (datagrams,), like the others; rising."""
     there_ns: NDArray[np.int64]
-    """When each reached the other end."""
+    """Arrival of each at the other end."""
     back_ns: NDArray[np.int64]
-    """When the reply, which was sent at `there_ns`, was back."""
+    """Arrival of the reply, which was sent at `there_ns`."""
 
     @property
     def are_answered(self) -> bool:

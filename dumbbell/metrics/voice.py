@@ -117,11 +117,11 @@ class Playout:
     """Playout of a stream by a receiver with a fixed playout buffer."""
 
     delay_ms: float
-    """From the sending of a packet to its playing; NaN if none arrived."""
+    """Time from the sending of a packet to its playing; NaN if none arrived."""
     late: int
     """Packets that arrived after they should have been played."""
     missing: NDArray[np.bool_]
-    """By packet that is not under way: lost or late."""
+    """For each packet that is not under way: true if it was lost or late."""
 
     @classmethod
     def of(cls, sent_ns: NDArray[np.int64], arrived_ns: NDArray[np.int64], buffer_ns: int) -> Playout:

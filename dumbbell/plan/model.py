@@ -202,7 +202,7 @@ class Connection:
     """Unique; entity `flow/NAME`, `ping/NAME`, `udp/NAME` or `voip/NAME` of the results."""
     start_ns: int
     stop_ns: int | None
-    """When a sender is cut off; None is the end of the run."""
+    """Time at which a sender is cut off; None is the end of the run."""
     ports: tuple[int, int]
     """Source and destination port of the data, see `addresses`."""
 
@@ -273,7 +273,7 @@ class Tcp(Workload):
     first_write_bytes: int | None
     connections: tuple[Connection, ...]
     opener: Literal["from", "to"] = "from"
-    """Who calls connect()."""
+    """The end that calls connect()."""
     segment_bytes: int = SEGMENT_BYTES
     """Payload of a full segment."""
     dscp: int = 0

@@ -1,4 +1,4 @@
-"""When things happen: starts of flows, and changes of the network."""
+"""Times of events: starts of flows, and changes of the network."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def redrawn(workload: Workload, written: Flow | Background, settings: Settings) 
 def _times(
     settings: Settings, start: Start, duration: Duration | None, names: Sequence[str], each: int
 ) -> Iterator[tuple[int, int | None]]:
-    """When connections of these names start and stop, of which `each` start together: with the first of them."""
+    """Return start and stop of the connections of these names. Each `each` of them start together: with the first of them."""
     for n in range(len(names)):
         begin = start_ns(start, n // each, settings.seed, names[n - n % each])
         stop = None if duration is None else begin + int(duration)

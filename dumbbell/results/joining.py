@@ -28,7 +28,7 @@ class _Cut:
     """Runs that become one pack."""
 
     of: dict[Pack, list[str]] = field(default_factory=dict)
-    """By the pack that they lie in, their keys."""
+    """Keys of the runs, by the pack that they lie in."""
     runs: int = 0
     samples: int = 0
     is_asked_for: bool = True

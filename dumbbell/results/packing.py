@@ -39,7 +39,7 @@ class Packed:
     removed: int = 0
     """Damaged packs all of whose runs are elsewhere."""
     kept: dict[str, str] = field(default_factory=dict)
-    """By key, why a run still has its folder, but for damaged runs."""
+    """Reason why a run still has its folder, by key, without damaged runs."""
     damaged: list[str] = field(default_factory=list)
     """The keys of damaged runs."""
 

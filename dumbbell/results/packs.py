@@ -67,7 +67,7 @@ class Packs:
         self._of: dict[str, Pack] = {}
         """By key."""
         self._seen_ns = -1
-        """When the folder had changed before it was read; -1 if it has to be read again."""
+        """Time of the folder's last change before it was read; -1 if it has to be read again."""
 
     def find(self, key: str) -> Pack | None:
         """The pack that a run is in. Raises `BadInput` if a later version wrote a pack."""

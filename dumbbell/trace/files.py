@@ -30,7 +30,7 @@ def readable(source: Source) -> Path | bytes:
 
 @contextmanager
 def errors_name_files(*sources: Source) -> Iterator[None]:
-    """Within it, a `ValueError` or `OSError` of the native module becomes a `BadInput` that names the files."""
+    """Turn a `ValueError` or `OSError` of the native module within the context into a `BadInput` that names the files."""
     names = " and ".join("a capture" if isinstance(source, bytes) else str(source) for source in sources)
     try:
         yield

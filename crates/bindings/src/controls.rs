@@ -24,7 +24,7 @@ type Made = Option<Result<Box<dyn BoxedControl>, Flaws>>;
 pub struct Own {
     /// Paths of the libraries that may be loaded, by their names in the plan.
     paths: HashMap<String, PathBuf>,
-    /// By number.
+    /// Functions in Python, by number.
     functions: HashMap<u64, Function>,
     loaded: RefCell<HashMap<String, &'static Library>>,
 }

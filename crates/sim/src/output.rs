@@ -47,18 +47,18 @@ pub struct Transaction {
 /// A datagram of a stream that measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// When it was sent, ns.
+    /// Time of sending, ns.
     pub sent: Time,
-    /// When it reached the other end.
+    /// Fate on the way to the other end.
     pub there: Fate,
-    /// When the reply, which sets out at the same time, was back.
+    /// Fate of the reply, which sets out when the datagram arrives.
     pub back: Fate,
 }
 
 /// The state of a packet at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// When it arrived, ns.
+    /// Time of arrival, ns.
     Arrived(Time),
     /// It was dropped on the way.
     Lost,

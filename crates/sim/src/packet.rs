@@ -271,7 +271,7 @@ pub struct FlowTuple {
     pub options: Options,
 }
 
-/// Why a packet was dropped.
+/// Reason why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]

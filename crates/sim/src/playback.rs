@@ -17,7 +17,7 @@ pub struct Player {
 /// Totals of a playback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Viewed {
-    /// From when the viewer wanted to see something until playing began, ns; `None` if it did not.
+    /// Time from when the viewer wanted to see something until playing began, ns; `None` if playing did not begin.
     pub startup_ns: Option<Time>,
     /// Number of times that the buffer ran empty before the end.
     pub stalls: u64,
@@ -36,7 +36,7 @@ pub struct Playback {
     /// Played so far, ns.
     played: Time,
     is_playing: bool,
-    /// Since when it has stalled.
+    /// Start of the present stall, if it has stalled.
     stalled_since: Option<Time>,
     viewed: Viewed,
 }
@@ -49,7 +49,7 @@ impl Playback {
         Self { player, start, now: start, chunks: 0, played: 0, is_playing: false, stalled_since: None, viewed }
     }
 
-    /// Who plays.
+    /// Return the player.
     #[must_use]
     pub fn player(&self) -> Player {
         self.player

@@ -105,7 +105,7 @@ fn split(all: &[(u64, Seen)]) -> Vec<Packets> {
 struct Beginning {
     /// Packets before the first that differs.
     same: usize,
-    /// By how much their times differ at most, us.
+    /// Maximum difference of their times, us.
     apart: u64,
     /// Packets of ours and of the kernel's in all.
     ours: usize,
@@ -158,7 +158,7 @@ fn transfers_are_the_kernels_packet_by_packet_to_the_last_acknowledgement() {
     }
 }
 
-/// When the client's receive buffer grows follows from the round trips that it measures, and decides what it acknowledges.
+/// The client's receive buffer grows by the round trips that it measures. Its growth decides what the client acknowledges.
 #[test]
 fn repeated_exchanges_are_they_too() {
     check_whole("exchange-repeated", &exchanged(20_000, 200_000, 5, 100), &recorded("exchange-repeated"), 30);

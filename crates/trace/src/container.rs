@@ -28,13 +28,13 @@ const ENHANCED_PACKET: u32 = 6;
 const BLOCK_HEADER: u32 = 8;
 /// The length of a pcapng block is repeated at its end.
 const BLOCK_TRAILER: u32 = 4;
-/// From the start of a packet block's body to the captured bytes.
+/// Bytes from the start of a packet block's body to the captured bytes.
 const PACKET_FIELDS: usize = 20;
 const OPTION_END: u16 = 0;
 const OPTION_TSRESOL: u16 = 9;
 const OPTION_TSOFFSET: u16 = 14;
 
-/// Why a capture cannot be read.
+/// Reason why a capture cannot be read.
 #[derive(Debug)]
 pub enum Error {
     /// The stream failed.

@@ -36,17 +36,17 @@ pub struct Volume {
 /// Packets by their flags and options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kinds {
-    /// With SYN.
+    /// Packets with SYN.
     pub syns: u64,
-    /// With FIN.
+    /// Packets with FIN.
     pub fins: u64,
-    /// With RST.
+    /// Packets with RST.
     pub resets: u64,
-    /// With ACK.
+    /// Packets with ACK.
     pub acks: u64,
-    /// With ACK alone: no payload, SYN, FIN, RST.
+    /// Packets with ACK alone: no payload, SYN, FIN, RST.
     pub pure_acks: u64,
-    /// With SACK blocks.
+    /// Packets with SACK blocks.
     pub sacks: u64,
     /// Packets with SACK blocks, the first of which reports data that were received twice (RFC 2883).
     pub dsacks: u64,
@@ -60,7 +60,7 @@ pub struct Kinds {
     pub mss: Option<u16>,
 }
 
-/// When it was sent, ns. All 0 if there was nothing.
+/// Time of sending, ns. All 0 if there was nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Earliest time of a packet.
@@ -88,15 +88,15 @@ pub struct Again {
     pub spurious: u64,
     /// Maximum number of retransmissions of a segment.
     pub most_times: u32,
-    /// From one transmission to the next.
+    /// Times from one transmission to the next.
     pub gaps: Moments,
-    /// From the last transmission to an ACK that ends there.
+    /// Times from the last transmission to an ACK that ends there.
     pub answered: Moments,
     /// Packets below the highest number seen: late ones, or retransmissions of data that were lost before the capture point.
     pub out_of_order: u64,
-    /// By how much at most: bytes between the packet and the highest number seen.
+    /// Maximum distance: bytes between the packet and the highest number seen.
     pub late_bytes: i64,
-    /// By how much at most, ns: since the data above it were seen.
+    /// Maximum delay, ns: time since the data above it were seen.
     pub late_ns: i64,
     /// Packets into a closed window: counted as no data.
     pub probes: u64,

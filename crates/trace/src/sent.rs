@@ -242,7 +242,7 @@ impl Sent {
         next
     }
 
-    /// When a range was sent last, if it waits.
+    /// Return when a range was sent last, if it waits.
     fn sent_ns(&self, kind: Kind, start: i64) -> Option<i64> {
         match kind {
             Kind::Waiting => self.waiting.sent_ns(start),

@@ -1,6 +1,6 @@
 //! Number of packets of a capture that were understood, and the reasons why the others were not.
 
-/// Why a packet is not analysed.
+/// Reason why a packet is not analysed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
     /// Another protocol over IP, e.g. UDP.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct Segment {
     /// The number after it.
     pub end: i64,
-    /// When it was sent last, ns.
+    /// Time of the last transmission, ns.
     pub time_ns: i64,
     /// Number of retransmissions.
     pub again: u32,
@@ -48,7 +48,7 @@ impl Waiting {
         }
     }
 
-    /// When the range that starts there was sent last.
+    /// Return when the range that starts there was sent last.
     pub fn sent_ns(&self, start: i64) -> Option<i64> {
         match self {
             Self::None => None,

@@ -30,7 +30,7 @@ TABLE_COLUMNS: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": GROUP_COLU
 
 
 def derived(found: Sequence[Observation], sources: Sequence[Source], columns: Collection[str]) -> Sequence[Observation]:
-    """With those of these columns that have to be computed. A damaged run has no value, with a warning."""
+    """Return the observations with those of these columns that have to be computed. A damaged run has no value, with a warning."""
     if JAIN_BY_STEP not in columns:
         return found
     opened = [(source, run) for source in sources for run in source.runs]

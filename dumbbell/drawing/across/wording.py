@@ -37,7 +37,7 @@ class Wording:
 
 
 def applied(settled: Settled, wording: Wording) -> Wording:
-    """With names in full. Raises `BadInput` for a text that the figure has no place for."""
+    """Return the wording with names in full. Raises `BadInput` for a text that the figure has no place for."""
     manner = settled.manner
     several = len(settled.y) > 1
     for option, text, places in (("y-label", wording.y_label, settled.kind != "cdf"), ("x-label", wording.x_label, settled.kind == "cdf")):

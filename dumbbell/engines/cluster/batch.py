@@ -64,7 +64,7 @@ class Computed:
     count: int = 0
     """Number of the runs: all of the batch, unless there was an error or it was halted."""
     error: DumbbellError | None = None
-    """Why the other runs of the batch were not computed."""
+    """Reason why the other runs of the batch were not computed."""
 
 
 def standing(names: Sequence[str]) -> dict[str, Any]:

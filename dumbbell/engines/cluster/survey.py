@@ -22,9 +22,9 @@ class Surveyed:
     host: dict[str, Any]
     """Facts as in host.json."""
     engines: dict[str, str]
-    """By name, why it cannot run an engine as it is here; empty for one that it can."""
+    """By engine: the reason why it cannot run the engine as it is here; empty if it can."""
     refused: str
-    """Why it says nothing of itself; empty if it does."""
+    """Reason why it says nothing of itself; empty if it does."""
 
 
 class _Survey:

@@ -308,7 +308,7 @@ def refuse_real_time(engines: Iterable[str]) -> None:
 
 
 def why_not(sources: Mapping[str, Sequence[str]], facts: Mapping[str, Any]) -> dict[str, str]:
-    """By name, why a worker with these facts cannot run engines with these sources; nothing of those that it can."""
+    """Return by engine the reason why a worker with these facts cannot run it with these sources, without the engines that it can run."""
     if other := [f"its {name} is {facts.get(name)}, not {ours}" for name, ours in writers().items() if facts.get(name) != ours]:
         return dict.fromkeys(sources, f"{', '.join(other)}; expected the same, as what is stored depends on it")
     return dict(_differences(sources, facts.get("engines", {})))

@@ -64,7 +64,7 @@ vsftpd_log_file={log}
 
 @dataclass(frozen=True)
 class _Roles:
-    """Who is who in a flow."""
+    """Roles of the two ends of a flow."""
 
     client: str
     """The end: `from` or `to`."""

@@ -81,7 +81,7 @@ class Left:
     """Output of a run."""
 
     folder: Path
-    """With the agent's files."""
+    """Folder with the agent's files."""
     plan: Plan
     """The plan as it was run."""
     devices: Devices
@@ -163,7 +163,8 @@ def _block(path: Path, entity: str, names: tuple[str, ...]) -> Block:
 
 
 def _transactions(folder: Path, flow: int) -> NDArray[np.int64] | None:
-    """When each request of a flow was written and its response read, ns, shape (transactions, 2); None if the flow has no requests."""
+    """Return when each request of a flow was written and its response read, ns, shape (transactions, 2); None if the flow has no
+    requests."""
     path = folder / f"transactions-{flow}"
     if not path.exists():
         return None
@@ -192,7 +193,7 @@ class _Player:
     start_ns: int
     chunks_ns: NDArray[np.int64]
     end_ns: int
-    """When it was stopped, or the end of the run."""
+    """Time at which it was stopped, or the end of the run."""
 
     def levels_s(self, at_ns: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the level of its buffer at some times, s."""

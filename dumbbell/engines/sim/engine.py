@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MOST_VALUES = 50_000_000
 """Sampled values of a run, which are in memory at once."""
 _RUN_CPU_S = 0.001
-"""Beside the simulation: its numbers as arrays and tables, and their digest."""
+"""CPU time after the simulation: its numbers as arrays and tables, and their digest."""
 _SMALL_WINDOWS = 3.0
 """Extra cost of a packet if flows have windows of few packets: each packet then comes with an ACK, a timer or a loss of its own. The
 cost rises by this, divided by the root of the window. Measured with 1 to 300 flows of cubic at 1 to 100 Mbit/s: windows of 0.2 to 330

@@ -7,7 +7,7 @@ from dumbbell.engines.testbed.session import Times
 from dumbbell.plan import Plan
 
 _DRAIN_S = 1.0
-"""Beside two RTTs: most time for the queues to become empty."""
+"""Maximum time for the queues to become empty, in addition to two RTTs."""
 _LATE_US = 1000.0
 """99th percentile of timers, above which a machine is too busy to be believed."""
 

@@ -11,7 +11,7 @@ LEAST_MS = 1.0
 _FACTOR = 4.0
 """Times the 99th percentile of how late timers are."""
 _ROOM_BYTES = 26
-"""Beside the largest frame: the default bucket of tbf for frames of 1514 bytes is 1540."""
+"""Size of a bucket beyond the largest frame: the default bucket of tbf for frames of 1514 bytes is 1540."""
 _BY_TIMERS = {"link": "tbf", "tbf": "tbf", "htb": "htb"}
 """Shapers with buckets that timers fill, and the form of each in real time."""
 

@@ -76,7 +76,7 @@ class Device:
     queue_packets: int | None
     gso_max_segs: int | None
     addresses: tuple[str, ...]
-    """With lengths of prefix."""
+    """Addresses with lengths of prefix."""
     counters: Mapping[str, int]
     """`rx.packets` and so on."""
     hardware: Hardware | None = None
@@ -110,7 +110,7 @@ class Processors:
     load: float
     """Load of the last minute."""
     ticks: tuple[int, ...]
-    """Since the machine was booted: user, nice, system, idle, iowait, irq, softirq, steal ..."""
+    """Ticks since the machine was booted: user, nice, system, idle, iowait, irq, softirq, steal ..."""
     clocksource: str | None
     tracking: str | None
     """chrony's report about the clock."""

@@ -36,9 +36,9 @@ _LATENESS_MS = 1000
 _READ_EACH = 'for each; do cat "$each" 2>/dev/null | tr -d "\\n"; printf "\\037"; done'
 """Values of files, each ended by a US."""
 _SECONDS = 30.0
-"""Within which a program of a machine answers."""
+"""Time in which a program of a machine must answer."""
 _ANSWERING_S = 120.0
-"""Within which all questions are answered, or known to have no answer."""
+"""Time in which all questions are answered, or known to have no answer."""
 _FRESH_S = 5.0
 """Maximum age of the facts with which a run begins: the time that slow machines take to be set up."""
 _late: dict[str, Lateness] = {}

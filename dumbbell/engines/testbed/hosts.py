@@ -218,7 +218,7 @@ class Hosts(Model):
     """None if the machines are local."""
     clock: Clock = Clock()
     machines: Machines
-    """By name; `local`: all in one machine, by namespaces."""
+    """Machines by name; `local`: all in one machine, by namespaces."""
     _source: source.Source = PrivateAttr(default=source.Source(None, {}))
 
     @classmethod

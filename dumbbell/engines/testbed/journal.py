@@ -25,7 +25,7 @@ DEADLINE = 30.0
 _RECORD, _PART, _WORD = "\x1e", "\x1d", "\x1f"
 _SEPARATORS = frozenset((_RECORD, _PART, _WORD, "\n", "\0"))
 _SECONDS = 60.0
-"""Within which changes are made, however busy a machine is."""
+"""Time in which changes are made, however busy a machine is."""
 
 Words = tuple[str, ...]
 

@@ -16,7 +16,7 @@ class Lateness:
 
     @classmethod
     def read(cls, said: str) -> Self:
-        """From what `agent lateness` prints. Raises `ValueError`."""
+        """Read the output of `agent lateness`. Raises `ValueError`."""
         median_us, p99_us, worst_us = map(float, said.split())
         return cls(median_us, p99_us, worst_us)
 

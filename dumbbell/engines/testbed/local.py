@@ -28,7 +28,7 @@ _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _LATENESS_MS = 1000
 """Duration of the measurement of late timers."""
 LEAD_S = 0.1
-"""From when all is set up to time 0."""
+"""Time from when all is set up to time 0."""
 _AS_ROOT = ("unshare", "--user", "--map-root-user")
 """Command that makes an ordinary user root of namespaces of their own."""
 

@@ -131,7 +131,7 @@ def _came(path: Path) -> NDArray[np.uint64]:
 
 
 def _merge_datagrams(source: Path, target: Path, into: Path) -> None:
-    """When each was sent and was back is known where it was sent, and when it arrived there."""
+    """The sender's machine knows when each was sent and was back, the other machine when it arrived."""
     sent = np.fromfile(source, dtype="<i8").reshape(-1, 3)
     there = np.fromfile(target, dtype="<i8").reshape(-1, 3)
     count = min(len(sent), len(there))

@@ -57,7 +57,7 @@ class Needs:
     actions: frozenset[str] = frozenset()
     controls: frozenset[str] = frozenset()
     tools: frozenset[str] = frozenset()
-    """Beside those of every session."""
+    """Programs in addition to those of every session."""
     rate_bps: int | None = None
     """Rate of the fastest bottleneck that its data devices have to feed."""
     without_offload: bool = False

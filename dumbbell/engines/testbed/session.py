@@ -64,7 +64,7 @@ class Times:
     drain_s: float
     """Most time for the queues to become empty after it."""
     lead_s: float
-    """From when all machines are ready to time 0: longer than it takes to tell them."""
+    """Time from when all machines are ready to time 0: longer than it takes to tell them."""
 
 
 async def conduct(agents: Sequence[Agent], times: Times) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _INTERVAL_S = 1.0
 """iperf3's default."""
 _EPOCH_S = 1_577_836_800
-"""When a run begins in its captures: the beginning of 2020."""
+"""Start of a run in its captures: the beginning of 2020."""
 _LEAST_S = 1e-9
 """Shorter intervals are none."""
 _FIRST_SOCKET = 5

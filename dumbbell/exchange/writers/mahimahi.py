@@ -90,7 +90,7 @@ def _log(run: Run, port: Mapping[str, Any], capacity: Capacity, came: Iterator[_
 
 
 def _opportunities_s(capacity: Capacity) -> Array:
-    """When the link could have sent a packet of full size more."""
+    """Return the times at which the link could have sent one more packet of full size."""
     if capacity.opportunities_s is not None:
         return capacity.opportunities_s
     times, mbit = capacity.rates

@@ -55,11 +55,11 @@ class Worker:
     facts: Any = None
     """The worker's facts about itself."""
     refused: str = ""
-    """Why it is not used."""
+    """Reason why it is not used."""
     tasks: int = 0
     """Tasks that it works on."""
     since: float = field(default_factory=time.monotonic)
-    """When it was first seen."""
+    """Time at which it was first seen."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ class Source(Protocol[Value_co]):
         """Told when no worker that is there takes a task, nothing is under way, and nobody is waited for."""
 
     def refusal(self, worker: Worker) -> str:
-        """Why a worker, whose facts are known, is not to be used; empty if it is."""
+        """Return the reason why a worker, whose facts are known, is not to be used; empty if it is."""
 
     def lack(self, worker: Worker) -> str:
-        """Why a worker that is used can take none of the tasks that are left."""
+        """Return the reason why a worker that is used can take none of the remaining tasks."""
 
     def joins(self, worker: Worker) -> None:
         """Note a worker that may take tasks some time: first while its `facts` are None, and again once it has said what it is."""
@@ -133,7 +133,7 @@ class Dispatch(Generic[Value]):
         self._asked: dict[Future, Worker] = {}
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._looked, self._changed = float("-inf"), time.monotonic()
-        """When it was asked which workers there are, and when one was first seen, or first missed."""
+        """Time of the last question which workers there are, and of the last change of the answer."""
         self._until = float("inf")
 
     @property

@@ -23,7 +23,7 @@ _LOCAL = re.compile(r"local:([0-9]+)")
 _SCHEDULER = re.compile(r"(tcp|tls|ucx|ws|wss)://[^/\s]+")
 _FILE = (".yaml", ".yml")
 _CONNECT_S = 10
-"""Until a scheduler that does not answer counts as absent."""
+"""Time after which a scheduler that does not answer counts as absent."""
 _LARGE = "1 GiB"
 """dask warns of tasks with much data, expecting that it could be shared; a batch of runs is needed once."""
 

@@ -45,7 +45,7 @@ class Traffic(Kinded):
     @property
     @abstractmethod
     def starts(self) -> tuple[Start, int] | Duration:
-        """When the connections or streams start that are there from the start of the run, and how many there are; or from when on
+        """Return the start of the connections or streams that exist from the start of the run, and their number; or the time from which
         connections are made."""
 
     @abstractmethod

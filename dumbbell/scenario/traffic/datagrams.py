@@ -36,7 +36,7 @@ class Datagrams(Traffic):
     @property
     @abstractmethod
     def gap(self) -> Drawn[Duration]:
-        """From one to the next."""
+        """Return the time from one to the next."""
 
     @property
     def most(self) -> int | None:

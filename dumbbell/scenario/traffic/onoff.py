@@ -56,7 +56,7 @@ class OnOff(Traffic, Connections):
 
     @property
     def _interval_ns(self) -> int:
-        """From one write to the next; 0 if a burst is one write."""
+        """Return the time from one write to the next; 0 if a burst is one write."""
         return 0 if self.rate is None else int(self.write) * 8 * _NS_PER_S // int(self.rate)
 
     @property

@@ -144,7 +144,7 @@ class Transfers(Traffic, Connections):
         return [row[2] for row in self.arrivals.rows or () if row[2] is not None]
 
     def interval_ns(self, shaped_bps: int | None) -> int:
-        """From one connection to the next, on average; `shaped_bps` is the rate of the queue that a load is of."""
+        """Return the mean time from one connection to the next; `shaped_bps` is the rate of the queue that a load is a share of."""
         if self.arrivals.load is None or self.size is None:
             return int(self.arrivals.every or 0)
         return max(1, round(mean(self.size) * 8 * _NS_PER_S / round(self.arrivals.load * (shaped_bps or 1))))

@@ -65,7 +65,7 @@ pub struct Network {
     /// Packets that have left the hosts' own queues; `None` if no host has a queue.
     releases: Option<Box<hosts::Releases>>,
     applications: applications::Applications,
-    /// When the packet comes out that is next in the pipe of which one has just come out; `NEVER` if none has.
+    /// Time at which the next packet comes out of the pipe of which one has just come out; `NEVER` if none has.
     next_in_pipe: Time,
 }
 

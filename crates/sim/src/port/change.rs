@@ -30,7 +30,7 @@ impl Schedule {
         Self { rest: all.into_iter() }
     }
 
-    /// When the next is due.
+    /// Return the time of the next change.
     #[must_use]
     pub fn next(&self) -> Time {
         self.rest.as_slice().first().map_or(NEVER, |&(at, ..)| at)
@@ -45,10 +45,10 @@ impl Schedule {
     }
 }
 
-/// When something happens to which of `ports`, and what.
+/// Return the time of a change, the index of its port among `ports`, and the change.
 ///
 /// # Errors
-/// What cannot happen to that port.
+/// A change that cannot happen to that port.
 pub fn resolve(spec: &ChangeSpec, ports: &[PortSpec]) -> Result<(Time, usize, Change), Flaws> {
     let (at, port, what) = match *spec {
         ChangeSpec::Outage { port, at_ns, for_ns } => (at_ns, port, Change::OutageUntil(at_ns.saturating_add(for_ns))),

@@ -38,7 +38,7 @@ impl Htb {
         tokens_for(burst_bytes, rate_bps) / us * us / TICK * TICK
     }
 
-    /// When the class owes nothing, which may be past.
+    /// Return the time at which the class owes nothing, which may be past.
     #[must_use]
     pub fn ready(&self) -> Time {
         self.updated + (-self.tokens).max(0) as u64

@@ -41,10 +41,10 @@ pub struct Port {
     on_host: bool,
     /// True if its queue has a timer that comes late, so that an earlier caller already finds packets that may leave.
     may_ask_early: bool,
-    /// Until then something besides passing it on is to be done about a packet that leaves: during outages, or always on a host, before a
-    /// tap, and where flows' shares are counted.
+    /// Until this time a packet that leaves takes more work than passing it on: during outages, or always on a host, before a tap, and
+    /// where flows' shares are counted.
     pub watched_until: Time,
-    /// When the shaper sends the next packet; `NEVER` if it waits for none.
+    /// Time at which the shaper sends the next packet; `NEVER` if it waits for none.
     pub next: Time,
     /// True if more packets may leave than the shaper's timer says, as the next arrival finds out. Causes: a change of rate filled its
     /// bucket; fq holds back the packets of a host, and other packets pass them; or netem's timer waits for a tick.
@@ -279,7 +279,7 @@ impl Port {
         }
     }
 
-    /// When the first packet of the pipe comes out.
+    /// Return when the first packet of the pipe comes out.
     #[must_use]
     pub fn pipe_time(&self, packets: &Pool) -> Time {
         self.pipe.first().map_or(NEVER, |id| packets[id].time)

@@ -24,7 +24,7 @@ pub struct Opportunities {
     /// Time of the latest opportunity that was used, and its remaining bytes.
     used: Time,
     left: u32,
-    /// When the packet is out that was taken last.
+    /// Time at which the packet that was taken last is out.
     free_at: Time,
     /// The one that somebody waits for; others are lost when their time comes.
     awaited: Time,
@@ -47,13 +47,13 @@ impl Opportunities {
         Ok(Self { at_ms, next: 0, start: 0, period, used: 0, left: 0, free_at: 0, awaited: NEVER })
     }
 
-    /// When the packet is out that was taken last.
+    /// Return when the packet that was taken last is out.
     #[must_use]
     pub fn out(&self) -> Time {
         self.free_at
     }
 
-    /// When the next one is.
+    /// Return the time of the next opportunity.
     fn coming(&self) -> Time {
         self.start + Time::from(self.at_ms[self.next]) * MS
     }
@@ -67,7 +67,7 @@ impl Opportunities {
         }
     }
 
-    /// When a packet may be taken that waits from `now` on at the latest: the time itself if one may be.
+    /// Return when a packet may be taken that waits from `now` on at the latest: `now` itself if it may be taken.
     pub fn ready(&mut self, now: Time) -> Time {
         if self.free_at > now || (self.left > 0 && self.used == now) {
             return self.free_at.max(now);
@@ -94,7 +94,7 @@ impl Opportunities {
         self.free_at = self.used;
     }
 
-    /// When the packet behind one that was just taken may be; if nobody waits, never.
+    /// Return when the packet behind one that was just taken may be taken; if nobody waits, never.
     pub fn next(&mut self, waits: bool, now: Time) -> Time {
         if !waits {
             self.awaited = NEVER;

@@ -54,7 +54,7 @@ impl Shaper {
         qdisc.accept(Service { shaper: self, s, leaving })
     }
 
-    /// When the last bit of a packet that was taken `now` is out.
+    /// Return when the last bit of a packet that was taken `now` is out.
     #[inline]
     #[must_use]
     pub fn out(&self, now: Time) -> Time {

@@ -12,7 +12,7 @@ use crate::time::{Time, NEVER};
 #[derive(Debug)]
 pub struct Spread {
     part: PartOfRtt,
-    /// When each leaves, its number, and itself.
+    /// Departure time of each packet, its number, and the packet.
     waiting: BinaryHeap<Reverse<(Time, u64, Id)>>,
     /// Packets that came so far.
     came: u64,
@@ -41,7 +41,7 @@ impl Spread {
         self.waiting.pop().map(|Reverse((_, _, id))| id)
     }
 
-    /// When the next packet leaves.
+    /// Return when the next packet leaves.
     #[must_use]
     pub fn next(&self) -> Time {
         self.waiting.peek().map_or(NEVER, |Reverse((out, ..))| *out)

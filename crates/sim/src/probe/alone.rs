@@ -59,7 +59,8 @@ impl Alone {
         Self { there, back, rate_bps, segment_bytes, headers, initial_cwnd }
     }
 
-    /// From connect() to the last byte read, ns, for a transfer of `bytes` over a connection with an RTT of its own (0: none).
+    /// Return the time from connect() to the last byte read, ns, for a transfer of `bytes` over a connection with an RTT of its own (0:
+    /// none).
     #[must_use]
     pub fn time(&self, bytes: u64, own_rtt: Time) -> Time {
         // The bits and nanoseconds of the largest transfer need more than 64 bits.

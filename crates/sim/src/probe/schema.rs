@@ -18,7 +18,7 @@ pub enum Kind {
     Total,
 }
 
-/// Who fills it in.
+/// Source of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -57,7 +57,7 @@ pub struct Quantity {
     pub unit: &'static str,
     /// Behaviour over time.
     pub kind: Kind,
-    /// Who fills it in.
+    /// Source of the number.
     pub source: Source,
     /// There may be none even so.
     pub optional: bool,

@@ -168,7 +168,7 @@ impl ClassTotals {
 pub struct GroupTotals {
     /// Classes by size. Connections without a size are in the first class.
     classes: [ClassTotals; SIZES.len()],
-    /// From a request to the last byte of its response, ns; `None` where there are no requests.
+    /// Times from a request to the last byte of its response, ns; `None` if there are no requests.
     latencies: Option<Vec<Time>>,
     /// Totals of the players; `None` if there are none.
     viewed: Option<Viewing>,

@@ -25,7 +25,7 @@ pub struct Dummynet {
     queue: pool::Queue,
     /// Frames.
     bytes: u64,
-    /// When the first packet leaves, if there is one.
+    /// Time at which the first packet leaves, if there is one.
     due: Time,
     /// Bits times ns per s, as of `credit_at`; 0 without a tick.
     credit: u64,
@@ -70,7 +70,7 @@ impl Dummynet {
         self.bytes - self.queue.len() as u64 * u64::from(ETHERNET)
     }
 
-    /// When a packet of `len` bytes that is first now leaves, its server being free from `from` on.
+    /// Return when a packet of `len` bytes leaves that is first now, if its server is free from `from` on.
     fn due(&self, len: u64, from: Time) -> Time {
         if self.tick == 0 {
             return from + serialisation(len, self.rate_bps);

@@ -29,7 +29,7 @@ impl Timer {
         self.time() <= now
     }
 
-    /// When it expires.
+    /// Time at which it expires.
     #[inline]
     pub fn time(&self) -> Time {
         self.next * JIFFY

@@ -76,7 +76,7 @@ pub struct QueueContext {
     pub tuples: Vec<FlowTuple>,
     /// Data that few of the packets carry beside their header.
     pub attachments: Attachments,
-    /// When the packet that is being offered is to leave its host, as its sender says; 0: whenever it can. Only fq looks at it.
+    /// Time at which the offered packet is to leave its host, as its sender says; 0: as soon as it can. Only fq looks at it.
     pub departure: Time,
 }
 

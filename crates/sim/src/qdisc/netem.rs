@@ -29,7 +29,7 @@ pub struct Netem {
     tick: Option<Duration>,
     queue: Queue,
     held: Backlog,
-    /// When the timer comes that waits for the first packet, if there is one.
+    /// Time of the timer that waits for the first packet, if there is one.
     timer: Time,
     stats: QdiscStats,
 }
@@ -52,7 +52,7 @@ impl Netem {
         Ok(Self { delay, limit, tick, queue, held, timer: 0, stats })
     }
 
-    /// When a packet that came at `arrival` may leave, and when the timer comes that waits for that.
+    /// Return when a packet that came at `arrival` may leave, and the time of the timer that waits for it.
     fn due(&self, arrival: Time) -> (Time, Time) {
         let Some(tick) = self.tick else { return (arrival + self.delay, arrival + self.delay) };
         let due = (arrival / US + self.delay / US + 1) * US;

@@ -45,7 +45,7 @@ pub struct Pie2013 {
     alpha: u32,
     beta: u32,
     state: State,
-    /// When the controller runs next.
+    /// Time at which the controller runs next.
     next_update: u64,
     queue: Queue,
     held: Backlog,

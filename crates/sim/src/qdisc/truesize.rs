@@ -2,7 +2,7 @@
 
 use crate::packet::{FULL_FRAME, HEADERS};
 
-/// Beside the payload of a frame that fits no buffer of 2048 bytes, whose payload lies in pages, bytes: head, sk_buff and shared info.
+/// Overhead of a frame that fits no buffer of 2048 bytes, whose payload lies in pages, bytes: head, sk_buff and shared info.
 const HEAD: u32 = 832;
 
 /// Memory charged for a frame of `len` bytes: Linux's truesize of a packet that a driver received into one linear buffer on

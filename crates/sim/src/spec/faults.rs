@@ -44,9 +44,9 @@ pub enum LossSpec {
     Random(ShareSpec),
     /// Gilbert and Elliott's chain of two states.
     Gilbert {
-        /// From good to bad.
+        /// Probability of a change from good to bad.
         p: Chance,
-        /// From bad to good.
+        /// Probability of a change from bad to good.
         r: Chance,
         /// Probability that a packet in the bad state arrives.
         h: Chance,
@@ -64,7 +64,7 @@ pub enum LossSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JitterSpec {
-    /// By how much, ns.
+    /// Size of one deviation, ns.
     pub deviation_ns: u64,
     /// Dependence of a draw on the one before.
     pub correlation: Chance,

@@ -146,7 +146,7 @@ pub struct TcpSpec {
     pub to: usize,
     /// The direction of the data along the path.
     pub direction: Direction,
-    /// Who calls connect().
+    /// The end that calls connect().
     pub opener: Opener,
     /// Congestion control.
     pub cc: CcSpec,
@@ -211,7 +211,7 @@ pub struct ExchangeSpec {
     pub response_bytes: DistributionSpec,
     /// Number of requests.
     pub count: u64,
-    /// From the end of a response to the next request, ns.
+    /// Time from the end of a response to the next request, ns.
     pub think_ns: DistributionSpec,
 }
 
@@ -223,7 +223,7 @@ pub struct OnOffSpec {
     pub tcp: TcpSpec,
     /// Size of a write, bytes.
     pub write_bytes: u64,
-    /// From one write to the next, ns; 0: all of a period is one write.
+    /// Time from one write to the next, ns; 0: all of a period is one write.
     pub interval_ns: u64,
     /// Length of the periods in which it produces data; `None`: it always does.
     pub on: Option<PeriodSpec>,
@@ -265,7 +265,7 @@ pub struct PageSpec {
     pub size_bytes: DistributionSpec,
     /// Number of pages; `None`: as many as there is time for.
     pub count: Option<u64>,
-    /// From the end of a page to the request for the next, ns.
+    /// Time from the end of a page to the request for the next, ns.
     pub think_ns: DistributionSpec,
 }
 
@@ -297,7 +297,7 @@ pub struct TransfersSpec {
     pub tcp: TcpSpec,
     /// Payload of each, bytes; a draw of 0 becomes 1.
     pub size_bytes: DistributionSpec,
-    /// When connections are made.
+    /// Times at which connections are made.
     pub arrivals: ArrivalsSpec,
     /// The RTT that each has of its own, which ports that say so add to their delay, ns; `None`: none.
     #[serde(default)]
@@ -305,7 +305,7 @@ pub struct TransfersSpec {
     /// Indices of the paths that they take, each as likely as any other: one for each class of RTTs. None is that of `tcp`.
     #[serde(default)]
     pub paths: Vec<usize>,
-    /// From when on, ns.
+    /// Time from which connections are made, ns.
     pub start_ns: u64,
     /// No connection is made from this time on, ns; `None` is the end of the run. Connections that exist by then go on.
     pub stop_ns: Option<u64>,
@@ -338,18 +338,18 @@ fn source_ports() -> [u16; 2] {
     [10_000, 59_999]
 }
 
-/// When connections are made.
+/// Times at which connections are made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ArrivalsSpec {
     /// One at once, then one every interval.
     Regular {
-        /// From one to the next, ns.
+        /// Time from one to the next, ns.
         interval_ns: u64,
     },
     /// A Poisson process.
     Poisson {
-        /// From one to the next on average, ns.
+        /// Mean time from one to the next, ns.
         mean_interval_ns: u64,
     },
     /// At times that are given.
@@ -379,9 +379,9 @@ pub enum Opener {
 pub struct ConnectionSpec {
     /// Unique; entity `flow/NAME`, `ping/NAME`, `udp/NAME` or `voip/NAME` of the results.
     pub name: String,
-    /// When a connection is opened, or the first datagram is sent, ns.
+    /// Time at which a connection is opened, or the first datagram is sent, ns.
     pub start_ns: u64,
-    /// From when on nothing is sent, ns; `None` is the end of the run.
+    /// Time from which nothing is sent, ns; `None` is the end of the run.
     pub stop_ns: Option<u64>,
     /// Source and destination port of the data.
     pub ports: [u16; 2],
@@ -404,7 +404,7 @@ pub struct DatagramsSpec {
     /// Differentiated services codepoint, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
-    /// From one datagram to the next, ns. The first is sent at the start if all intervals are the same, else an interval later.
+    /// Time from one datagram to the next, ns. The first is sent at the start if all intervals are the same, else an interval later.
     pub interval_ns: DistributionSpec,
     /// Frame length on the meter, bytes. A draw outside the sizes that Ethernet has becomes the nearest one.
     pub size_bytes: DistributionSpec,
@@ -414,7 +414,7 @@ pub struct DatagramsSpec {
     pub count: Option<u64>,
     /// The other end sends each back as soon as it arrives.
     pub reply: bool,
-    /// When each was sent and arrived is kept, for delays, jitter and losses.
+    /// True if the times of sending and arrival of each datagram are kept, for delays, jitter and losses.
     pub measured: bool,
     /// For a voice call: the playout buffer, ns. A datagram is played if its delay exceeds that of the first datagram to arrive by at most
     /// this time. Only the metrics depend on it.

@@ -1,4 +1,5 @@
-//! When the datagrams of a stream are sent, and how large they are. Both are drawn, if they are, from streams of random numbers of their own.
+//! Times at which the datagrams of a stream are sent, and their sizes. Random times and sizes come from streams of random numbers of their
+//! own.
 
 use crate::draw::Distribution;
 use crate::packet::FULL_FRAME;
@@ -94,7 +95,7 @@ impl Pace {
         Ok(pace)
     }
 
-    /// When the first is due; `NEVER` if there is none.
+    /// Return when the first one is due; `NEVER` if there is none.
     #[must_use]
     pub fn first(&self) -> Time {
         self.first
@@ -111,7 +112,7 @@ impl Pace {
         (size, self.or_never(next))
     }
 
-    /// From when on nothing is sent.
+    /// Return the time from which nothing is sent.
     #[must_use]
     pub fn stop(&self) -> Time {
         self.stop
@@ -136,10 +137,10 @@ impl Pace {
     }
 }
 
-/// When each datagram of a stream is sent, ns, and its size, bytes; for engines that make the traffic themselves.
+/// Return when each datagram of a stream is sent, ns, and its size, bytes; for engines that make the traffic themselves.
 ///
 /// # Errors
-/// As [`Pace::build`].
+/// Those of [`Pace::build`].
 pub fn listed(
     spec: &DatagramsSpec,
     stream: &ConnectionSpec,

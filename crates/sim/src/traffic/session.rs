@@ -71,7 +71,7 @@ pub struct Link {
     to: TwoWayEnd,
     /// Bytes that the application knows to be read at either end.
     read: [u64; 2],
-    /// When the end whose data matter closed.
+    /// Time at which the end whose data matter closed.
     closed: Option<Time>,
 }
 

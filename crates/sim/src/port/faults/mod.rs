@@ -33,7 +33,7 @@ pub struct FaultCounts {
     pub lost: u64,
     /// Copies that were made.
     pub duplicated: u64,
-    /// With a wrong bit from here on.
+    /// Packets with a wrong bit from here on.
     pub corrupted: u64,
     /// Packets that left at once, past those that are delayed.
     pub reordered: u64,
@@ -180,7 +180,7 @@ impl Faults {
         }
     }
 
-    /// When the next packet leaves.
+    /// Return when the next packet leaves.
     #[must_use]
     pub fn next(&self, packets: &Pool) -> Time {
         let waiting = self.waiting.first().map_or(NEVER, |id| packets[id].time);

@@ -163,7 +163,7 @@ fn tables_are_those_of_tc() {
 const TABLES: [(usize, i16, i16, u32); 3] =
     [(4096, -28307, 0, 637_024_795), (4096, -5460, -2622, 3_261_707_780), (4096, -11171, -1966, 2_918_022_304)];
 
-/// When packets that come every ms leave, with their numbers, in the order in which they do.
+/// Return the departure times of packets that come every ms, with their numbers, in the order in which they leave.
 fn pass(mut link: Faults, count: u32, bytes: u32) -> Vec<(u64, u32)> {
     let (mut pool, mut out) = (Pool::default(), vec![]);
     for seq in 0..count {

@@ -15,7 +15,7 @@ use crate::time::Time;
 enum Set {
     /// Out of service.
     Idle,
-    /// Within its first quantum.
+    /// The queue is within its first quantum.
     Sparse,
     /// Emptied with its first quantum used up: in the bulk rotation, counted as sparse.
     SparseWait,

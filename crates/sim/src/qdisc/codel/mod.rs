@@ -66,7 +66,7 @@ pub(super) struct State {
     dropping: bool,
     /// 2^16 / sqrt(count).
     inv_sqrt: u16,
-    /// When the sojourn will have been above the target for an interval; 0: it is not.
+    /// Time at which the sojourn will have been above the target for an interval; 0: the sojourn is not above the target.
     first_above: Tick,
     drop_next: Tick,
     /// Sojourn of the last packet looked at.

@@ -52,7 +52,7 @@ impl Filter {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Average {
     value: u64,
-    /// Since when the queue has been idle.
+    /// Start of the queue's idle time.
     idle_since: Option<Time>,
 }
 

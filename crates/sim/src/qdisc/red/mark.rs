@@ -1,9 +1,9 @@
-//! When RED signals: its drop law, the spacing of signals, and the adaptation of the largest probability
-//! (Linux 6.12 include/net/red.h; Floyd, Gummadi and Shenker 2001, "Adaptive RED").
+//! RED's signals: its drop law, the spacing of signals, and the adaptation of the largest probability (Linux 6.12 include/net/red.h; Floyd,
+//! Gummadi and Shenker 2001, "Adaptive RED").
 //!
-//! `gentle` is after S. Floyd, "Recommendation on using the 'gentle_' variant of RED" (2000), and RED of ns-3 (3.42,
-//! red-queue-disc.cc): from `max` to twice `max` the probability rises linearly from the largest to 1, only from there on is every
-//! packet signalled for. The spacing of the signals is Linux's.
+//! `gentle` is after S. Floyd, "Recommendation on using the 'gentle_' variant of RED" (2000), and RED of ns-3 (3.42, red-queue-disc.cc):
+//! from `max` to twice `max` the probability rises linearly from the largest to 1. Only from there on is every packet signalled for. The
+//! spacing of the signals is Linux's.
 
 use super::average::Filter;
 use crate::rng::Rng;
@@ -46,7 +46,7 @@ pub(super) struct Law {
     min: u64,
     max: u64,
     gentle: bool,
-    /// From `min` to `max`, bytes; at least 1.
+    /// Distance from `min` to `max`, bytes; at least 1.
     delta: u32,
     /// Probability of a signal at `max`, units of 2^-32.
     max_p: u32,

@@ -9,12 +9,12 @@ use crate::spec::RedSpec;
 /// Ticks of the packet scheduler in a microsecond.
 const TICKS_PER_US: f64 = 15.625;
 
-/// By how much an idle time shifts the average.
+/// Table of the shifts of the average after an idle time.
 #[derive(Clone, Debug)]
 pub(super) struct IdleDamping {
     /// Microseconds of a cell are 2^cell_log.
     pub cell_log: u32,
-    /// By cells of idle time.
+    /// Shifts by cells of idle time.
     pub shifts: Box<[u8; 256]>,
 }
 

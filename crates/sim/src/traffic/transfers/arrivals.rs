@@ -30,7 +30,7 @@ pub struct Making<'a> {
     pub paths: Vec<usize>,
     /// Each gets a row in the table of flows.
     pub rows: bool,
-    /// When they are made.
+    /// Times at which they are made.
     pub arrivals: Arrivals<'a>,
     /// The stack of both ends.
     pub stack: Implementation,
@@ -72,7 +72,7 @@ pub struct Draws<'a> {
     rtts: Option<Distribution>,
     /// Streams of the times, of the sizes, of the classes and of the RTTs: none of them shifts another.
     rngs: [Rng; 4],
-    /// When the next one is due.
+    /// Return when the next one is due.
     next: Time,
     stop: Time,
     made: u64,

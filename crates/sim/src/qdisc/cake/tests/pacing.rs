@@ -1,4 +1,4 @@
-//! When packets leave a cake, against the closed form of its shaper.
+//! Departure times of a cake's packets, compared with the closed form of its shaper.
 
 use super::{spec, Lab};
 use crate::packet::{Ecn, ACK_FRAME, FULL_FRAME};

@@ -131,7 +131,7 @@ pub(super) fn needless(filter: CakeAckFilter, queue: &Queue, s: &QueueContext) -
             return eligible;
         }
     }
-    // With a single one, only if it is next to the new one and echoes the same.
+    // A single ACK goes only if it is next to the new one and echoes the same.
     let next_to = eligible.is_some_and(|(_, id)| before == Some(id));
     eligible.filter(|_| filter == CakeAckFilter::Aggressive && next_to && echoes == newer.echoes)
 }

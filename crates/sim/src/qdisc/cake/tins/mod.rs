@@ -34,7 +34,7 @@ struct Tin {
     cake: Cake,
     /// The part of the rate on which it has first claim, byte/s.
     rate: Option<u64>,
-    /// When its next packet is on schedule.
+    /// Time at which its next packet is on schedule.
     schedule: Shaper,
     /// Without a rate: the bytes that it may send before the others have their turn, and its bytes in a round.
     deficit: i32,
@@ -51,7 +51,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// When the next packet may leave.
+    /// Time at which the next packet may leave.
     fn next(&self) -> Time {
         self.shaper.next().min(self.failsafe)
     }
