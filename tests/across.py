@@ -37,8 +37,8 @@ def outline(cell, flows, name="made", engine="sim", groups=(), streams=(), **run
 
 
 def sweep(label="a", engine="sim", repeats=4, **more):
-    """Two controls over three RTTs, and over what is given, with repeats: goodput is 10 plus the number of the control, the RTT / 100
-    and the repeat / 10."""
+    """Two congestion controls over three RTTs, and over the given keys, with several seeds: goodput is 10 plus the number of the congestion
+    control, the RTT / 100 and the run's number / 10."""
     keys = {"path.rtt": ("20ms", "80ms", "160ms"), "flows.0.cc": ("reno", "cubic"), **more}
     runs = []
     for values in product(*keys.values()):

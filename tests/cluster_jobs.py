@@ -1,4 +1,4 @@
-"""Runs that do to a worker what a run should not, for tests of clusters. Workers import this module."""
+"""Runs that harm a worker as no run should, for tests of clusters. Workers import this module."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ SCENARIO = {
 
 
 def scenario(**changes):
-    """24 short runs with these changes; what is None is left out."""
+    """Return 24 short runs with these changes; keys that are None are left out."""
     return Scenario.model_validate({key: value for key, value in {**SCENARIO, **changes}.items() if value is not None})
 
 
@@ -59,7 +59,7 @@ class Liar(Prepared):
 
 @dataclass(frozen=True)
 class Faulty(Prepared):
-    """Raises what no run should."""
+    """Raise an exception that no run should."""
 
     def produce(self):
         raise ValueError("a fault of this program")

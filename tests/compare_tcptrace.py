@@ -1,4 +1,4 @@
-"""Field by field what tcptrace says of many captures, beside what we say: `python tests/compare_tcptrace.py [--seed N] [--count N]`.
+"""tcptrace's results for many captures compared with dumbbell's, field by field: `python tests/compare_tcptrace.py [--seed N] [--count N]`.
 
 Scenarios are drawn as for `dumbbell agree random`; each gives the captures of both hosts and of the bottleneck, the first of them mutated
 as in tests/record_tcptrace.py as well. Every difference must be one of those that docs/analyze.md lists (tests/tcptrace_faults.py); exit
@@ -53,7 +53,7 @@ def kinds(rows):
 
 
 def main():
-    """Prints what was compared."""
+    """Print the comparison."""
     parser = argparse.ArgumentParser(description="dumbbell analyze beside tcptrace")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=24, help="scenarios; each has nine captures")

@@ -25,8 +25,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Refuse unknown names in DUMBBELL_REQUIRE before any test runs, and set what property tests draw and who may read what is written."""
-    os.umask(0o022)  # programs that run as other users read what tests write
+    """Reject unknown names in DUMBBELL_REQUIRE before any test runs, and set the draws of property tests and the readers of written
+    files."""
+    os.umask(0o022)  # programs that run as other users read files of tests
     required()
     draw_from(config.getoption("examples"))
 
@@ -51,7 +52,7 @@ def small_disk(tmp_path):
 
 @pytest.fixture
 def interruptible(monkeypatch):
-    """Ctrl-C interrupts here and in the processes that are started: a shell lets what it runs in the background ignore it.
+    """Let Ctrl-C interrupt this process and the processes that it starts: a shell lets programs in the background ignore it.
 
     A run of this process has all the time it needs to answer: on a busy machine the process with the tests would be ended instead.
     """

@@ -7,7 +7,7 @@ _FRESH = "fresh"
 
 
 def draw_from(examples):
-    """Set the profile of property tests; each draws so many `examples`, or as many as it says if None."""
+    """Set the profile of property tests; each draws this many `examples`, or its own number if None."""
     # The time of an example means nothing where tests run beside others, and a database has what was drawn before.
     kept = {"deadline": None, "database": None, "derandomize": False, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("recorded", **kept)

@@ -6,7 +6,7 @@ from hypothesis import is_hypothesis_test
 
 
 def pytest_collection_modifyitems(items):
-    """Keep the tests that draw, each without what it does with the cases."""
+    """Keep the tests that draw, each without its use of the cases."""
     items[:] = [item for item in items if is_hypothesis_test(getattr(item, "obj", None))]
     for item in items:
         item.drawn = hashlib.sha256()

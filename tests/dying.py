@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def die_after(calls):
-    """Have this process kill itself before the first call that changes files after so many."""
+    """Let this process kill itself before the first call that changes files after this many."""
     left = calls
 
     def dying(function):

@@ -1,8 +1,8 @@
 """Kills in the middle of a sweep on a cluster: `python tests/kill_cluster.py [--seed N] [--runs N] [--workers N] [--drivers N]`.
 
 A scheduler and two workers of dask, each with its nanny, compute a sweep, while workers and the process that has the store are killed at
-moments that are drawn. In the end each run must be there once, and what is stored of it (run.json but for the command, and its samples)
-must be what one process stores.
+random moments. In the end each run must be there once, and its stored form (run.json but for the command, and its samples) must be that of
+a run in one process.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def computing(nannies):
 
 
 def stored(folder):
-    """By key, what a store has of a run; and the number of places that each run lies in."""
+    """Return a store's content of each run, by key; and the number of places that each run lies in."""
     store = Store(folder)
     found, places = {}, Counter(key for pack in store.packs.all() for key in pack.keys)
     places.update(key for key in store.folders() if (Path(folder) / key / "run.json").exists())

@@ -250,7 +250,7 @@ class Controller:
 
 
 def disturbed(hosts, kind, name, controller):
-    """Does what the kind says."""
+    """Do the kill of this kind."""
     if kind == "controller":
         with contextlib.suppress(ProcessLookupError):
             os.killpg(controller.process.pid, signal.SIGKILL)

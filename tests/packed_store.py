@@ -1,4 +1,4 @@
-"""A store whose runs go into packs, and what becomes of packs."""
+"""A store whose runs go into packs, and its packs afterwards."""
 
 import json
 from dataclasses import replace

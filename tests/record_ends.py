@@ -56,7 +56,7 @@ def main():
     """Writes the file."""
     all_found = [each for plan in PLANS for each in agreeing(*plan)]
     FILE.parent.mkdir(exist_ok=True)
-    # No time in the header: what is recorded again is the same file.
+    # The header has no time, so that a new recording is the same file.
     FILE.write_bytes(gzip.compress(json.dumps(all_found, separators=(",", ":")).encode(), mtime=0))
     print(f"{len(all_found)} cases, {FILE.stat().st_size} bytes")
 

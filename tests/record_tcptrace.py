@@ -1,4 +1,4 @@
-"""Records what tcptrace says of captures, for tests/trace/test_tcptrace.py: `python tests/record_tcptrace.py [--kernel]`.
+"""Records tcptrace's results for captures, for tests/trace/test_tcptrace.py: `python tests/record_tcptrace.py [--kernel]`.
 
 The captures are made here, by the simulator, by the kernel (`--kernel`), and by hand from these: packets lost, doubled, late, without the
 handshake, cut. They begin at 1000 s, because tcptrace takes a time of 0 for none.
@@ -125,7 +125,7 @@ def frame(time_ms, from_client, seq, ack, bits, length=0, window=500, options=b"
 
 
 def handmade():
-    """Name -> records of what simulators do not do."""
+    """Name -> records of packets that simulators do not make."""
     syn, answer = b"\x02\x04\x05\xb4\x03\x03\x02", b"\x02\x04\x05\x64"
     yield (
         "closed-window",
@@ -267,7 +267,7 @@ def handmade_late():
 
 
 def record(name, records):
-    """Writes a capture, packed, and what tcptrace says of it."""
+    """Write a capture, packed, and tcptrace's result for it."""
     content = pcap(records)
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{name}.pcap.gz").write_bytes(gzip.compress(content, mtime=0))

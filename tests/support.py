@@ -56,12 +56,12 @@ def resolved(**more):
 
 
 def planned(engine="sim", **more):
-    """The plan of such a run, with the places of its values in the scenario."""
+    """Return the plan of a run with these keys, with the places of its values in the scenario."""
     return make(resolved(**more), find_engine(engine).capabilities())
 
 
 def plain_plan(engine="sim", **more):
-    """The plan of such a run as plain data."""
+    """Return the plan of a run with these keys as plain data."""
     return planned(engine, **more).plan.plain()
 
 
@@ -115,7 +115,7 @@ def make_run(key="0" * 32, name="s", cell=None, samples=11, entities=("flow/reno
 
 @dataclass(frozen=True)
 class MadeJob:
-    """A job for an executor that takes a given time and can be told to fail."""
+    """A job for an executor that takes a given time and may fail on request."""
 
     key: str
     does: str = ""
@@ -160,7 +160,7 @@ class Unsendable(Exception):
 
 
 def docs_script(name):
-    """A module of docs/, which is no package: what writes generated pages."""
+    """Return a module of docs/, which is no package: a writer of generated pages."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

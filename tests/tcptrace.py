@@ -142,7 +142,7 @@ def _differs(name, theirs, mine):
 
 
 def by_ends(rows):
-    """Source and target -> our facts of each direction between them, under tcptrace's names."""
+    """Return source and target -> dumbbell's facts of each direction between them, under tcptrace's names."""
     known = {}
     for forward, reverse in zip(*[iter(rows)] * 2, strict=True):
         client, server = forward["client"], forward["server"]
@@ -152,8 +152,8 @@ def by_ends(rows):
 
 
 def differences(output, known):
-    """`(source, target, field, tcptrace's, ours)` of each field that differs from what is `by_ends`. Where tcptrace has another number of
-    connections between two ends, `connections` is all that is compared."""
+    """Yield `(source, target, field, tcptrace's, dumbbell's)` for each field that differs from `by_ends`. If tcptrace has another number of
+    connections between two ends, only `connections` is compared."""
     found, theirs = [], list(directions(output))
     counts = Counter((source, target) for source, target, _ in theirs)
     for ends, mine in known.items():

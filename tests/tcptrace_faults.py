@@ -244,7 +244,7 @@ CURES = {
 
 
 class Compared:
-    """A capture, what tcptrace says of it and what we say, and why they differ."""
+    """A capture, tcptrace's and dumbbell's results for it, and the reason why they differ."""
 
     def __init__(self, records):
         """Runs both."""
@@ -275,7 +275,7 @@ class Compared:
         return self._cured[names]
 
     def _of(self, source, target, field):
-        """The differences in a field of a direction; all of them, where ports were used again."""
+        """Return the differences in a field of a direction; all of them, if ports were reused."""
         return [each for each in self._between.get((source, target), ()) if each[2] in (field, "connections")]
 
     def _curing(self, source, target, field):

@@ -26,7 +26,7 @@ def run(name, mbit):
 
 @pytest.fixture
 def compared():
-    """A function that makes a comparison of scenario -> (the reference's goodputs, ours), a value a start."""
+    """A function that makes a comparison of scenario -> (the reference's goodputs, dumbbell's), a value a start."""
 
     def make(**goodputs):
         sides = [tuple(run(name, mbit) for name, sides in goodputs.items() for mbit in sides[side]) for side in (0, 1)]
@@ -51,7 +51,7 @@ def test_of_three_equal_shifts_one_is_left_by_chance(compared):
     assert found["cells"] == 1
     for statistic in (MEDIAN, P95):
         assert found[statistic]["found"] == pytest.approx(1 / 3)
-        assert found[statistic]["expected"] == pytest.approx(1 / 10, abs=0.011)  # 11 beside 10, or 10 beside 11: six of eight cases
+        assert found[statistic]["expected"] == pytest.approx(1 / 10, abs=0.011)  # 11 compared with 10, or 10 with 11: six of eight cases
         assert found[statistic]["as_large"] == pytest.approx(1 / 8, abs=0.02)
 
 

@@ -1,4 +1,4 @@
-"""Mixed pairs: what counts as sharing alike."""
+"""Mixed pairs: the rule that decides if they share alike."""
 
 import pytest
 from support import tables

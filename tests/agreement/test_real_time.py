@@ -1,4 +1,4 @@
-"""Comparisons with an engine in real time: the scenarios, what is left out, and what is said of it."""
+"""Comparisons with an engine in real time: the scenarios, the metrics that are left out, and the messages about them."""
 
 import pytest
 from engines.testbed.recorded import HOSTS

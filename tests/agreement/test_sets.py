@@ -1,4 +1,4 @@
-"""The sets of scenarios: what they cover, and that both engines accept them."""
+"""The sets of scenarios: their coverage, and that both engines accept them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Stability of high-speed flows: the scenarios that are drawn, what is measured, and what counts as agreement."""
+"""Stability of high-speed flows: the drawn scenarios, the metrics, and the rule of agreement."""
 
 from dataclasses import replace
 
@@ -42,7 +42,8 @@ def scenario(name="reno-1-000"):
 
 
 def run(segments, name="reno-1-000", used=0.5):
-    """A run in which both high-speed flows deliver so many segments in each of 60 s, and the queue sends that share of its rate."""
+    """Return a run in which both high-speed flows deliver this many segments in each of 60 s, and the queue sends that share of its
+    rate."""
     t_ns = np.arange(61) * _NS
     delivered = np.concatenate([[0.0], np.cumsum(segments)])
     sent_bytes = np.arange(61) * used * RATE_MBIT * 1e6 / 8

@@ -16,7 +16,7 @@ from dumbbell.comparing.reference import ReferenceValue
 
 @pytest.fixture
 def state():
-    """A function that returns (statement, difference) for rows of scenario, entity, metric, our values, reference values."""
+    """A function that returns (statement, difference) for rows of scenario, entity, metric, dumbbell's values, reference values."""
 
     def make(*rows, starts=10):
         ours, reference = {}, []

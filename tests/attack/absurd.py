@@ -99,7 +99,7 @@ def _held_bytes(plan: Plan, port: Port, row: Mapping[str, Any]) -> int:
     """Bytes of a flow that a port lets through beyond its rate."""
     if not isinstance(port, Queue):
         return plan.frame_bytes
-    # cake may be told that packets are smaller on the line than they are.
+    # cake may have parameters that make packets smaller on the link than they are.
     smaller = max(-(port.qdisc.get("overhead_bytes") or 0), 0) * row["arrived_packets"]
     # The rate of opportunities is their mean over the period, which may end before the period does.
     period_ms = port.shaper["at_ms"][-1] if port.shaper["kind"] == "trace" else 0
@@ -124,7 +124,7 @@ def _least_delay_ns(port: Port) -> int:
         return port.delay_ns
     if port.own_rtt is not None:
         return 0  # a part of the RTT of each connection, which the plan does not have
-    # Jitter takes from the delay as well, and what is reordered overtakes by leaving at once, as with netem.
+    # Jitter may also shorten the delay, and reordered packets overtake by leaving at once, as with netem.
     return 0 if {"jitter", "reorder"} & set(port.faults or ()) else port.delay_ns
 
 

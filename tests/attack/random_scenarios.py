@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MOST_PACKETS = 150_000
 """Maximum number of packets of a run, so that it ends within seconds in a checked build."""
 _EVENTS_PER_PACKET, _EVENTS_PER_S = 100, 200_000
-"""Most events of a run that does not go round in circles: what a packet causes on its way, and timers and samples."""
+"""Maximum number of events of a run that does not go round in circles: those that a packet causes on its way, timers and samples."""
 _EXAMPLES = 3
 _MOST_REFUSALS = 20
 """Keys that are taken out of a scenario before it is given up."""
@@ -79,9 +79,8 @@ def drawn(seed: int, index: int) -> dict[str, Any]:
 
 
 def accepted(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Prepared] | None:
-    """A scenario without what is refused in it, and its run: key by key, as somebody would who reads the messages. None if that leaves
-    nothing that can be run.
-    """
+    """Return a scenario without its errors, and its run: key by key, as somebody would who reads the messages. None if nothing is left that
+    can be run."""
     from dumbbell.engines.prepared import prepare
 
     rest = copy.deepcopy(dict(tree))
@@ -198,7 +197,7 @@ def all_judged(
             finally:
                 for process in list((pool._processes or {}).values()):
                     process.kill()
-        if workers > 1 and "died" in outcome.lines[0]:  # it, or the one beside it
+        if workers > 1 and "died" in outcome.lines[0]:  # it, or its neighbour
             _, outcome = next(all_judged(judge, [given[at]], native, 1))
         yield at, outcome
         at += 1

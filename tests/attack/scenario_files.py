@@ -132,7 +132,7 @@ _OF_KEYS: dict[tuple[type[BaseModel], str], Strategy] = {
     (Series, "shares"): st.sampled_from(["none", ["bottleneck"]]),
     (Settings, "hosts"): st.deferred(lambda: st.dictionaries(st.sampled_from(["left", "right"]), of_type(HostQueue), max_size=2)),
 }
-"""Keys whose types say less than what makes sense, or that would make runs long."""
+"""Keys whose types allow more than makes sense, or that would make runs long."""
 
 
 def of_model(model: type[BaseModel], *optional: str | None, **given: Strategy) -> Strategy:
@@ -194,7 +194,7 @@ def _whole(metadata: list[Any]) -> Strategy:
 
 
 def _dumbbell() -> Strategy:
-    """A path that has what it needs."""
+    """Draw a path with all that it needs."""
     return of_model(Path, "delay", "access", "reverse", "impairments", rtt=TIMES, bottleneck=of_type(Bottleneck))
 
 
@@ -327,5 +327,5 @@ def mutated_text(draw: Callable[[Strategy], Any]) -> str:
 
 
 def as_text(tree: Any) -> str:
-    """A scenario file. JSON is YAML, except that JSON has a word for what is not a number that YAML takes for a name."""
+    """Draw a scenario file. JSON is YAML, except that JSON has a word for NaN that YAML takes for a name."""
     return json.dumps(tree, indent=1, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Any scenario file, right or wrong: what it says is run, or refused in clear lines, soon and in little memory."""
+"""Any scenario file, right or wrong: it is run, or dumbbell reports its errors in clear lines, soon and in little memory."""
 
 import resource
 
@@ -30,7 +30,7 @@ many = settings(
 
 
 def tried(text):
-    """Reads and prepares a scenario file as `run` does. None if it was refused as it should be."""
+    """Read and prepare a scenario file as `run` does. Return None if it was an error that is reported as it should be."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         with counted() as work:

@@ -1,4 +1,5 @@
-"""`dumbbell analyze` on captures that are cut, damaged, special or huge: what is not understood is counted, errors are one line."""
+"""`dumbbell analyze` on captures that are cut, damaged, special or huge: packets that are not understood are counted, errors are one
+line."""
 
 import json
 import os

@@ -110,7 +110,7 @@ def test_commands_write_into_a_results_folder_through_the_door_alone(opened, dum
 
 @pytest.mark.parametrize("there", ["nothing", "a file", "a link", "a loose end"])
 def test_a_file_that_the_user_names_is_replaced_as_a_whole(there, dumbbell, tmp_path):
-    """A link is an error: what it leads to may be any file of the user's."""
+    """A link is an error: its target may be any file of the user's."""
     (tmp_path / "s.yaml").write_text(SCENARIO)
     assert dumbbell("run", tmp_path / "s.yaml", "--out", tmp_path / "X").status == 0
     other, page = tmp_path / "thesis", tmp_path / "X" / "page.html"

@@ -1,4 +1,4 @@
-"""Whatever a file, a machine or an argument is called: no command prints what a terminal interprets."""
+"""No command prints characters that a terminal interprets, whatever the name of a file, a machine or an argument."""
 
 import ast
 import csv

@@ -1,4 +1,4 @@
-"""Bits that flip in stored files: what is served is what was written, and what is damaged is named."""
+"""Bits that flip in stored files: dumbbell only serves what was written, and names what is damaged."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def files(store):
 
 
 def everything(store):
-    """All that can be read of each run, by key; what cannot is left out."""
+    """Return all readable parts of each run, by key; unreadable ones are left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamagedRunWarning)
         short = {outline.cell["n"]: repr(outline.summary) for outline in outlines(store.path)}
@@ -112,7 +112,7 @@ def test_files_cut_or_exchanged_are_not_served(written, tmp_path):
 
 @pytest.mark.parametrize("of", [1, 2])
 def test_flipped_bits_in_a_store_of_an_earlier_version_end_no_process(written, of, tmp_path, request, capfd):
-    """Such a store has no checksums: a flipped bit may change a value, but it is read or refused in a line."""
+    """A store of this format has no checksums: a flipped bit may change a value, but the value is read or is an error in a line."""
     rng = random.Random(request.config.getoption("seed"))
     store = Store(tmp_path / "results")
     shutil.copytree(written.path, store.path)

@@ -1,4 +1,4 @@
-"""A results folder from somebody else is data: whatever its texts are, they are shown as text or refused in a line."""
+"""A results folder from somebody else is data: its texts are shown as text, or are an error in a line."""
 
 import json
 import shutil
@@ -148,7 +148,7 @@ ODD_RECORDS = {
 
 @pytest.mark.parametrize("what", ODD_RECORDS)
 def test_an_odd_record_is_a_line(what, theirs, dumbbell, tmp_path, monkeypatch):
-    """A seal can be made by anybody: what stands in the file is not for that what dumbbell writes."""
+    """Anybody can make a seal: a file with a seal need not be one that dumbbell wrote."""
     monkeypatch.chdir(tmp_path)
     for path in theirs.glob("*/run.json"):
         rewrite(path, ODD_RECORDS[what])

@@ -24,8 +24,8 @@ flows: [{cc: cubic}]
 duration: 1s
 sweep: {path.rtt: [1ms, 2ms, 3ms, 4ms, 5ms, 6ms, 7ms, 8ms]}
 """
-# Modules are imported once. Each line forks a process that runs the sweep, and damaged runs of it again, and kills itself after so many
-# calls that change files; the answer is its id, or with a full stop its status once it has ended.
+# Modules are imported once. Each line forks a process that runs the sweep, and its damaged runs again, and kills itself after this many
+# calls that change files. The answer is its id, or with a full stop its status once it has ended.
 PROGRAM = """
 import os, sys
 sys.path.insert(0, sys.argv[2])
@@ -102,7 +102,7 @@ def by_step(forks, folder, rng):
 
 
 def by_clock(forks, folder, rng):
-    """Starts a process and kills it at a time that is drawn from what one took that was not killed. Returns its status."""
+    """Start a process and kill it at a random time within the time of a process that was not killed. Return its status."""
     began, process = time.monotonic(), forks.start(folder)
     if forks.took_s:
         time.sleep(rng.uniform(0, forks.took_s))
@@ -122,7 +122,7 @@ def test_a_process_that_is_killed_loses_nothing(ended, forks, tmp_path, request)
     whole, statuses = set(expected), []
     for _ in range(request.config.getoption("kills")):
         if whole == set(expected):
-            for key in rng.sample(sorted(whole), 5):  # some are to be made again, some anew
+            for key in rng.sample(sorted(whole), 5):  # some runs are rerun because they are damaged, some for the first time
                 if rng.random() < 0.5:
                     damage(store, key)
                 else:

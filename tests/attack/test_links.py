@@ -213,7 +213,7 @@ def test_what_is_no_file_of_ours_is_refused_by_name(place, command, kind, plante
 @pytest.mark.parametrize("place", ["KEY", "KEY/run.json", "KEY/series.parquet", "KEY/left.pcap"])
 @pytest.mark.parametrize("kind", ["a link to what it was", "a dangling link", "a pipe"])
 def test_a_run_that_is_a_link_is_damaged_and_left_out(place, kind, planted, ends, made):
-    """Even if what the link leads to is as it was written: it may be another's file."""
+    """An error even if the link's target is as it was written: it may be another user's file."""
     if place == "KEY" and kind == "a pipe":
         pytest.skip("no folder, and so no run")
     path, key = planted(place, KINDS[kind], made[0].parent / "whole")

@@ -49,7 +49,7 @@ def file(tmp_path):
 
 
 def one_line(answer, path):
-    """The command told in a line what is wrong with a path, and printed nothing else."""
+    """Check that the command reported the error in a path in one line, and printed nothing else."""
     assert answer.status == 2, answer
     assert answer.out == ""
     assert answer.err.count("\n") == 1, answer.err

@@ -1,4 +1,4 @@
-"""Signals while runs are computed: what can be caught leaves nothing half written, and says `interrupted`."""
+"""Signals while runs are computed: a signal that can be caught leaves nothing half written, and dumbbell says `interrupted`."""
 
 import signal
 import subprocess

@@ -102,7 +102,7 @@ def test_the_sample_spans_the_sweep():
 
 
 def checking(entries):
-    """The calls that the checks of a scenario with so many entries of flows take."""
+    """Return the number of calls that the checks of a scenario with this many entries of flows take."""
     flows = [{"cc": "cubic", "name": f"f{i}", "src": f"a{i}", "dst": f"b{i}"} for i in range(entries)]
     path = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "fq_codel"}}}
     scenario = Scenario.model_validate({"name": "s", "path": path, "flows": flows, "duration": "2s", "sample": "0s"})

@@ -1,4 +1,4 @@
-"""Hostile scenario files: each is refused in one line, soon, and with status 2."""
+"""Hostile scenario files: each is an error in one line, soon, and with status 2."""
 
 import os
 
@@ -50,7 +50,7 @@ CASES = {
     "a null character": ("x: \0\n", ":5: the character '\\x00', which YAML does not allow; expected printable characters"),
     "a directive of the future": ("%YAML 9.9\n---\nx: 1\n", ""),
 }
-"""By name: what is added to a good file, and what the report contains."""
+"""By name: the text that is added to a good file, and the text in the report."""
 
 MOST_CALLS = 8_000_000
 """Maximum number of calls that reading one of them takes."""

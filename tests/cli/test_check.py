@@ -1,4 +1,4 @@
-"""`dumbbell check`: what is damaged or missing is named, and made again on request."""
+"""`dumbbell check`: it names damaged and missing runs, and reruns them on request."""
 
 import json
 import os

@@ -131,7 +131,7 @@ def test_a_truncated_result_is_told(dumbbell, file, tmp_path):
 
 
 def test_runs_that_another_process_has_computed_meanwhile_were_there(dumbbell, file, tmp_path, monkeypatch):
-    """After this one has looked what is there."""
+    """Another process stores the run after this one has looked for existing runs."""
     claim, out = Store.claim, tmp_path / "out"
 
     def claim_late(self, key):

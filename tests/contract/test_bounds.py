@@ -29,7 +29,7 @@ def scenario(**more):
         ({"path": {**DUMBBELL, "mtu": 9000}}, 0.6),
         # Nothing but windows limits the way back: 10 Mbit/s are 2,477 packets.
         ({"path": {**DUMBBELL, "reverse": "none"}, "flows": BOTH}, 0.2),
-        # cake raises its rate to what comes: 24 packets, where 1 kbit/s lets one through.
+        # cake raises its rate to that of the arrivals: 24 packets, where 1 kbit/s lets one through.
         (
             {
                 "path": {"rtt": "1ms", "bottleneck": {"rate": "1kbit", "qdisc": {"kind": "cake", "autorate_ingress": True}}},

@@ -24,7 +24,7 @@ def test_a_rate_that_follows_what_comes(run):
     pings = [{"kind": "ping", "interval": "7ms"}]
     found = run(path={"forward": forward, "reverse": [{"delay": "10ms"}]}, background=pings, duration="20s")
     (tin,) = found.tins.rows()
-    # It sees bursts of 10 Mbit/s and gaps; 15/16 of that is the most.
+    # It sees bursts of 10 Mbit/s and gaps; its maximum is 15/16 of that.
     assert tin["threshold_bps"] == pytest.approx(8.5e6, rel=0.1)
 
 

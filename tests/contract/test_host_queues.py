@@ -1,4 +1,4 @@
-"""Hosts with a queue of their own: TCP is told of drops there, and of what leaves."""
+"""Hosts with a queue of their own: TCP hears of drops there, and of packets that leave."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""netem as a queue discipline, on every engine: what it holds is delayed, and off the account of its connection."""
+"""netem as a queue discipline, on every engine: its packets are delayed, and off the account of their connection."""
 
 import numpy as np
 import pytest

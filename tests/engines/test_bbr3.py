@@ -1,4 +1,4 @@
-"""BBR version 3 on whole paths, where no kernel is there to compare with: what the model promises."""
+"""BBR version 3 on whole paths, where no kernel is there to compare with: the promises of the model."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The runs of a cell are planned and compiled from what its first run is, and nothing but the time shows it."""
+"""The runs of a cell are planned and compiled from its first run, and nothing but the time shows it."""
 
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def test_every_study(study, part):
 )
 @given(SCENARIOS)
 def test_any_scenario(tree):
-    """Runs that the engine refuses are refused whatever their seed."""
+    """Runs that the engine rejects are errors with every seed."""
     try:
         scenario = Scenario.from_text(as_text({**tree, "engine": "sim"}))
         runs = list(repeated(next(iter(scenario.runs())).settings).runs())

@@ -1,4 +1,5 @@
-"""Earlier versions of congestion controls: on every stack of Linux, each another run than today's, and refused by the kernel by name."""
+"""Earlier versions of congestion controls: on every stack of Linux, each gives another run than today's, and is an error in the kernel by
+name."""
 
 import pytest
 from support import resolved

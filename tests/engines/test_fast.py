@@ -35,7 +35,7 @@ def test_a_flow_keeps_alpha_segments_queued(alpha):
 def test_two_flows_keep_theirs_and_share_alike():
     found = run([{"count": 2, "cc": {"kind": "fast", "alpha": 30}}])
     rows = found.flows.rows()
-    # A little more: the first window of one flow is in the least RTT of the other, which takes it for the path's.
+    # A little more: the first window of one flow is in the minimum RTT of the other, which takes it for the path's.
     assert [srtt_ms(found, row["flow"]) for row in rows] == pytest.approx([40 + 60 * 0.6056 + 3] * 2, abs=3.5)
     assert jain([row["rx_bytes"] for row in rows]) > 0.98
 

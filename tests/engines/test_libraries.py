@@ -1,4 +1,4 @@
-"""Congestion controls from shared libraries: what they compute, what they may break, and that none is loaded unasked."""
+"""Congestion controls from shared libraries: their results, the harm that they may do, and that none is loaded unasked."""
 
 import json
 import shutil

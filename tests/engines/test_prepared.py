@@ -1,4 +1,4 @@
-"""A run is prepared once: planned, compiled, refused if its engine cannot run it, and given its key."""
+"""A run is prepared once: planned, compiled, checked by its engine, and given its key."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Every refusal of the simulator, through the boundary: a plan goes in, what is wrong with it comes out as data."""
+"""Every refusal of the simulator, through the boundary: a plan goes in, its errors come out as data."""
 
 import json
 import re

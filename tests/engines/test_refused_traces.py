@@ -1,4 +1,4 @@
-"""Traces that the simulator refuses."""
+"""Traces that are an error in the simulator."""
 
 import pytest
 

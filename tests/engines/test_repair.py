@@ -1,4 +1,4 @@
-"""A stored run is made again from the scenario that it keeps, whatever the scenario has."""
+"""A stored run is rerun from the scenario that it keeps, for every kind of scenario."""
 
 from pathlib import Path
 

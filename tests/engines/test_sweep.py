@@ -1,4 +1,4 @@
-"""Large sweeps: what is prepared is made again when it is needed, and nothing but the memory shows it."""
+"""Large sweeps: prepared runs are prepared again when they are needed, and nothing but the memory shows it."""
 
 import gc
 import tracemalloc
@@ -16,7 +16,7 @@ from dumbbell.scenario import ScenarioError
 
 
 def scenario(cells, repeat=1):
-    """A scenario of so many cells."""
+    """Return a scenario of this many cells."""
     return Scenario.model_validate(
         {
             "name": "many",

@@ -1,4 +1,4 @@
-"""Options of stacks that are out of range or do not go together, and what is said of them."""
+"""Options of stacks that are out of range or do not go together, and the errors about them."""
 
 BY_COUNT = {"early_retransmit": ("delayed", "off"), "loss_marking": ("episode", "all"), "cwnd_reduction": ("rate-halving", "prr")}
 BY_COUNT |= {"disorder_until_acked": (True, "false"), "lost_retransmissions": ("new-hole", "every-sack")}

@@ -1,4 +1,4 @@
-"""Programs of others beside what we read and write, where they are installed."""
+"""Programs of others compared with dumbbell's readers and writers, where they are installed."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Our numbers beside those of a reference."""
+"""dumbbell's numbers compared with those of a reference."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ FORMAT = Format(
 
 @pytest.fixture(scope="module")
 def compared(made):
-    """The folder of a sweep, and its document beside numbers that are 0, 2, 4 ... less."""
+    """The folder of a sweep, and its document with reference numbers that are 0, 2, 4 ... less."""
     folder, _ = made("sweep")
     runs = list(load(folder))
     ours = measure(runs)

@@ -24,7 +24,7 @@ def test_jitter_is_that_of_rfc_3550():
     assert jitter_ms(np.array([5.0, 5.0, 5.0])).tolist() == [0, 0, 0]
     assert jitter_ms(np.array([5.0, 21.0, 5.0])).tolist() == [0, 1.0, 1.0 + 15 / 16]
     assert jitter_ms(np.empty(0)).size == 0
-    # A difference that stays is what the jitter comes to.
+    # The jitter approaches a difference that stays.
     assert jitter_ms(np.resize([1.0, 3.0], 500))[-1] == pytest.approx(2.0, rel=1e-6)
 
 

@@ -49,7 +49,7 @@ def test_tcp_is_told_of_drops_in_its_hosts_queue_and_flows_share_it():
     run = engine("sim").run(resolved(**scenario, path=path, duration="10s"))
     one, other = (run.counters[f"flow/cubic-{i}"] for i in (1, 2))
     assert run.counters["port/left-egress"]["dropped_overflow"] > 0
-    # A drop there fails the transmission: nothing is lost on the way that would have to be sent again.
+    # A drop there fails the transmission: nothing is lost on the way that would have to be retransmitted.
     assert one["retransmits"] == other["retransmits"] == 0
     assert 3.5e6 < (one["rx_bytes"] + other["rx_bytes"]) * 8 / 10 < 5e6, "the two share 5 Mbit/s"
 

@@ -1,4 +1,4 @@
-"""Paths: where delay, access line and queues stand, and what their ids are."""
+"""Paths: the places of delay, access link and queues, and their ids."""
 
 import pytest
 from support import PATH, planned

@@ -1,4 +1,4 @@
-"""Runs that another process packs, or whose packs it puts together, while they are read: at whatever step of the reader that happens."""
+"""Runs that another process packs, or whose packs it joins, while they are read: at every step of the reader."""
 
 import builtins
 import io

@@ -96,7 +96,7 @@ def test_a_process_that_is_killed_while_it_puts_packs_together_loses_nothing(tmp
     assert ended(folder, 1000, most=1) == 0
     assert len(Store(folder).packs.all()) == RUNS
     (folder / f"{2:032x}").mkdir()
-    with pytest.MonkeyPatch.context() as patch:  # a run that was made again while its pack was damaged
+    with pytest.MonkeyPatch.context() as patch:  # a run that was rerun while its pack was damaged
         patch.setattr(Store, "is_whole", lambda *_: False)
         again = make_run(f"{2:032x}", cell={"n": 2}, samples=13)
         Store(folder).write(again, "dumbbell run s.yaml --workers 1")

@@ -12,7 +12,7 @@ from dumbbell.agreement.ends.comparing import difference, shown
 
 @pytest.fixture(scope="module")
 def found():
-    """The recorded cases with what both ends answer: case, kernel, simulator."""
+    """The recorded cases with the answers of both ends: case, kernel, simulator."""
     listed = recorded()
     answers = cases.replayed([each["case"] for each in listed])
     return [(each["case"], each["kernel"], sim) for each, sim in zip(listed, answers, strict=True)]

@@ -1,4 +1,4 @@
-"""The simulator beside the real kernel where every window shows: applications that read slowly."""
+"""The simulator compared with the real kernel where every window shows: applications that read slowly."""
 
 import pytest
 from required import missing
