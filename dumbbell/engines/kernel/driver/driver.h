@@ -43,6 +43,7 @@ struct end {
 	int64_t zero_ns, real_ns; /* its beginning, monotonic and real */
 	int listener, fd; /* -1: none */
 	int connected, reads_at_rate, knows_isn, timestamps;
+	int is_read_up; /* the last turn to read found nothing, and no other action came since */
 	uint64_t pending; /* bytes to write */
 	int waits; /* not all of that was taken */
 	int closes, has_closed;

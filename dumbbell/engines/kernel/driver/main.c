@@ -161,6 +161,16 @@ static void wait_until(int64_t ns)
 	sleep_until(ns);
 }
 
+/* The turn of an application that reads at a rate. */
+static void read_in_turn(int64_t most)
+{
+	ssize_t got = recv(end.fd, NULL, most, MSG_TRUNC);
+
+	if (got == 0)
+		end.closes = 1;
+	end.is_read_up = got <= 0;
+}
+
 static void show_info(int64_t at_ns)
 {
 	struct tcp_info info;
@@ -269,6 +279,10 @@ static void carry_out(char *line)
 		return;
 	}
 	at = strtoll(words, &after, 10);
+	/* Nothing has come since the last turn found nothing. */
+	if (!strcmp(line, "read") && end.is_read_up)
+		return;
+	end.is_read_up = 0;
 	wait_until(end.zero_ns + at);
 	if (!strcmp(line, "end")) {
 		end_case();
@@ -286,8 +300,8 @@ static void carry_out(char *line)
 		end.closes = 1;
 	else if (!strcmp(line, "abort"))
 		reset_connection();
-	else if (!strcmp(line, "read") && end.fd >= 0 && recv(end.fd, NULL, atoll(after), MSG_TRUNC) == 0)
-		end.closes = 1;
+	else if (!strcmp(line, "read") && end.fd >= 0)
+		read_in_turn(atoll(after));
 	/* Softirqs leave to a thread of the kernel what takes more than ten rounds, as the transmission of a large window does. */
 	sched_yield();
 	let_application_act();
