@@ -4,10 +4,11 @@ use crate::cc::{AnyCc, Needs, Reno};
 use crate::outbox::LoneOutbox;
 use crate::outbox::{HostQueue, Outbox};
 use crate::packet::{flags, Packet, HEADERS};
+use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::two_way::{TwoWayEnd, SOURCES};
-use crate::time::{Time, MS};
+use crate::time::{Time, MS, SEC};
 
 /// One way, ns.
 const DELAY: Time = 10 * MS;
@@ -35,10 +36,15 @@ impl Pair {
     fn with(nodelay: bool) -> Self {
         let mut spec = bulk_flow();
         spec.host.nodelay = nodelay;
+        Self::of(&spec)
+    }
+
+    /// Of described ends.
+    fn of(spec: &TcpSpec) -> Self {
         let stack = Stack::from_spec(&spec.stack).unwrap();
         let end = |which: usize| {
             let cc = AnyCc::Reno(Reno);
-            TwoWayEnd::new(0, which * SOURCES, &spec, &stack, cc, Needs::default(), which == CLIENT, which == CLIENT)
+            TwoWayEnd::new(0, which * SOURCES, spec, &stack, cc, Needs::default(), which == CLIENT, which == CLIENT)
         };
         let ends = [end(CLIENT), end(SERVER)];
         let mut pair =
@@ -300,4 +306,25 @@ fn data_are_what_was_expected_only_where_a_page_in_use_has_room_for_them() {
     assert_eq!(heard(0), 10, "memory is asked for each time");
     assert_eq!(heard(100), 0, "2280 bytes fit beside 932");
     assert_eq!(heard(1448), 10, "and do not fit beside as many");
+}
+
+#[test]
+fn a_stream_goes_on_beyond_the_numbers_of_the_wire() {
+    // The receiving half takes 2 GiB off its numbers at 3 and at 5 GiB; on the wire they wrap at 4 GiB.
+    const BYTES: u64 = 11 << 29;
+    let mut pair = Pair::of(&TcpSpec { segment_bytes: 60_000, ..bulk_flow() });
+    pair.write(CLIENT, BYTES);
+    let mut lost = 0;
+    while pair.read[SERVER] < BYTES && pair.out.now < 1000 * SEC {
+        // Of each GiB a segment is lost.
+        let data = pair.under_way.iter().position(|(_, p)| u32::from(p.len) > HEADERS);
+        if let Some(at) = data.filter(|_| pair.read[SERVER] >> 30 >= lost) {
+            pair.under_way.remove(at);
+            lost += 1;
+        }
+        pair.run_until(pair.out.now + DELAY, &mut |_, _| 0);
+        pair.arrived.clear();
+    }
+    assert_eq!(pair.read[SERVER], BYTES);
+    assert_eq!(pair.ends[CLIENT].sender().counters.retransmits, lost);
 }
