@@ -268,7 +268,10 @@ impl Sender {
             }
             return false;
         }
-        self.form.tsecr = self.form.tsecr.max(p.tsval);
+        // An ACK that has overtaken the other end's FIN begins behind what this end has asked for (`tcp_replace_ts_recent`).
+        if !p.has(flags::CLOSED) || self.has_heard_fin() {
+            self.form.tsecr = self.form.tsecr.max(p.tsval);
+        }
         match self.stack.loss_detection {
             LossDetection::Rack => self.process_ack(p, &attachment.blocks, out),
             LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &attachment.blocks, out),

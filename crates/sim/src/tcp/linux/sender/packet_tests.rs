@@ -311,3 +311,15 @@ fn kernels_before_6_10_send_the_rest_of_a_cut_segment_alone() {
     wait(&mut pair);
     assert_eq!(ack(&mut pair, 4, 4 * MSS)[..2], [(4, 8, flags::PSH), (5, MSS, flags::PSH)]);
 }
+
+#[test]
+fn an_ack_that_has_overtaken_the_fin_leaves_the_timestamp_to_echo() {
+    let (mut pair, _) = connected(&transfer(9), 100 * MSS);
+    pair.ack(3, &[]);
+    for (tsval, flags) in [(70, flags::CLOSED), (60, flags::FIN)] {
+        let p = Packet { tsval, ..pair.out.ack_packet(3, &[], 20, flags) };
+        pair.s.on_ack(&p, &mut pair.out);
+    }
+    assert!(pair.s.has_heard_fin());
+    assert_eq!(pair.out.take_sent().last().map(|p| p.tsecr), Some(60));
+}
