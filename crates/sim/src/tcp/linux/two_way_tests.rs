@@ -1,9 +1,10 @@
 //! Two ends that both send, over a path that only takes time.
 
+use crate::attachment::Attachment;
 use crate::cc::{AnyCc, Needs, Reno};
 use crate::outbox::LoneOutbox;
 use crate::outbox::{HostQueue, Outbox};
-use crate::packet::{flags, Packet, HEADERS};
+use crate::packet::{flags, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::stack::Stack;
@@ -327,4 +328,61 @@ fn a_stream_goes_on_beyond_the_numbers_of_the_wire() {
     }
     assert_eq!(pair.read[SERVER], BYTES);
     assert_eq!(pair.ends[CLIENT].sender().counters.retransmits, lost);
+}
+
+/// Both ends have sent their FINs, the client first.
+fn closed() -> Pair {
+    let mut pair = Pair::new();
+    pair.ends[CLIENT].close(&mut pair.out);
+    pair.run_until(pair.out.now + 15 * MS, &mut |_, _| 0);
+    pair.ends[SERVER].close(&mut pair.out);
+    pair.run_until(pair.out.now + 100 * MS, &mut |_, _| 0);
+    pair.arrived.clear();
+    pair
+}
+
+/// Takes what an end sends at once when it hears this packet, which came with nothing else.
+fn answers(pair: &mut Pair, to: usize, p: Packet) -> Vec<Packet> {
+    let mut p = p;
+    pair.out.attach(&mut p, Attachment { other_seq: 2, ..Attachment::default() });
+    pair.ends[to].on_packet(&p, &mut pair.out);
+    pair.out.take_sent()
+}
+
+/// A packet without data to an end, with the number 2 behind the FIN.
+fn bare(to: usize, flags: u16) -> Packet {
+    let direction = if to == CLIENT { flags::ACK } else { 0 };
+    Packet {
+        way: Way::new(0),
+        len: ACK_FRAME as u16,
+        flags: flags | direction,
+        seq: 2,
+        window: 10_000,
+        tsval: 1000,
+        tsecr: 0,
+        attachment: NO_ATTACHMENT,
+    }
+}
+
+#[test]
+fn the_end_that_closed_first_waits_and_answers_and_the_other_knows_the_connection_no_more() {
+    let mut pair = closed();
+    assert!(answers(&mut pair, CLIENT, bare(CLIENT, 0)).is_empty(), "an ACK of what was sent");
+    let again = answers(&mut pair, CLIENT, bare(CLIENT, flags::FIN));
+    assert_eq!(again.iter().map(|p| p.flags & (flags::RST | flags::FIN)).collect::<Vec<_>>(), [0]);
+    let reset = answers(&mut pair, SERVER, bare(SERVER, 0));
+    assert_eq!(reset.iter().map(|p| (p.has(flags::RST), p.window, p.tsval)).collect::<Vec<_>>(), [(true, 0, 0)]);
+    assert!(answers(&mut pair, SERVER, bare(SERVER, flags::RST)).is_empty(), "an RST is never answered by one");
+}
+
+#[test]
+fn an_rst_ends_a_connection_if_its_number_is_the_one_expected() {
+    let mut pair = Pair::new();
+    let challenged = answers(&mut pair, CLIENT, bare(CLIENT, flags::RST));
+    assert_eq!(challenged.iter().map(|p| p.has(flags::RST)).collect::<Vec<_>>(), [false], "a challenge ACK");
+    assert!(pair.ends[CLIENT].is_established());
+    pair.ends[SERVER].reset(&mut pair.out);
+    pair.run_until(pair.out.now + 100 * MS, &mut |_, _| 0);
+    assert!(pair.ends.iter().all(|end| !end.is_established()));
+    assert_eq!(pair.arrived.len(), 1, "nobody answers");
 }

@@ -108,6 +108,10 @@ impl Echo {
         let mut wish = Wish::default();
         if let Some(prior) = self.dctcp {
             if prior != ce {
+                if waiting {
+                    // The special ACK says what came before, even if a CWR has just ended the echo (`dctcp_ece_ack_cwr`).
+                    self.latch = prior;
+                }
                 wish.special_ack = waiting;
                 wish.ack_now = true;
             }
@@ -208,6 +212,16 @@ mod tests {
         assert!(!w.special_ack && !w.ack_now && e.latch);
         let w = feed(&mut e, Ecn::Ect0, false);
         assert!(!w.special_ack && w.ack_now && !e.latch);
+    }
+
+    #[test]
+    fn a_special_ack_of_dctcp_echoes_what_came_before_although_a_cwr_came_with_the_change() {
+        let mut e = Echo::new(true, true, None, false);
+        feed(&mut e, Ecn::Ce, false);
+        e.on_cwr();
+        assert!(e.on_segment(Ecn::Ect0, true).special_ack && e.take_flags() == flags::ECE);
+        e.after_special(Ecn::Ect0);
+        assert_eq!(e.take_flags(), 0);
     }
 
     #[test]
