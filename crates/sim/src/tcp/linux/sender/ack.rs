@@ -10,6 +10,7 @@ use crate::outbox::{End, Outbox};
 use crate::packet::{flags, Packet};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::validate;
+use crate::time::Time;
 
 /// What was found about an ACK (Linux's FLAG_*).
 pub(in crate::tcp::linux) mod flag {
@@ -248,10 +249,16 @@ impl Sender {
         } else if self.tso.enabled {
             0
         } else {
-            self.buffer.fill(&self.view, self.window.cwnd, &self.peer);
+            self.fill_buffer(out.now());
             0
         };
         sent + self.write_refilled(out)
+    }
+
+    /// The application of a transfer writes what there is room for.
+    pub(super) fn fill_buffer(&mut self, now: Time) {
+        let allowed = self.window.cwnd.saturating_sub(self.view.in_flight()).min(self.leave_at_once(now));
+        self.buffer.fill(&self.view, allowed, &self.peer);
     }
 
     /// Takes in a packet of the receiver; true if it may let something be sent.

@@ -177,9 +177,11 @@ impl Sender {
 
     /// The application begins to write.
     fn open_buffer(&mut self, out: &mut impl Outbox) {
-        self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
+        self.buffer.grow(self.window.cwnd, self.reordering.degree());
         if self.layout.is_stream() {
             self.take_written(out);
+        } else if !self.tso.enabled {
+            self.fill_buffer(out.now());
         }
         self.write_refilled(out);
     }

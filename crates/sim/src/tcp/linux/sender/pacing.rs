@@ -144,6 +144,17 @@ impl Sender {
         self.view.is_paced && self.view.departure_ns > now && !self.pacing.in_host
     }
 
+    /// Returns how many segments leave now before one waits for those before it.
+    pub(super) fn leave_at_once(&self, now: Time) -> u32 {
+        match self.is_early(now) {
+            true => 0,
+            false if self.view.is_paced && !self.pacing.in_host => {
+                UNPACED_SEGMENTS.saturating_sub(self.pacing.sent).max(1)
+            }
+            false => u32::MAX,
+        }
+    }
+
     /// Sets the clock to when something that is sent now departs, and returns that and what the clock was, to be [set back](Self::set_clock).
     #[inline]
     pub(super) fn set_clock_to_departure(&mut self, now: Time) -> (Time, Stamps) {

@@ -171,14 +171,6 @@ impl SendBuffer {
         self.end += 1;
     }
 
-    /// The connection is established: the application writes. That of a stream does so elsewhere.
-    pub fn open(&mut self, v: &View, cwnd: u32, peer: &PeerWindow, reordering: u32) {
-        self.grow(cwnd, reordering);
-        if !self.stream && !self.tso {
-            self.fill(v, cwnd, peer);
-        }
-    }
-
     /// Charged for an skb beside its payload, bytes.
     pub fn head(&self) -> u64 {
         self.head
@@ -301,7 +293,8 @@ impl SendBuffer {
     /// The application writes as long as less than the whole buffer is used, so that the last allocation may overshoot.
     /// Segments leave as they are full. If the last one is left when all is written, because it is short or cannot be sent, it has the PSH bit;
     /// and so has the end of every half of the largest window (`tcp_push`, `forced_push`).
-    pub fn fill(&mut self, v: &View, cwnd: u32, peer: &PeerWindow) {
+    /// The congestion window and pacing let `allowed` segments go now.
+    pub fn fill(&mut self, v: &View, allowed: u32, peer: &PeerWindow) {
         self.is_awake = false;
         let room = self.size.saturating_sub(self.used(v));
         let segments = room.div_ceil(self.per_segment);
@@ -315,7 +308,7 @@ impl SendBuffer {
         while self.pushed_until + half < self.written {
             self.push(self.pushed_until + half);
         }
-        let allowed = cwnd.saturating_sub(v.in_flight()).min(peer.end().saturating_sub(v.snd_nxt));
+        let allowed = allowed.min(peer.end().saturating_sub(v.snd_nxt));
         let short = self.short_end && self.written == self.end;
         let waits = short || self.written - v.snd_nxt > allowed;
         if waits && self.written > from && self.written > self.pushed_until {
@@ -408,11 +401,17 @@ mod tests {
         v
     }
 
+    /// The application writes first.
+    fn open(b: &mut SendBuffer, cwnd: u32, window: u32) {
+        b.grow(cwnd, 3);
+        b.fill(&view(1, 1), cwnd, &wide(window));
+    }
+
     /// True if the application comes back, which writes at once.
     fn refill(b: &mut SendBuffer, v: &View, cwnd: u32, window_full: bool) -> bool {
         let wakes = b.wakes(v, cwnd, window_full, 3);
         if wakes {
-            b.fill(v, cwnd, &wide(40));
+            b.fill(v, cwnd.saturating_sub(v.in_flight()), &wide(40));
         }
         wakes
     }
@@ -420,14 +419,14 @@ mod tests {
     #[test]
     fn a_new_buffer_takes_two_windows() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), [MSS, MSS + TIMESTAMPS], u32::MAX, 2);
-        b.open(&view(1, 1), 10, &wide(40), 3);
+        open(&mut b, 10, 40);
         assert_eq!(b.written, 1 + 46_080_u32.div_ceil(2280));
     }
 
     #[test]
     fn the_application_comes_back_when_a_third_is_free() {
         let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), [MSS, MSS + TIMESTAMPS], u32::MAX, 2);
-        b.open(&view(1, 1), 200, &wide(40), 3);
+        open(&mut b, 200, 40);
         assert_eq!(b.written, 101);
         assert!(!refill(&mut b, &view(34, 101), 200, false), "66 of 100 segments are still there");
         assert!(refill(&mut b, &view(35, 101), 200, false));
@@ -444,7 +443,7 @@ mod tests {
                 u32::MAX,
                 2,
             );
-            b.open(&view(1, 1), 200, &wide(40), 3);
+            open(&mut b, 200, 40);
             let mut v = view(21, 101);
             v.sacked_out = 79;
             if b.merges() {
@@ -457,7 +456,7 @@ mod tests {
     #[test]
     fn it_grows_only_while_the_window_is_not_full() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), [MSS, MSS + TIMESTAMPS], u32::MAX, 2);
-        b.open(&view(1, 1), 10, &wide(40), 3);
+        open(&mut b, 10, 40);
         refill(&mut b, &view(10, 30), 20, true);
         assert_eq!(b.size, 46_080);
         refill(&mut b, &view(12, 22), 20, false);
@@ -468,7 +467,7 @@ mod tests {
     fn a_write_that_waits_ends_in_a_push_and_so_does_half_a_window() {
         let pushed = |cwnd| {
             let mut b = SendBuffer::new(&host(Some(228_000), 0), &stack(), [MSS, MSS + TIMESTAMPS], u32::MAX, 2);
-            b.open(&view(1, 1), cwnd, &wide(80), 3);
+            open(&mut b, cwnd, 80);
             (1..200).filter(|&seq| b.is_pushed(seq)).collect::<Vec<_>>()
         };
         assert_eq!(pushed(99), [41, 82, 100]);
@@ -478,7 +477,7 @@ mod tests {
     #[test]
     fn a_transfer_ends() {
         let mut b = SendBuffer::new(&host(None, 4 << 20), &stack(), [MSS, MSS + TIMESTAMPS], 5, 2);
-        b.open(&view(1, 1), 10, &wide(40), 3);
+        open(&mut b, 10, 40);
         assert_eq!(b.written, 5);
         assert!(!refill(&mut b, &view(3, 5), 10, false));
     }

@@ -141,7 +141,7 @@ impl Sender {
         let by_echo = || self.ms_since_echo(p.tsecr).filter(|_| p.tsecr > 0).map(|ms| 1000 * ms);
         let rtt_us = if request.is_resent() { by_echo() } else { Some(rtt_us) };
         self.establish(p, rtt_us);
-        self.buffer.open(&self.view, self.window.cwnd, &self.peer, self.reordering.degree());
+        self.buffer.grow(self.window.cwnd, self.reordering.degree());
     }
 
     /// Takes in the ACK of a packet, which also brings data or SACK blocks, or neither.
