@@ -150,11 +150,11 @@ def ends_play(options: str) -> str:
 
 def ends_replay(cases: str) -> str:
     """Drives the simulator's ends by cases (a JSON list; `Case` of crates/ends/src/case.rs). Returns a JSON list: `{Ok: answers}`
-    for each case, or `{Err: line}` if no peer of this end can have sent it. ValueError: not cases."""
+    for each case, or `{Err: {action, what}}` if no peer of this end can have sent it. ValueError: not cases."""
 
 def ends_seed(numbers: list[int], choices: int) -> int | None:
-    """The least `control_seed` of a case with which the end's congestion control draws these numbers first, each below `choices`. None: none
-    is found."""
+    """The least `control_seed` of a case with which the end's congestion control draws these numbers first, each below `choices`. None:
+    there is none among those that are tried."""
 
 def capabilities() -> str:
     """What can be simulated, as JSON."""

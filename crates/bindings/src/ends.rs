@@ -20,8 +20,8 @@ pub fn ends_play(py: Python<'_>, options: &str) -> PyResult<String> {
     })
 }
 
-/// Drives the simulator's end by cases (a JSON list). Returns a JSON list: `{Ok: answers}` for each case, or `{Err: line}` about a packet that
-/// no peer of this end can have sent.
+/// Drives the simulator's end by cases (a JSON list). Returns a JSON list: `{Ok: answers}` for each case, or `{Err: {action, what}}` about a
+/// packet that no peer of this end can have sent.
 #[pyfunction]
 pub fn ends_replay(py: Python<'_>, cases: &str) -> PyResult<String> {
     let cases: Vec<Case> = parsed(cases)?;

@@ -14,4 +14,4 @@ mod play;
 pub use case::{Action, Answer, Case, Event, Kind, Segment, What};
 pub use draws::seed_that_draws;
 pub use end::End;
-pub use play::{play, replay, Options};
+pub use play::{play, replay, Impossible, Options};

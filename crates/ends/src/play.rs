@@ -1,7 +1,7 @@
 //! A random peer plays against an end, live; and an end is driven by a case alone.
 
 use dumbbell_sim::time::{Time, MS, SEC, US};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::case::{bits, Action, Answer, Case, Event, Kind, Segment, What};
 use crate::end::End;
@@ -32,6 +32,9 @@ pub struct Options {
     pub kind: Kind,
     /// The end's congestion control.
     pub cc: String,
+    /// Seed of what that draws.
+    #[serde(default)]
+    pub control_seed: u64,
     /// The end negotiates ECN.
     pub ecn: bool,
     /// The end builds TSO segments.
@@ -56,7 +59,7 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
     let mut case = Case {
         seed: options.seed,
         number,
-        control_seed: 0,
+        control_seed: options.control_seed,
         kind: options.kind,
         cc: options.cc.clone(),
         ecn: options.ecn,
@@ -130,16 +133,25 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
     Ok((case, answers))
 }
 
+/// An action that cannot happen to the end of a case: no peer of this end can have sent it. Or there is no such end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Impossible {
+    /// Number of the action.
+    pub action: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
 /// Drives the end of a case by what the case has written down.
 ///
 /// # Errors
-/// A line about what this end cannot be, or what no peer of this end can have sent.
-pub fn replay(case: &Case) -> Result<Vec<Answer>, String> {
-    let mut end = End::new(case)?;
+/// The first action that is impossible.
+pub fn replay(case: &Case) -> Result<Vec<Answer>, Impossible> {
+    let mut end = End::new(case).map_err(|what| Impossible { action: 0, what })?;
     let mut answers = vec![];
     for (index, action) in case.actions.iter().enumerate() {
         end.advance(action.at_ns);
-        end.act(&action.what).map_err(|what| format!("action {index}: {what}"))?;
+        end.act(&action.what).map_err(|what| Impossible { action: index, what })?;
         answers.extend(end.take_sent().into_iter().map(packet));
         if matches!(action.what, What::Packet(_)) {
             note_info(&end, action.at_ns, index, &mut answers);
@@ -235,6 +247,7 @@ mod tests {
                     count: 8,
                     kind,
                     cc: cc.into(),
+                    control_seed: 0,
                     ecn,
                     tso,
                     sack: true,
@@ -260,6 +273,7 @@ mod tests {
             count: 1,
             kind: Kind::Send,
             cc: "reno".into(),
+            control_seed: 0,
             ecn: false,
             tso: false,
             sack: true,
@@ -271,8 +285,9 @@ mod tests {
         let at_ns = case.actions.last().expect("it has actions").at_ns + APART;
         case.actions.push(Action { at_ns, what: What::Packet(segment) });
         let told = replay(&case).expect_err("nothing like that was sent");
-        assert!(told.ends_with("ack 1000000 is at no border of a segment"), "{told}");
+        let what = "ack 1000000 is at no border of a segment".into();
+        assert_eq!(told, Impossible { action: case.actions.len() - 1, what });
         let unknown = Case { cc: "none".into(), ..case };
-        assert!(replay(&unknown).expect_err("no such control").contains("unknown \"none\""));
+        assert!(replay(&unknown).expect_err("no such control").what.contains("unknown \"none\""));
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,14 @@ from dumbbell.agreement.ends import CONTROLS
 from dumbbell.agreement.ends.kernel import Answer, Case
 from dumbbell.errors import BadInput
 from dumbbell.native import native
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """The first action of a case that no peer of the simulator's end can have sent."""
+
+    action: int
+    what: str
 
 
 def written(case: Case) -> str:
@@ -42,20 +51,18 @@ def _check(path: Path, case: dict[str, Any]) -> None:
         [found] = replayed([case])
     except ValueError as error:
         raise _no_case(path, f" ({error})") from error
-    if isinstance(found, str):
-        raise BadInput(f"{path}: {found}")
+    if isinstance(found, Impossible):
+        raise BadInput(f"{path}: action {found.action}: {found.what}")
     if case["cc"] not in CONTROLS:
         raise BadInput(f"{path}: cc {case['cc']}: expected one of {', '.join(CONTROLS)}")
     if case["tso"] and case["kind"] == "both":
         raise BadInput(f"{path}: tso: an end that sends and receives has none in the simulator; expected false")
 
 
-def replayed(cases: list[Case]) -> list[list[Answer] | str]:
-    """The simulator's answers to cases; for one that no peer of its end can have sent, a line that says so. Raises ValueError if it is no
-    case.
-    """
+def replayed(cases: list[Case]) -> list[list[Answer] | Impossible]:
+    """The simulator's answers to cases, or what in them is impossible. Raises ValueError if it is no case."""
     found = json.loads(native().ends_replay(json.dumps(cases)))
-    return [each["Err"] if "Err" in each else each["Ok"] for each in found]
+    return [Impossible(**each["Err"]) if "Err" in each else each["Ok"] for each in found]
 
 
 def drawing(case: Case, numbers: list[int], choices: int) -> Case:
@@ -88,4 +95,16 @@ def drawn(
         "timestamps": timestamps,
         "aborts": aborts,
     }
+    return _played(options)
+
+
+def drawn_again(case: Case) -> tuple[Case, list[Answer]]:
+    """The case of the same draw whose congestion control draws what that of this case does, and the simulator's answers."""
+    options = {name: case[name] for name in ("seed", "kind", "cc", "control_seed", "ecn", "tso")}
+    agreed = {name: case.get(name, True) for name in ("sack", "timestamps")}
+    [again] = _played(options | agreed | {"first": case["number"], "count": 1})
+    return again
+
+
+def _played(options: dict[str, Any]) -> list[tuple[Case, list[Answer]]]:
     return [(case, answers) for case, answers in json.loads(native().ends_play(json.dumps(options)))]

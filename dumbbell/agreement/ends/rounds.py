@@ -70,41 +70,77 @@ def played(
     """Draws cases, and compares what both ends do in each. Raises `EnvironmentFault`."""
     for first in range(0, count, _IN_ONE_GUEST):
         number = min(_IN_ONE_GUEST, count - first)
-        yield from _compared(cases.drawn(seed, first, number, kind, cc, ecn, tso, sack, timestamps, aborts))
+        found = cases.drawn(seed, first, number, kind, cc, ecn, tso, sack, timestamps, aborts)
+        yield from (_drawn_alike(each) if _is_to_draw(each) else each for each in _compared(found))
 
 
 def replayed(listed: list[Case]) -> list[Compared | None]:
     """Compares what both ends do in given cases; None where no peer of the simulator's end can have sent it. Raises `EnvironmentFault`."""
     answers = cases.replayed(listed)
-    possible = [(case, each) for case, each in zip(listed, answers, strict=True) if not isinstance(each, str)]
+    possible = [(case, each) for case, each in zip(listed, answers, strict=True) if not isinstance(each, cases.Impossible)]
     compared = iter(_compared(possible) if possible else ())
-    return [None if isinstance(each, str) else next(compared) for each in answers]
+    return [None if isinstance(each, cases.Impossible) else next(compared) for each in answers]
 
 
 def _compared(found: list[tuple[Case, list[Answer]]]) -> Iterator[Compared]:
     answers = kernel.answers([case for case, _ in found])
     for (case, sim), theirs in zip(found, answers, strict=True):
         each = Compared(case, theirs, sim, difference(case, theirs, sim))
-        yield _with_other_draws(each) if each.difference is not None and case["cc"] == _DRAWING else each
+        yield _with_numbers_of_kernel(each)[0] if _is_to_draw(each) else each
 
 
-def _with_other_draws(each: Compared) -> Compared:
-    """A control that draws has other numbers in the kernel. Looks for these, one after the other: with each the ends agree longest."""
+def _is_to_draw(each: Compared) -> bool:
+    return each.difference is not None and each.case["cc"] == _DRAWING
+
+
+def _drawn_alike(each: Compared) -> Compared:
+    """Compares a case whose peer has reacted to a control that drew what the kernel's draws: what it acknowledges was sent by both ends.
+
+    In a guest of its own a case meets the same random numbers whatever is in it.
+    """
+    case, sim = each.case, each.sim
+    for _ in range(_MOST_DRAWS):
+        [theirs] = kernel.answers([case])
+        each, again = _with_numbers_of_kernel(Compared(case, theirs, sim, difference(case, theirs, sim)))
+        if again is None:
+            break
+        case, sim = cases.drawn_again(again)
+    return each
+
+
+def _with_numbers_of_kernel(each: Compared) -> tuple[Compared, Case | None]:
+    """Looks for the numbers that the kernel drew, one after the other: with each the ends agree longest.
+
+    Also returns the case with them if no peer of an end that draws them can have sent what its peer did.
+    """
     numbers: list[int] = []
     while each.difference is not None and len(numbers) < _MOST_DRAWS:
-        tried = [cases.drawing(each.case, [*numbers, number], _CHOICES) for number in range(_CHOICES)]
-        found = {
-            number: Compared(case, each.kernel, sim, difference(case, each.kernel, sim))
-            for number, (case, sim) in enumerate(zip(tried, cases.replayed(tried), strict=True))
-            if not isinstance(sim, str)
-        }
-        best = max(found, key=lambda number: _agreed_ns(found[number]), default=None)
-        if best is None or len({_agreed_ns(other) for other in found.values()}) == 1:
+        tried = [_as_far_as_possible(each, cases.drawing(each.case, [*numbers, number], _CHOICES)) for number in range(_CHOICES)]
+        best = max(range(_CHOICES), key=lambda number: tried[number][0])
+        agreed_ns, found = tried[best]
+        if agreed_ns == min(tried[number][0] for number in range(_CHOICES)):
             # They differ before it is drawn.
             break
-        each = max(each, found[best], key=_agreed_ns)
         numbers.append(best)
-    return each
+        if found is None:
+            return each, cases.drawing(each.case, numbers, _CHOICES)
+        each = max(each, found, key=_agreed_ns)
+    return each, None
+
+
+def _as_far_as_possible(each: Compared, case: Case) -> tuple[float, Compared | None]:
+    """For how long the kernel's end agrees with the simulator's in this case. None: it comes to a packet that no peer can have sent."""
+    [sim] = cases.replayed([case])
+    if not isinstance(sim, cases.Impossible):
+        found = Compared(case, each.kernel, sim, difference(case, each.kernel, sim))
+        return _agreed_ns(found), found
+    at = case["actions"][sim.action]["at_ns"]
+    begun = case | {"actions": case["actions"][: sim.action], "end_ns": at - 1}
+    [answers] = cases.replayed([begun])
+    assert not isinstance(answers, cases.Impossible)
+    found = Compared(begun, [answer for answer in each.kernel if answer["at_ns"] < at], answers, None)
+    apart = difference(begun, found.kernel, answers)
+    return (at if apart is None else apart.at_ns), None
 
 
 def _agreed_ns(each: Compared) -> float:
