@@ -145,7 +145,12 @@ impl Sender {
     #[inline]
     pub(in crate::tcp::linux) fn let_device_take(&mut self, out: &mut impl Outbox) {
         while !self.small_queue.is_on() && self.small_queue.pass_to_device() {
+            let (next, allowed) = (self.view.snd_nxt, self.window.cwnd.saturating_sub(self.view.in_flight()));
             self.on_room_in_host(out);
+            if self.view.snd_nxt > next {
+                // Each segment that is sent looks for room in the buffer (`tcp_event_new_data_sent`, `tcp_check_space`).
+                self.wake_application(allowed <= 1, out);
+            }
         }
     }
 
