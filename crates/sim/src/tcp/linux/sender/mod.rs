@@ -39,6 +39,8 @@ mod skbs;
 pub(in crate::tcp::linux) mod small_queue;
 mod stream;
 #[cfg(test)]
+mod stream_tests;
+#[cfg(test)]
 mod tests;
 mod timeout;
 mod timer;

@@ -38,10 +38,15 @@ impl Sender {
             return Fit::Waits;
         }
         if payload > mss {
-            self.layout.cut(seq, mss);
-            self.renumber_unsent(Renumbering::added(seq));
+            self.cut_unsent(seq, mss);
         }
         Fit::Fits
+    }
+
+    /// Cuts apart a segment that was not sent (`tso_fragment`).
+    pub(super) fn cut_unsent(&mut self, seq: u32, payload: u32) {
+        self.layout.cut(seq, payload);
+        self.renumber_unsent(Renumbering::added(seq));
     }
 
     /// If the next segment has less than `mss` bytes, it takes in what it can of the one behind it (`tcp_grow_skb`).
@@ -107,8 +112,7 @@ impl Sender {
         self.buffer.push_next(seq);
         if self.layout.payload(seq) > room {
             // Both parts have the PSH bit.
-            self.layout.cut(seq, room);
-            self.renumber_unsent(Renumbering::added(seq));
+            self.cut_unsent(seq, room);
             self.buffer.push_next(seq);
         }
         true
