@@ -205,9 +205,12 @@ impl Sender {
         if self.layout.is_stream() {
             self.buffer.note_payload(self.layout.span(self.view.snd_una, self.buffer.written));
         }
-        if self.tso.enabled && self.buffer.waits_for_room() {
-            let charged = self.charged_for_skbs();
-            self.buffer.note_charged(charged);
+        if self.tso.enabled {
+            self.let_device_take(out);
+            if self.buffer.waits_for_room() {
+                let charged = self.charged_for_skbs();
+                self.buffer.note_charged(charged);
+            }
         }
         if self.buffer.wakes(&self.view, self.window.cwnd, window_full, self.reordering.degree()) {
             self.let_application_write(out)

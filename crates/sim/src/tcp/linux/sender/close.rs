@@ -86,7 +86,7 @@ impl Sender {
     /// segments went.
     pub(in crate::tcp::linux) fn write_refilled(&mut self, out: &mut impl Outbox) -> u32 {
         let sent = if self.tso.enabled {
-            self.send_messages(out)
+            self.in_process(|this| this.send_messages(out))
         } else {
             // Who waits for room pushes what there is.
             self.stream.is_pushed = !self.buffer.is_complete();
@@ -96,7 +96,7 @@ impl Sender {
         };
         self.chrono_written();
         if self.close.after_transfer && self.buffer.is_complete() && !self.close.is_requested() {
-            sent + self.close(out)
+            sent + self.in_process(|this| this.close(out))
         } else {
             sent
         }

@@ -240,7 +240,7 @@ impl Sender {
             nodelay: spec.host.nodelay,
             tso: Tso::new(spec.host.tso, mss),
             skbs: Skbs::default(),
-            small_queue: SmallQueue::default(),
+            small_queue: SmallQueue::new(spec.host.tso),
             pacing,
             ecn: EcnState::new(spec.ecn),
             rec: Recovery::default(),

@@ -215,6 +215,9 @@ impl Sender {
                 // What was sent lets the buffer grow (`tcp_event_new_data_sent`).
                 self.wake_application_separately(self.view.in_flight() >= self.window.cwnd, out);
             }
+            if self.tso.enabled {
+                self.let_device_take(out);
+            }
             self.update_fast_path();
         }
         // Usually the next segment waits already, and the event is set.

@@ -8,7 +8,8 @@
 //! their socket, and what still lies there is not sent again.
 //!
 //! Without such a queue the device takes what was sent when the packet or the timer that let it be sent is dealt with, and at once what a process
-//! sends, as softirqs do not interrupt each other. Of a stream this is noticed: a small segment behind full ones waits, and takes in what follows it.
+//! sends, as softirqs do not interrupt each other. Of a stream, and of skbs, this is noticed: a small one behind full ones waits, takes in what follows
+//! it, and goes after what is sent again.
 //!
 //! A probe of a closed window is on the account, too (`tcp_xmit_probe_skb`): it takes what a segment without payload does.
 //!
@@ -51,6 +52,11 @@ pub(in crate::tcp::linux) struct SmallQueue {
 }
 
 impl SmallQueue {
+    /// An empty one; of skbs it is asked.
+    pub fn new(has_skbs: bool) -> Self {
+        Self { is_asked: has_skbs, ..Self::default() }
+    }
+
     /// There is such a queue.
     #[inline]
     pub fn is_on(&self) -> bool {
@@ -62,8 +68,8 @@ impl SmallQueue {
         self.is_asked
     }
 
-    /// It is that of a stream, which notices what waits before the device.
-    pub fn begin_stream(&mut self) {
+    /// It is that of a stream, or of skbs, which notice what waits before the device.
+    pub fn begin_to_ask(&mut self) {
         self.is_asked = true;
     }
 
@@ -96,7 +102,7 @@ impl Sender {
     pub fn on_host_with_queue(&mut self, kind: HostQueue) {
         self.small_queue.kind = kind;
         let has = self.small_queue.is_on();
-        self.small_queue.is_asked = has || self.layout.is_stream();
+        self.small_queue.is_asked |= has;
         self.sends_in_steps = has || self.tso.enabled || self.view.is_paced || self.layout.is_stream();
         self.sends_plainly &= !has;
     }
@@ -167,13 +173,11 @@ impl Sender {
         if self.small_queue.in_process && !self.small_queue.is_on() {
             return;
         }
-        for seq in seq..seq + count {
-            if self.small_queue.kind != HostQueue::Orphans {
-                self.small_queue.allocated += self.truesize(seq, 1);
-            }
-            if !self.tso.enabled {
-                self.small_queue.segments.push_back(seq);
-            }
+        if self.small_queue.kind != HostQueue::Orphans {
+            self.small_queue.allocated += u64::from(count) * self.charge_of(0) + self.layout.span(seq, seq + count);
+        }
+        if !self.tso.enabled {
+            self.small_queue.segments.extend(seq..seq + count);
         }
     }
 
@@ -205,9 +209,10 @@ impl Sender {
     /// True if the host's queue has no room for segment `seq` again.
     #[inline]
     pub(in crate::tcp::linux) fn host_is_full_for(&mut self, seq: u32) -> bool {
-        let full = self.small_queue.is_asked
-            && self.stack.small_queues == SmallQueues::Rate
-            && self.is_above_rate_limit(seq, 1, 1);
+        let full = self.small_queue.is_asked && self.stack.small_queues == SmallQueues::Rate && {
+            let skb = self.skbs.around(seq).map_or(1, |skb| skb.end - seq);
+            self.is_above_rate_limit(seq, skb, 1)
+        };
         self.small_queue.throttled |= full;
         full
     }
@@ -257,7 +262,7 @@ impl Sender {
 
     /// Memory that a TSO segment of `n` segments from `seq` on takes, bytes.
     fn truesize(&self, seq: u32, n: u32) -> u64 {
-        self.charge_of((seq..seq + n).map(|seq| u64::from(self.layout.payload(seq))).sum())
+        self.charge_of(self.layout.span(seq, seq + n))
     }
 
     /// Memory that a packet of `payload` bytes takes, bytes.

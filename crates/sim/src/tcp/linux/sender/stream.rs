@@ -126,7 +126,7 @@ impl Sender {
         (self.stream.mss, self.stream.pushed_until) = (self.layout.mss(), 1);
         self.stream.counts_bytes = true;
         self.buffer.become_stream(1, false);
-        self.small_queue.begin_stream();
+        self.small_queue.begin_to_ask();
         (self.sends_in_steps, self.sends_plainly) = (true, false);
         self
     }

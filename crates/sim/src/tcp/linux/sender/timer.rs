@@ -91,6 +91,9 @@ impl Sender {
             (_, Pending::Retransmit) => self.on_retransmit_timeout(out),
             (_, Pending::Persist) => self.on_persist_timer(out),
         }
+        if self.tso.enabled {
+            self.let_device_take(out);
+        }
         self.update_fast_path();
     }
 }

@@ -71,3 +71,13 @@ fn a_timeout_sends_one_segment_of_the_first_skb() {
     assert_eq!(wait(&mut pair), [(1, MSS, 0)]);
     assert_eq!(charged(&mut pair).0, heads + 1);
 }
+
+#[test]
+fn one_segment_behind_two_waits_until_the_device_has_these() {
+    let (mut pair, _) = offloading(1_000_000, 1000 * MSS);
+    assert!(pair.s.small_queue.is_empty(), "a process has sent all there is");
+    pair.s.window.cwnd = 13;
+    assert_eq!(pair.s.write(&mut pair.out, false), 2);
+    pair.s.let_device_take(&mut pair.out);
+    assert_eq!(pair.s.view.packets_out, 13);
+}
