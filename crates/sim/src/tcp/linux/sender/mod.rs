@@ -344,8 +344,11 @@ impl Sender {
     /// The PSH and FIN bits of segment `seq`, as far as it has them.
     #[inline]
     pub(in crate::tcp::linux) fn flags_of(&self, seq: u32) -> u16 {
-        let pushed = if self.tso.enabled { self.skbs.is_pushed(seq) } else { self.buffer.is_pushed(seq) };
-        let pushed = pushed || self.layout.ends_first_write(seq);
+        let pushed = if self.tso.enabled {
+            self.skbs.is_pushed(seq)
+        } else {
+            self.buffer.is_pushed(seq) || self.layout.ends_first_write(seq)
+        };
         (if pushed { flags::PSH } else { 0 }) | self.close.flag_of(seq)
     }
 

@@ -29,7 +29,7 @@ pub(super) fn connected(spec: &TcpSpec, window: u32) -> (Pair, Vec<Packet>) {
     (pair, sent)
 }
 
-fn transfer(bytes: u64) -> TcpSpec {
+pub(super) fn transfer(bytes: u64) -> TcpSpec {
     TcpSpec { transfer_bytes: Some(bytes), ..bulk_flow() }
 }
 

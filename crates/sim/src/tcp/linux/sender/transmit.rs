@@ -323,7 +323,7 @@ impl Sender {
     fn send_special(&mut self, out: &mut impl Outbox, seq: u32, first: bool, last: bool) -> Verdict {
         let cwr = first && self.ecn.cwr_queued();
         let pushed = seq == self.buffer.next_push;
-        let push = pushed || last || self.layout.ends_first_write(seq);
+        let push = pushed || last || (!self.tso.enabled && self.layout.ends_first_write(seq));
         let mut p = Packet { seq: self.number(seq), len: self.frame_len(seq) as u16, ..self.form };
         if u32::from(p.len) == HEADERS {
             // A FIN without data: no first-time data, so that its codepoint is that of an ACK.

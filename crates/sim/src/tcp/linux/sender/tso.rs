@@ -81,7 +81,8 @@ impl Sender {
             *receiver_limited = true;
             return None;
         }
-        let may_be_short = self.nodelay || self.stream.is_pushed || !self.has_short_outstanding();
+        let nagle_off = self.nodelay || self.stream.is_pushed || push == Push::Probe;
+        let may_be_short = nagle_off || !self.has_short_outstanding();
         if len <= mss {
             if len < mss && is_tail && !may_be_short && !has_fin && self.view.packets_out > 0 {
                 return None;

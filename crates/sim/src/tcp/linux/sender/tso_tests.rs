@@ -1,6 +1,6 @@
 //! A sender with TSO and single packets of a peer that the test plays: its skbs, where their PSH bits are, and what they are charged.
 
-use super::packet_tests::{ack, connected, shown, wait};
+use super::packet_tests::{ack, connected, shown, transfer, wait};
 use super::tests::Pair;
 use crate::packet::{flags, Packet, MSS};
 use crate::tcp::common::layout::tests::bulk_flow;
@@ -45,6 +45,14 @@ fn a_psh_bit_stays_at_the_end_of_its_skb() {
     pair.s.window.cwnd = pair.s.view.packets_out + 1;
     pair.s.write(&mut pair.out, false);
     assert!(pushed(&shown(&pair.out.take_sent())).is_empty(), "one that was cut off has none");
+}
+
+#[test]
+fn a_transfer_that_a_small_window_cuts_apart_has_one_psh_bit() {
+    let mut spec = transfer(1426);
+    spec.host.tso = true;
+    let (_, sent) = connected(&spec, 2816);
+    assert_eq!(shown(&sent), [(1, 1408, 0), (2, 18, flags::PSH), (3, 0, flags::FIN)]);
 }
 
 #[test]
