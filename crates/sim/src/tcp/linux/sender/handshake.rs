@@ -161,7 +161,7 @@ impl Sender {
         };
         self.establish(p, rtt_us);
         self.peer.note_syn_ack();
-        if self.handshake.retransmits > 0 && u64::from(p.tsecr) != self.handshake.sent_us / 1000 {
+        if self.handshake.retransmits > 0 && self.answers_resent_syn(p) {
             self.pace_as_after_lost_syn();
         }
         if self.handshake.retransmits > 0 && !self.sack {
@@ -184,6 +184,11 @@ impl Sender {
             self.fill_buffer(out.now());
         }
         self.write_refilled(out);
+    }
+
+    /// True if a SYN-ACK does not echo the first SYN, which would show that no timeout was due (`tcp_try_undo_recovery`, `tcp_init_transfer`).
+    fn answers_resent_syn(&self, p: &Packet) -> bool {
+        u64::from(p.tsecr) != self.handshake.sent_us / 1000
     }
 
     /// The SYN's timeout has left a window of one segment, which the rate is that of until data are acknowledged (`tcp_enter_loss`,
@@ -219,7 +224,7 @@ impl Sender {
             Some(rtt_us) => self.take_rtt(rtt_us, rtt_us, false),
             None => self.rtt.fall_back(),
         }
-        if self.handshake.retransmits > 1 || self.handshake.request.shrinks_window() {
+        if (self.handshake.retransmits > 1 && self.answers_resent_syn(p)) || self.handshake.request.shrinks_window() {
             self.window.cwnd = 1;
         }
         self.cc.init(&self.view, &mut self.window);

@@ -160,6 +160,21 @@ fn the_first_data_tell_of_a_lost_syn() {
 }
 
 #[test]
+fn an_answer_to_the_first_of_three_syns_leaves_the_window() {
+    for (echoes_first, cwnd) in [(true, 10), (false, 1)] {
+        let mut pair = sender(&bulk_flow());
+        pair.s.connect(&mut pair.out);
+        let first = pair.out.now;
+        wait(&mut pair);
+        wait(&mut pair);
+        let echoed = if echoes_first { first } else { pair.out.now };
+        let syn_ack = pair.out.ack_packet(1, &[], (echoed / MS) as u32, flags::SYN);
+        pair.s.on_ack(&syn_ack, &mut pair.out);
+        assert_eq!(pair.s.window.cwnd, cwnd);
+    }
+}
+
+#[test]
 fn a_lost_syn_leaves_a_rate_of_one_segment() {
     let mut rates = [false, true].map(|is_lost| {
         let mut pair = sender(&bulk_flow());
