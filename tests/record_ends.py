@@ -13,7 +13,7 @@ from dumbbell.agreement.ends.rounds import played
 FILE = Path(__file__).parent / "agreement" / "ends" / "recorded.json.gz"
 SEED = 2026
 PLANS = [
-    # cases to record, kind, congestion control, ECN, TSO, SACK, timestamps
+    # cases to record, kind, congestion control, ECN, TSO, SACK, timestamps, and whether connections are reset
     *((10, "send", cc, False, False, True, True) for cc in ("reno", "cubic", "bbr")),
     *((5, "send", cc, True, False, True, True) for cc in ("reno", "cubic", "dctcp", "bbr")),
     *((10, "send", cc, cc == "dctcp", True, True, True) for cc in ("reno", "cubic", "dctcp", "bbr")),
@@ -30,10 +30,14 @@ PLANS = [
     (5, "both", "dctcp", True, False, True, True),
     (5, "both", "reno", False, False, False, True),
     (5, "both", "reno", False, False, True, False),
+    (10, "both", "cubic", False, False, True, True, True),
 ]
-"""200 in all."""
+"""210 in all."""
 _MOST_DRAWN = 3000
 _MOST_ACTIONS = 150
+_ABORTS = 6
+"""Where a plan says that connections are reset."""
+_RST = 4
 
 
 def recorded():
@@ -41,11 +45,18 @@ def recorded():
     return json.loads(gzip.decompress(FILE.read_bytes()))
 
 
+def is_reset(case):
+    """True if an application aborts, or an RST reaches the end."""
+    return any(action["do"] == "abort" or action.get("flags", 0) & _RST for action in case["actions"])
+
+
 def agreeing(count, *plan):
-    """Cases in which both ends agree, with the kernel's answers."""
+    """Cases in which both ends agree, with the kernel's answers; of a plan with resets, those in which there is one."""
+    aborts = plan[_ABORTS:] == (True,)
     found = []
     for each in played(SEED, _MOST_DRAWN, *plan):
-        if each.difference is None and len(each.case["actions"]) <= _MOST_ACTIONS:
+        is_wanted = is_reset(each.case) == aborts and len(each.case["actions"]) <= _MOST_ACTIONS
+        if each.difference is None and is_wanted:
             found.append({"case": each.case, "kernel": each.kernel})
         if len(found) == count:
             return found

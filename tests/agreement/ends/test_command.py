@@ -17,6 +17,7 @@ from dumbbell.errors import EnvironmentFault
         (["--cc", "vegas"], "--cc vegas: expected one of reno, cubic, dctcp, bbr"),
         (["--tso"], "--tso: only an end that sends builds TSO segments; expected --kind send"),
         (["--tso", "--kind", "both"], "--tso: only an end that sends builds TSO segments; expected --kind send"),
+        (["--aborts"], "--aborts: only an end that sends and receives has them; expected --kind both"),
         (["nowhere.json"], "nowhere.json: No such file or directory"),
     ],
 )
