@@ -46,8 +46,8 @@ def recorded():
 
 
 def is_reset(case):
-    """True if an application aborts, or an RST reaches the end."""
-    return any(action["do"] == "abort" or action.get("flags", 0) & _RST for action in case["actions"])
+    """True if an application aborts or leaves, or an RST reaches the end."""
+    return any(action["do"] in ("abort", "quit") or action.get("flags", 0) & _RST for action in case["actions"])
 
 
 def agreeing(count, *plan):

@@ -46,7 +46,7 @@ def _ends(
     sack: Annotated[bool, typer.Option("--sack/--no-sack", help="The connection uses SACK.")] = True,
     timestamps: Annotated[bool, typer.Option("--timestamps/--no-timestamps", help="The connection uses timestamps.")] = True,
     aborts: Annotated[
-        bool, typer.Option("--aborts", help="An application, the peer or somebody else resets the connection; with --kind both.")
+        bool, typer.Option("--aborts", help="The application leaves, or somebody resets the connection; with --kind both.")
     ] = False,
     show: Annotated[int, typer.Option("--show", min=0, max=1000, help="Differences to show, one a class.")] = 3,
     out: Annotated[

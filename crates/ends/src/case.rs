@@ -97,6 +97,10 @@ pub enum What {
     Close,
     /// The application closes with an SO_LINGER of 0, which resets the connection.
     Abort,
+    /// The application reads nothing from now on.
+    Stop,
+    /// The application closes its socket, in both directions.
+    Quit,
     /// A packet of the peer arrives.
     Packet(Segment),
 }

@@ -196,9 +196,14 @@ impl End {
             (What::Close, Half::Both(_)) => self.application.wants_to_close = true,
             (What::Read { .. }, Half::Receive(receiver)) => receiver.on_turn(out),
             (What::Abort, Half::Both(end)) => end.reset(out),
+            (What::Stop, Half::Both(end)) => end.stop_reading(),
+            (What::Quit, Half::Both(end)) => {
+                self.application.has_closed |= end.is_established();
+                end.quit(out);
+            }
             (What::Packet(segment), _) => self.hear(segment)?,
             // A one-way end writes its transfer and closes by itself.
-            (What::Write { .. } | What::Close | What::Abort | What::Read { .. }, _) => {}
+            (What::Write { .. } | What::Close | What::Abort | What::Stop | What::Quit | What::Read { .. }, _) => {}
         }
         self.settle();
         Ok(())

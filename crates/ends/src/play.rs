@@ -43,7 +43,7 @@ pub struct Options {
     pub sack: bool,
     /// The ends agree on timestamps.
     pub timestamps: bool,
-    /// The connection is reset by one of its ends, or by neither of them.
+    /// The connection is reset by one of its ends or by neither of them, or its application leaves.
     #[serde(default)]
     pub aborts: bool,
 }
@@ -79,12 +79,14 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
     if options.aborts {
         let (at, how) = Drawn::abort(options.seed, number);
         match how {
-            Abort::Application => {
-                case.actions.push(Action { at_ns: apart(at), what: What::Abort });
-                case.actions.sort_by_key(|call| call.at_ns);
+            Abort::Application => case.actions.push(Action { at_ns: apart(at), what: What::Abort }),
+            Abort::Quits(stops) => {
+                case.actions.push(Action { at_ns: apart(stops), what: What::Stop });
+                case.actions.push(Action { at_ns: apart(at + APART), what: What::Quit });
             }
             Abort::Peer(rst) => peer.reset_at(at, rst),
         }
+        case.actions.sort_by_key(|call| call.at_ns);
     }
     let mut calls = std::mem::take(&mut case.actions).into_iter().peekable();
     let mut packets = 0;

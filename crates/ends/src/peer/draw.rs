@@ -152,12 +152,14 @@ impl Drawn {
         stream
     }
 
-    /// When a connection is reset, and how. A stream of its own: nothing else that is drawn depends on it.
+    /// When a connection is reset or left, and how. A stream of its own: nothing else that is drawn depends on it.
     pub fn abort(seed: u64, number: u64) -> (Time, Abort) {
         let d = &mut Draw::new(seed, number, "abort");
         let at = d.by_size(20, 3000) * MS + d.between(0, 999) * US;
         let how = match d.between(0, 9) {
-            0..=3 => Abort::Application,
+            0..=1 => Abort::Application,
+            2 => Abort::Quits(at),
+            3 => Abort::Quits(at - d.between(0, at / MS / 2) * MS),
             4..=6 => Abort::Peer(Rst::Own),
             7 => Abort::Peer(Rst::Unacknowledged),
             8 => Abort::Peer(Rst::Ahead(d.by_size(1, 10_000) as u32)),
@@ -186,8 +188,10 @@ pub enum Rst {
 /// Who resets a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Abort {
-    /// The application of the end.
+    /// The application of the end: it aborts.
     Application,
+    /// It closes its socket whatever the peer does, and reads nothing from the first time on.
+    Quits(Time),
     /// The peer, or somebody in its name.
     Peer(Rst),
 }

@@ -6,7 +6,7 @@
  *
  *   case NUMBER CC ECN DEVICE NODELAY RCVBUF SNDBUF READS OPENS    begins it; READS and OPENS are 0 or 1
  *   open TIME, write TIME BYTES, read TIME BYTES, close TIME,
- *   abort TIME                                                     what the application does
+ *   abort TIME, stop TIME (reading), quit TIME                     what the application does
  *   packet TIME FLAGS SEQ ACK PAYLOAD WINDOW TSVAL TSECR ECN SCALE BLOCKS FROM TO ...
  *   end TIME
  *
@@ -46,7 +46,7 @@ struct end {
 	int is_read_up; /* the last turn to read found nothing, and no other action came since */
 	uint64_t pending; /* bytes to write */
 	int waits; /* not all of that was taken */
-	int closes, has_closed;
+	int closes, has_closed, stops; /* reading */
 	uint32_t isn;
 	uint16_t port;
 };

@@ -124,11 +124,11 @@ static void let_application_act(void)
 		end.fd = accept4(end.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (end.fd < 0)
 		return;
-	if (!end.reads_at_rate && bytes_to_read())
+	if (!end.reads_at_rate && !end.stops && bytes_to_read())
 		recv(end.fd, NULL, READ_MOST, MSG_TRUNC);
 	if (!read_info(&info))
 		return;
-	if (info.tcpi_state == CLOSE_WAIT && !end.reads_at_rate && !end.closes) {
+	if (info.tcpi_state == CLOSE_WAIT && !end.reads_at_rate && !end.stops && !end.closes) {
 		recv(end.fd, NULL, READ_MOST, MSG_TRUNC);
 		end.closes = 1;
 	}
@@ -300,6 +300,12 @@ static void carry_out(char *line)
 		end.closes = 1;
 	else if (!strcmp(line, "abort"))
 		reset_connection();
+	else if (!strcmp(line, "stop"))
+		end.stops = 1;
+	else if (!strcmp(line, "quit") && end.fd >= 0) {
+		close(end.fd);
+		end.fd = -1;
+	}
 	else if (!strcmp(line, "read") && end.fd >= 0)
 		read_in_turn(atoll(after));
 	/* Softirqs leave to a thread of the kernel what takes more than ten rounds, as the transmission of a large window does. */

@@ -50,6 +50,8 @@ pub struct TwoWayEnd {
     /// The number of the packet that changed the peer's window last (`snd_wl1`).
     window_by: u32,
     ending: Ending,
+    /// The application reads no more.
+    stops_reading: bool,
     counters: Counters,
 }
 
@@ -77,6 +79,7 @@ impl TwoWayEnd {
             receiver: if opens { receiver.opening() } else { receiver },
             window_by: 0,
             ending,
+            stops_reading: false,
             counters: Counters::default(),
         }
     }
@@ -114,6 +117,9 @@ impl TwoWayEnd {
 
     /// A packet of this end has left the host's own queue; true if the sending half waited for that.
     pub fn on_left_host(&mut self, p: &Packet, attachment: &Attachment) -> bool {
+        if p.has(flags::RST) {
+            return false;
+        }
         let number = if self.first { p.seq } else { attachment.other_seq };
         // A probe of the window has the number before a segment.
         let (seq, _) = self.sender.segment_of(number);
@@ -152,10 +158,15 @@ impl TwoWayEnd {
         self.receiver.note_own_fin();
     }
 
+    /// The application reads nothing from now on.
+    pub fn stop_reading(&mut self) {
+        self.stops_reading = true;
+    }
+
     /// The application has read to the end of what the peer sent, and has not closed yet.
     #[must_use]
     pub fn is_to_close(&self) -> bool {
-        self.receiver.has_ended() && !self.sender.close.is_requested()
+        self.receiver.has_ended() && !self.stops_reading && !self.sender.close.is_requested()
     }
 
     /// Counters of the packets.
@@ -230,7 +241,7 @@ impl TwoWayEnd {
         }
         let p = &Packet { len: p.len - blocks.option_bytes() as u16, ..*p };
         let seq = self.receiver.number(number);
-        let (ack, _) = self.sender.segment_of(ack);
+        let (wire_ack, (ack, _)) = (ack, self.sender.segment_of(ack));
         let ack = Packet { seq: ack, attachment: NO_ATTACHMENT, flags: p.flags & flags::ECE | flags::ACK, ..*p };
         let accepts = !self.receiver.is_established();
         if accepts {
@@ -285,6 +296,10 @@ impl TwoWayEnd {
             let (sender, mut out) = self.sending(out, segments);
             sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
         }
+        let ended = self.receiver.has_ended();
+        if self.ending.is_orphan && !ended && self.ends_orphan(p, end - u32::from(p.has(flags::FIN)), wire_ack, out) {
+            return self.receiver.bytes_read();
+        }
         if !is_predicted && has_data && !self.is_done() {
             self.take_data(&data, out);
         }
@@ -297,13 +312,14 @@ impl TwoWayEnd {
             sender.send_allowed(&mut out);
         }
         self.receiver.take_estimates(self.sender.estimates());
+        let reads = !self.stops_reading;
         let (receiver, mut acknowledging) = self.acknowledging(out);
         if has_data || !is_predicted {
             receiver.check_ack_of_stream(&mut acknowledging);
         }
         let (sender, mut sending) = self.sending(out, Blocks::default());
         sender.let_device_take(&mut sending);
-        if self.receiver.rcv_nxt != expected {
+        if reads && self.receiver.rcv_nxt != expected {
             let (receiver, mut acknowledging) = self.acknowledging(out);
             receiver.read(u32::from(p.len) > HEADERS, &mut acknowledging);
         }

@@ -79,7 +79,7 @@ impl Pair {
             if arrival == Some(now) {
                 let (_, p) = self.under_way.remove(0);
                 let to = if p.has(flags::ACK) { CLIENT } else { SERVER };
-                let payload = if p.has(flags::SYN) { 0 } else { u32::from(p.len) - HEADERS };
+                let payload = if p.has(flags::SYN) { 0 } else { u32::from(p.len).saturating_sub(HEADERS) };
                 self.arrived.push((now / MS, to, payload));
                 let read = self.ends[to].on_packet(&p, &mut self.out);
                 if read > self.read[to] {
@@ -385,4 +385,23 @@ fn an_rst_ends_a_connection_if_its_number_is_the_one_expected() {
     pair.run_until(pair.out.now + 100 * MS, &mut |_, _| 0);
     assert!(pair.ends.iter().all(|end| !end.is_established()));
     assert_eq!(pair.arrived.len(), 1, "nobody answers");
+}
+
+#[test]
+fn a_socket_that_its_application_closes_resets_what_it_has_not_read_and_what_comes_later() {
+    let mut pair = Pair::new();
+    pair.ends[CLIENT].stop_reading();
+    pair.write(SERVER, 1000);
+    pair.run_until(pair.out.now + 100 * MS, &mut |_, _| 0);
+    pair.ends[CLIENT].quit(&mut pair.out);
+    let sent = pair.out.take_sent();
+    assert_eq!(sent.iter().map(|p| p.has(flags::RST)).collect::<Vec<_>>(), [true], "1000 bytes were not read");
+
+    let mut pair = Pair::new();
+    pair.ends[CLIENT].quit(&mut pair.out);
+    pair.run_until(pair.out.now + 100 * MS, &mut |_, _| 0);
+    assert!(pair.ends[SERVER].is_established(), "a FIN");
+    pair.write(SERVER, 1000);
+    pair.run_until(pair.out.now + 100 * MS, &mut |_, _| 0);
+    assert!(!pair.ends[SERVER].is_established(), "nobody reads that");
 }

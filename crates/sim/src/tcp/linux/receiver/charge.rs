@@ -132,11 +132,14 @@ pub(super) struct Unread {
     /// Those of the last head; and where those of the first one end.
     last: Option<Head>,
     first_end: u32,
+    /// Their payload, bytes.
+    payload: u64,
 }
 
 impl Unread {
     /// Segments that share a head come in order.
     pub fn add_head(&mut self, head: &Head, cost: &Cost) {
+        self.payload += u64::from(head.payload);
         let Some(last) = &mut self.last else {
             self.charged += head.charged(cost);
             self.last = Some(*head);
@@ -152,6 +155,11 @@ impl Unread {
         if self.first_end == head.start {
             self.first_end = head.end;
         }
+    }
+
+    /// There are no data among them.
+    pub fn is_empty(&self) -> bool {
+        self.payload == 0
     }
 
     /// How many segments do not share the first head.

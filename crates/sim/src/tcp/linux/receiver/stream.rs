@@ -138,6 +138,11 @@ impl Receiver {
         }
     }
 
+    /// The application reads no more and gives up what it has not read; true if there was something.
+    pub(in crate::tcp::linux) fn drop_unread(&mut self) -> bool {
+        !std::mem::take(&mut self.unread).is_empty()
+    }
+
     /// The application reads what there is.
     pub(in crate::tcp::linux) fn read(&mut self, some: bool, out: &mut impl Outbox) {
         self.on_read(some, out);

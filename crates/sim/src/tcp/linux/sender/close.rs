@@ -169,9 +169,14 @@ impl Sender {
         true
     }
 
+    /// The other end has acknowledged the FIN.
+    pub(in crate::tcp::linux) fn is_fin_acknowledged(&self) -> bool {
+        self.view.snd_una > self.close.fin
+    }
+
     /// The FINs of both ends have arrived, and this end knows that (TIME_WAIT, or closed).
     #[must_use]
     pub fn has_closed(&self) -> bool {
-        self.close.peer_closed && self.view.snd_una > self.close.fin
+        self.close.peer_closed && self.is_fin_acknowledged()
     }
 }

@@ -234,6 +234,12 @@ impl Sender {
         });
     }
 
+    /// The application gives up what the buffer had no room for.
+    pub(in crate::tcp::linux) fn drop_waiting(&mut self) {
+        self.stream.waiting = 0;
+        self.buffer.extend(self.buffer.written, false);
+    }
+
     /// Puts what is written into the last segment, if that was not sent, and into new ones as long as there is room, and sends each as soon as it is full;
     /// returns how many went. The segment that is left then has the PSH bit, and so has each with which more than half the largest window has
     /// come together since the last that has (`tcp_sendmsg_locked`, `forced_push`, `tcp_mark_push`, `tcp_push_one`).

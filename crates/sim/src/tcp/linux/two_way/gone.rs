@@ -19,6 +19,8 @@ pub(super) enum Gone {
     Not,
     /// TIME_WAIT, with the window advertised last, bytes.
     Waits(u32),
+    /// FIN_WAIT2 of a socket that its application has closed (`tw_substate`), with the same window.
+    HalfClosed(u32),
     /// Nothing (TCP_CLOSE).
     Closed,
 }
@@ -29,13 +31,15 @@ pub(super) struct Ending {
     pub gone: Gone,
     /// The application had closed when the peer's FIN came (FIN_WAIT1 or FIN_WAIT2, then TIME_WAIT; else LAST_ACK, then nothing).
     pub closed_first: bool,
+    /// The application has closed the socket, and takes no more data (SOCK_DEAD).
+    pub is_orphan: bool,
     /// Limits the answers before there is a socket, and after it in TIME_WAIT.
     answers: Answers,
 }
 
 impl Ending {
     pub fn new(stack: &Stack) -> Self {
-        Self { gone: Gone::Not, closed_first: false, answers: Answers::new(stack) }
+        Self { gone: Gone::Not, closed_first: false, is_orphan: false, answers: Answers::new(stack) }
     }
 
     /// The connection is there no more.
@@ -96,6 +100,56 @@ impl TwoWayEnd {
         self.vanish(out);
     }
 
+    /// The application closes the socket: close(). What it has not read is lost, so that the connection is reset; what it has not yet been able to
+    /// write is not sent (`__tcp_close`).
+    pub fn quit(&mut self, out: &mut impl Outbox) {
+        if self.ending.has_come() || !self.receiver.is_established() && !self.opens {
+            return;
+        }
+        if !self.receiver.is_established() {
+            return self.vanish(out);
+        }
+        if self.receiver.drop_unread() {
+            let (receiver, mut acknowledging) = self.acknowledging(out);
+            receiver.send_reset(&mut acknowledging);
+            return self.vanish(out);
+        }
+        self.ending.is_orphan = true;
+        if !self.sender.close.is_requested() {
+            self.sender.drop_waiting();
+            self.close(out);
+        }
+        self.leave_half_closed(out);
+    }
+
+    /// The peer knows of the FIN of a socket without an application, and has not closed itself: little is left of the socket (`tcp_time_wait`).
+    fn leave_half_closed(&mut self, out: &mut impl Outbox) {
+        if self.ending.is_orphan && !self.receiver.has_ended() && self.sender.is_fin_acknowledged() {
+            self.ending.gone = Gone::HalfClosed(self.receiver.window_left());
+            self.stop_timers(out);
+        }
+    }
+
+    /// A packet of the peer, whose data end at `end`, reaches a socket without an application before the peer's FIN has; `ack` stands in it. True if
+    /// the socket is gone then (`tcp_rcv_state_process`).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ends_orphan(&mut self, p: &Packet, end: u32, ack: u32, out: &mut impl Outbox) -> bool {
+        if u32::from(p.len) > HEADERS && end > self.receiver.rcv_nxt {
+            self.vanish(out);
+            self.reset_stranger(ack, out);
+        } else if !p.has(flags::FIN) {
+            self.leave_half_closed(out);
+        }
+        self.ending.has_come()
+    }
+
+    fn reset_stranger(&mut self, ack: u32, out: &mut impl Outbox) {
+        let (receiver, mut acknowledging) = self.acknowledging(out);
+        acknowledging.seq = ack;
+        receiver.reset_stranger(&mut acknowledging);
+    }
+
     /// Nothing is left of the connection.
     fn vanish(&mut self, out: &mut impl Outbox) {
         self.ending.gone = Gone::Closed;
@@ -114,12 +168,34 @@ impl TwoWayEnd {
     pub(super) fn answer_when_gone(&mut self, p: &Packet, seq: u32, ack: u32, out: &mut impl Outbox) {
         match self.ending.gone {
             Gone::Waits(window) => self.answer_in_time_wait(p, seq, window, out),
+            Gone::HalfClosed(window) => self.answer_half_closed(p, seq, ack, window, out),
             _ if p.has(flags::RST) => {}
-            _ => {
-                let (receiver, mut acknowledging) = self.acknowledging(out);
-                acknowledging.seq = ack;
-                receiver.reset_stranger(&mut acknowledging);
+            _ => self.reset_stranger(ack, out),
+        }
+    }
+
+    fn answer_half_closed(&mut self, p: &Packet, seq: u32, ack: u32, window: u32, out: &mut impl Outbox) {
+        let next = self.receiver.rcv_nxt;
+        let fin = u32::from(p.has(flags::FIN));
+        let (end, edge) = (seq + u32::from(p.len) - HEADERS + fin, next + window);
+        let is_in_window = seq == next || end > next && seq < edge || seq == edge && end == seq;
+        if p.tsval < self.receiver.echoed() || !is_in_window {
+            if !p.has(flags::RST) && (end > seq || self.ending.answers.is_due(out.now())) {
+                let (receiver, mut out) = self.acknowledging(out);
+                receiver.acknowledge_with(window, &mut out);
             }
+        } else if p.has(flags::RST) {
+            self.ending.gone = Gone::Closed;
+        } else if end == next + 1 && fin > 0 {
+            self.receiver.rcv_nxt = end;
+            self.receiver.echo_from_now(p.tsval);
+            self.ending.gone = Gone::Waits(window);
+            let (receiver, mut out) = self.acknowledging(out);
+            receiver.acknowledge_with(window, &mut out);
+        } else if end > next && end > seq {
+            // Nobody reads data that come now.
+            self.ending.gone = Gone::Closed;
+            self.reset_stranger(ack, out);
         }
     }
 
