@@ -173,7 +173,8 @@ fn a_host_shows_what_has_left_its_own_queue() {
     let left: Vec<_> = capture.records().iter().filter(|record| record.place == LEFT).collect();
     let there: Vec<_> = left.iter().filter(|record| !capture.wire(record).leftwards).collect();
     assert!(counter(&out, "port/own", "dropped_overflow") > 0, "the queue drops");
-    assert_eq!(there.len(), counter(&out, "port/own", "sent_packets") as usize);
+    let on_the_line = counter(&out, "port/own", "sent_packets") as usize - there.len();
+    assert!(on_the_line <= 1, "the run may end while a packet is on the line");
     let full: Vec<_> = there.iter().filter(|record| capture.wire(record).payload == 1448).collect();
     assert!(full.windows(2).all(|pair| pair[1].time - pair[0].time >= 1514 * 8 * 1000 / 8), "at the rate of the line");
 }
