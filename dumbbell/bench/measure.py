@@ -148,7 +148,7 @@ def _draft(progress: Progress | None) -> Row:
     from dumbbell.study import Request, find_part
 
     _, part = find_part("sce", "draft")
-    # Those that show the ramp of marks are of no cell of its tables.
+    # Without the runs that show the ramp of marks: they are in no cell of the draft's tables.
     runs = [run for run in part.scenarios(Request(seeds=1)) if "delay_ms" in run.cell]
     with tempfile.TemporaryDirectory() as folder:
         wall, cpu = time.perf_counter(), time.process_time()

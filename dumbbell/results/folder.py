@@ -1,4 +1,4 @@
-"""Folders of results, written by `dumbbell run`, `reproduce` or `import`. What a study makes of its own is in `dumbbell/study/folders.py`.
+"""Folders of results, written by `dumbbell run`, `reproduce` or `import`. No study is known here: see `dumbbell/study/folders.py`.
 
 DIR/study.json       study, part and request (reproduce only)
 DIR/runs/            store of the runs (`dumbbell run` writes the store to DIR itself)
@@ -41,7 +41,7 @@ class Folder:
 
     @property
     def quick(self) -> bool:
-        """Whether only a subset of the cells was requested."""
+        """True if only a subset of the cells was requested."""
         return bool(self.request.get("quick", False))
 
 
@@ -58,7 +58,7 @@ def open_folder(path: Path) -> Folder:
 
 
 def open_outlines(path: Path) -> tuple[Outline, ...]:
-    """What tables show of the valid runs of a folder of results. Much faster than `open_folder`."""
+    """The valid runs of a folder of results, as tables show them. Much faster than `open_folder`."""
     return tuple(run for run in outlines(_store_path(path, _request_of(path))) if run.summary.status != "invalid")
 
 

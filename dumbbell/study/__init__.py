@@ -1,6 +1,7 @@
-"""What a published study is, and what is done with one; the studies themselves are in packages that register them (`registry`).
+"""A published study as data, and the work with one: running it, comparing it with its numbers, judging its claims.
 
-A study in a package of its own imports from here, and `repeats` and `claims`; `dumbbell new study NAME` writes a first one.
+The studies themselves are in packages that register them (`registry`). They import from here, from `repeats` and from `claims`; `dumbbell
+new study NAME` writes such a package.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The studies that are installed, found by the entry points of the group `dumbbell.studies` with which packages register them.
 
-In the pyproject.toml of a package that has one,
+In the pyproject.toml of a package that has a study:
 
     [project.entry-points."dumbbell.studies"]
     NAME = "package:STUDY"
 
-dumbbell's own are registered in the same way. What is registered is read when a study is asked for, and no study is imported before.
+dumbbell registers its own in the same way. Entry points are read when a study is asked for, and a study is imported when it is used.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def formats(package: str | None = None) -> dict[str, tuple[Study, Part, Format]]
 
 @cache
 def _registered() -> Mapping[str, EntryPoint]:
-    """What is registered, by name."""
+    """The entry points by name."""
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=GROUP):
         if point.name in found:
@@ -89,7 +89,7 @@ def _registered() -> Mapping[str, EntryPoint]:
 
 
 def _of_checkout() -> Mapping[str, str]:
-    """What the pyproject.toml of a checkout registers; nothing where there is no checkout."""
+    """Name and place of the studies in the pyproject.toml of a checkout; none where there is no checkout."""
     if not _PROJECT.is_file():
         return {}
     project = tomllib.loads(_PROJECT.read_text(encoding="utf-8")).get("project", {})

@@ -12,7 +12,7 @@ from dumbbell.files import write_text
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HERE = "@NAME@"
-"""What stands for the name in the files, and in what they are called."""
+"""The word that stands for the name in files, and in what they are called."""
 
 
 def check_name(name: str, what: str) -> None:

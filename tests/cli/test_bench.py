@@ -81,7 +81,6 @@ def test_an_unknown_benchmark_names_the_known_ones() -> None:
 
 def test_the_draft_is_all_its_runs_with_one_start_each(monkeypatch) -> None:
     from dumbbell import study
-    from dumbbell.study import Request
 
     found, draft = study.find_part("sce", "draft")
     asked = []

@@ -46,7 +46,7 @@ def register(tmp_path, monkeypatch):
 
 @pytest.fixture
 def mine(dumbbell, register, tmp_path, monkeypatch):
-    """What `dumbbell new study mine` writes, as if pip had installed it."""
+    """The package that `dumbbell new study mine` writes, as if pip had installed it."""
     monkeypatch.chdir(tmp_path)
     made = dumbbell("new", "study", "mine")
     assert (made.status, made.out.splitlines()[:2]) == (0, ["mine/pyproject.toml", "mine/README.md"])
