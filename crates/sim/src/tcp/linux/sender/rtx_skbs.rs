@@ -2,7 +2,8 @@
 //! part (Linux 6.12 net/ipv4/tcp_input.c `tcp_match_skb_to_sack`, `tcp_shift_skb_data`; net/ipv4/tcp_output.c `__tcp_retransmit_skb`,
 //! `tcp_send_loss_probe`).
 //!
-//! Leaves out: joining short segments that are sent again (`tcp_retrans_try_collapse`), that an skb is left whole where the send buffer is far too full.
+//! Leaves out: joining short segments that are sent again (`tcp_retrans_try_collapse`), cutting a segment that the receiver's window has no room for any
+//! more, that an skb is left whole where the send buffer is far too full.
 
 use std::ops::Range;
 
