@@ -10,8 +10,8 @@ from dumbbell.engines.linux.faults import fault_words
 from dumbbell.plan import Link, Port, Queue
 
 _LINK_BUCKET_NS = 100
-"""Bucket of a link: the time that its timer may be late without losing capacity, and by which the link may take a packet too early. In virtual
-time a timer is late by 1 ns for each reading of the clock.
+"""Bucket of a link: the time that its timer may be late without losing capacity, and by which the link may take a packet too early. In
+virtual time a timer is late by 1 ns for each reading of the clock.
 """
 _NO_LIMIT = 100_000_000
 """Packets (netem) or bytes (tbf's own fifo, replaced at once): more than ever wait."""
