@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = ("Of", "What", "Whether", "As", "Likewise", "Those")
-FOLDERS = (".ci", "benchmarks", "crates", "docs", "dumbbell", "examples", "fuzz", "tests")
+FOLDERS = (".ci", "benchmarks", "crates", "docs", "dumbbell", "dumbbell_studies", "examples", "fuzz", "tests")
 EXEMPT: tuple[str, ...] = (
     "crates/ends",
     "crates/sim/src/cc",
@@ -23,7 +23,7 @@ EXEMPT: tuple[str, ...] = (
     "dumbbell/agreement",
     "dumbbell/bench",
     "dumbbell/engines/kernel",
-    "dumbbell/studies",
+    "dumbbell_studies",
     "dumbbell/templates/cc/dumbbell_cc.rs",
     "tests/studies",
 )

@@ -27,7 +27,7 @@ MAY_KNOW = {
     "explorer": {"explorer", "drawing", "comparing", "trace", *BELOW},
 }
 STUDIES_MAY_KNOW = {"study", "comparing", "drawing", *BELOW}
-"""What a study is made of; of the rest of the tool it knows nothing."""
+"""The rooms that a study may import."""
 
 
 def modules_of(folder):
@@ -36,7 +36,7 @@ def modules_of(folder):
 
 
 def packages_imported(path):
-    """What a module imports, at any place: the package and what is below it."""
+    """Yield the packages that a module imports, at any place in it, with the room."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"

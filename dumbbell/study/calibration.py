@@ -1,6 +1,6 @@
 """Calibrating background traffic: how often connections come, and how large the largest transfers are, for a load and a variability.
 
-What is looked at is the background alone, from a warm-up on: the mean load of each bottleneck (RFC 5166, 2.1.1), and the coefficient of
+Only the background counts, from a warm-up on: the mean load of each bottleneck (RFC 5166, 2.1.1), and the coefficient of
 variation, over bins of a second, of the bandwidth that it leaves. The load is met by scaling the rates at which connections come, the
 variability by one size of the scenario, bisected on a logarithmic scale; every point is seen over the same seeds.
 """
@@ -68,7 +68,7 @@ class Task:
     cov: float | None = None
     """Wanted of the bandwidth that is left; None: any."""
     knob: Knob | None = None
-    """What to vary for it."""
+    """The size to vary for it."""
     load_within_mbit: float = 1.0
     """How near the load must come to the one that is wanted."""
     seeds: int = 10
@@ -78,14 +78,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Sample:
-    """What a background came to at one queue in one run, from the warm-up to the end."""
+    """Load and variability of a background at one queue in one run, from the warm-up to the end."""
 
     port: str
     seed: int
     load_mbit: float
     """Counted as the queue's rate counts."""
     cov: float
-    """Of the bandwidth that is left, over bins of a second."""
+    """Coefficient of variation of the bandwidth that is left, over bins of a second."""
     capacity_mbit: float
 
 
@@ -227,7 +227,7 @@ class Arrivals:
 
     @classmethod
     def of(cls, name: str, scenario: Scenario) -> Arrivals:
-        """Those of a scenario. Raises `BadInput` if none can be scaled."""
+        """Return the arrivals of a scenario. Raises `BadInput` if none can be scaled."""
         written: dict[str, int | float] = {}
         offered: dict[str, float] = {}
         for i, entry in enumerate(scenario.background):
@@ -276,7 +276,7 @@ def settings_alone(task: Task) -> dict[str, Any]:
 
 
 def samples_of(task: Task, run: Run, seed: int) -> list[Sample]:
-    """What the background of a run came to, at each queue with a rate that something passed."""
+    """Return a sample for each queue with a rate that packets of the run passed."""
     from dumbbell.results.capacity import capacities, sent_bytes
 
     found = []
@@ -312,7 +312,7 @@ def looking(task: Task, store: Store, executor: Executor | None = None, progress
 
 
 COLUMNS = ("name", "settings", *(f"{what}{which}" for what in ("load_mbit", "cov") for which in ("", "_low", "_high")), "seeds", "window_s")
-"""Of calibration.csv."""
+"""Columns of calibration.csv."""
 
 
 def row(task: Task, point: Point) -> dict[str, str]:

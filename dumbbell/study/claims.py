@@ -21,7 +21,7 @@ class MissingRunError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a claim holds, and the numbers that decide it."""
+    """The outcome of checking a claim, with the numbers that decide it."""
 
     holds: bool
     measured: str
@@ -41,7 +41,7 @@ class Findings:
 
     @property
     def holds(self) -> bool:
-        """Whether all conditions so far hold."""
+        """True if all conditions so far hold."""
         return self._holds
 
     @property

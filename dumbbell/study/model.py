@@ -1,4 +1,4 @@
-"""What a study consists of."""
+"""The parts of a study."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Fitted:
     name: str
     choice: str
     alternative: str
-    """What the ablation does instead, in words."""
+    """The behaviour of the ablation, in words."""
     evidence: str
     override: Mapping[str, Any]
     """Dotted path into the scenario -> value of the alternative."""
@@ -99,7 +99,7 @@ class Part:
     select: Callable[[Key], bool] = lambda _key: True
     """Which cells of the published file belong to this part."""
     every_cell: bool = False
-    """Whether reports show every cell. For parts with few cells."""
+    """True if reports show every cell. For parts with few cells."""
     parts: Sequence[Part] = ()
     """The parts that it combines, if any."""
     cell_figures: Callable[[Sequence[Run]], Mapping[str, Callable[[View], Figure]]] = lambda _runs: {}

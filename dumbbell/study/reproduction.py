@@ -51,7 +51,7 @@ class Reproduction:
     differences: dict[str, Difference]
     """By name of the format. The first is the principal one."""
     left_out: Sequence[str] = ()
-    """What the hosts of the engine cannot be, a line for each reason."""
+    """Reasons why the engine's hosts leave runs out, one line each."""
 
     @property
     def principal(self) -> tuple[Format, Difference]:
@@ -68,7 +68,7 @@ class Reproduction:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the numbers must know: quick mode, repeats, invalid runs."""
+        """Notes that a reader of the numbers needs: quick mode, seeds, invalid runs."""
         repeats = int(self.folder.request.get("seeds", 1))
         return [
             *([f"--quick: {self.part.quick_note}"] if self.folder.quick else []),
@@ -79,7 +79,7 @@ class Reproduction:
 
     @property
     def _centre(self) -> str:
-        """What the principal format makes of repeats, in a word."""
+        """The estimate that the principal format makes of several seeds, in a word."""
         return next(iter(self.part.formats[0].metrics.values())).centre.__name__.removeprefix("f")
 
     def tables(self) -> list[Table]:

@@ -1,6 +1,6 @@
 """Runs of a study as hosts of today can have them: on Linux as it is there, with its queue disciplines.
 
-What a host of today cannot be (FreeBSD, SCE, a congestion control that no kernel has) is left out, with the reason.
+Runs that need another host (FreeBSD, SCE, a congestion control that no kernel has) are left out, with the reason.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 from dumbbell.scenario import ResolvedScenario, ScenarioError, Settings
 
 _LINUX = "linux-"
-"""What the names of Linux's stacks begin with, of whichever age."""
+"""Prefix of the names of all stacks of Linux."""
 _HOST = "host"
 """The stack that a machine has."""
 _OF_VARIANTS = ("variant", "hz")
-"""What a queue discipline has of other kernels."""
+"""Keys of a queue discipline that make it that of another kernel."""
 _OF_OTHER_PROGRAMS = "first_write"
-"""What a program of then wrote before its data."""
+"""Key of a program that wrote a header before its data, as old programs did."""
 
 
 def on_hosts_of_today(runs: Iterable[ResolvedScenario], engine: str) -> tuple[list[ResolvedScenario], list[str]]:

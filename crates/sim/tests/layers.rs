@@ -12,7 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("packet", &[]),
     ("attachment", &["packet", "prefetch"]),
     ("refusal", &[]),
-    ("spec", &[]),
+    ("spec", &["packet"]),
     ("draw", &["refusal", "rng", "spec"]),
     ("playback", &["time"]),
     ("events", &["time"]),
