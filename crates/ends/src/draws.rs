@@ -1,4 +1,4 @@
-//! Which numbers the congestion control of an end draws.
+//! The random numbers that the congestion control of an end draws.
 
 use dumbbell_sim::rng::Rng;
 

@@ -129,7 +129,7 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
     case.end_ns = last + WATCHED;
     end.advance(case.end_ns);
     hear_all(&mut end, &mut peer, options.aborts, &mut answers);
-    // What the peer did not answer may have been sent later.
+    // The end may have sent packets later that the peer did not answer: they are not part of the case.
     answers.retain(|answer| answer.at_ns <= case.end_ns);
     sort(&mut answers);
     Ok((case, answers))
@@ -140,7 +140,7 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
 pub struct Impossible {
     /// Number of the action.
     pub action: usize,
-    /// What is wrong.
+    /// Returns a message that says what is wrong with the case.
     pub what: String,
 }
 

@@ -72,7 +72,7 @@ pub fn simulate_until(
 /// Run a network to its end and return a hash of all events of its packets and of all counts.
 ///
 /// # Errors
-/// Those of [`simulate`].
+/// Fails as [`simulate`] does.
 #[cfg(feature = "fingerprint")]
 pub fn fingerprint(spec: &NetworkSpec) -> Result<u64, Vec<Refusal>> {
     let mut world = World::build(spec, &|_, _| None)?;

@@ -164,7 +164,7 @@ impl Receiver {
         self.send_ack(self.rcv_nxt, out);
     }
 
-    /// What is left of the window advertised last, bytes (`tcp_receive_window`).
+    /// Return the rest of the window advertised last, bytes (`tcp_receive_window`).
     pub(in crate::tcp::linux) fn window_left(&self) -> u32 {
         self.buffer.left(self.unacknowledged()) as u32
     }

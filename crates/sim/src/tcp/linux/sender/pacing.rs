@@ -212,7 +212,7 @@ impl Sender {
             self.retransmit_waiting(out);
             // After a retransmission new data usually wait.
             if !(resends && self.only_waits(out.now())) && self.write_inlined(out, false) > 0 {
-                // What was sent lets the buffer grow (`tcp_event_new_data_sent`).
+                // Each transmission lets the buffer grow (`tcp_event_new_data_sent`).
                 self.wake_application_separately(self.view.in_flight() >= self.window.cwnd, out);
             }
             if self.tso.enabled {

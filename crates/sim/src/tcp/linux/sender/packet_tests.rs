@@ -310,7 +310,7 @@ fn a_segment_that_was_cut_takes_in_only_the_next_one() {
     let (mut pair, _) = connected(&bulk_flow(), 2 * MSS);
     ack(&mut pair, 3, MSS - 8);
     assert_eq!(wait(&mut pair), [(3, MSS - 8, flags::PSH)]);
-    // What was left has grown from the one behind it before it is cut again: two pieces of 8 bytes.
+    // The rest takes in bytes of the next segment before the probe cuts it again: two pieces of 8 bytes.
     ack(&mut pair, 4, MSS - 8);
     assert_eq!(wait(&mut pair), [(4, MSS - 8, flags::PSH)]);
     let sent = ack(&mut pair, 5, 4 * MSS);

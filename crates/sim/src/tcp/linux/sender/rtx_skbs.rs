@@ -1,4 +1,4 @@
-//! What becomes of the skbs of a TSO sender after they were sent: SACK blocks cut them apart and join what is SACKed, and they are sent again as a whole or in
+//! The skbs of a TSO sender after transmission: SACK blocks cut them apart and join SACKed ones, and they are retransmitted as a whole or in
 //! part (Linux 6.12 net/ipv4/tcp_input.c `tcp_match_skb_to_sack`, `tcp_shift_skb_data`; net/ipv4/tcp_output.c `__tcp_retransmit_skb`,
 //! `tcp_send_loss_probe`).
 //!
@@ -24,7 +24,7 @@ impl Sender {
             let end = skb.end.min(hole.end);
             if self.shifts(at) {
                 self.shift(at..end);
-                // What is behind the hole was SACKed before.
+                // The skb behind the hole was SACKed before.
                 let is_filled = end == skb.end && end == hole.end && end < self.view.snd_nxt && self.shifts(end);
                 if let Some(next) = self.skbs.around(end).filter(|_| is_filled) {
                     self.shift(next);

@@ -83,7 +83,7 @@ impl Sender {
         u64::from((MAX_TSO_BYTES.min(self.peer.most_at_once()) / mss).max(1) * mss)
     }
 
-    /// What the send buffer is charged for all that is not acknowledged, bytes (`sk_wmem_queued`).
+    /// Return the memory that the send buffer is charged for all unacknowledged data, bytes (`sk_wmem_queued`).
     pub(super) fn charged_for_skbs(&mut self) -> u64 {
         let una = self.view.snd_una;
         self.skbs.forget(una);

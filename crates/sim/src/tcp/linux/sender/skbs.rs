@@ -21,10 +21,10 @@ struct Skb<Position> {
 /// Both queues.
 #[derive(Clone, Debug)]
 pub(super) struct Skbs {
-    /// What was sent, and the segment with which the first of it begins.
+    /// The skbs that were sent, and the first segment of the first of them.
     sent: VecDeque<Skb<u32>>,
     una: u32,
-    /// What was not sent, and the payload before it, bytes.
+    /// The skbs that were not sent, and the payload before them, bytes.
     unsent: VecDeque<Skb<u64>>,
     nxt: u64,
     /// Where the last PSH bit was set (`pushed_seq`).

@@ -202,7 +202,7 @@ impl Sender {
         departs_ms as u32
     }
 
-    /// Memory that what is written and not acknowledged is charged, bytes.
+    /// Return the memory that a stream is charged for its written and unacknowledged data, bytes.
     pub(in crate::tcp::linux) fn charged(&self) -> u64 {
         self.buffer.charged(self.layout.span(self.view.snd_una, self.buffer.written), &self.view)
     }
