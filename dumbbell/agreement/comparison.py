@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from dumbbell.results import Store
 if TYPE_CHECKING:
     from dumbbell.agreement.sets import ScenarioSet
     from dumbbell.comparing.format import Measured
+    from dumbbell.engines.prepared import Prepared
     from dumbbell.executor import Executor
     from dumbbell.results import Run
 
@@ -45,6 +47,8 @@ class Comparison:
     ours: tuple[Run, ...]
     date: str
     """Date of the reference runs, YYYY-MM-DD, UTC."""
+    further: tuple[Run, ...] = ()
+    """Our runs from starts that the reference does not have."""
 
     @property
     def pairs(self) -> list[tuple[Run, Run]]:
@@ -54,7 +58,7 @@ class Comparison:
     @property
     def invalid(self) -> list[Run]:
         """The invalid runs of both engines."""
-        return [run for run in (*self.reference, *self.ours) if run.status == "invalid"]
+        return [run for run in (*self.reference, *self.ours, *self.further) if run.status == "invalid"]
 
     @property
     def in_real_time(self) -> list[str]:
@@ -63,8 +67,9 @@ class Comparison:
 
     @cached_property
     def values(self) -> tuple[Measured, Measured]:
-        """What the reference's runs came to, and ours, in the order of `pairs`."""
-        return measured([pair[0] for pair in self.pairs]), measured([pair[1] for pair in self.pairs])
+        """The values of the reference's runs and of ours, in the order of `pairs`; ours go on with those of `further`."""
+        further = [run for run in self.further if run.status != "invalid"]
+        return measured([pair[0] for pair in self.pairs]), measured([*(pair[1] for pair in self.pairs), *further])
 
     def difference(self) -> Difference:
         """Every metric of every scenario: its centre over the repeats, beside the reference's range over its repeats."""
@@ -81,33 +86,53 @@ def compare(
 ) -> Comparison:
     """Run a set of scenarios on both engines, the reference first; runs stored in `folder`/ENGINE are reused.
 
+    With `scenario_set.precision` a scenario with several starts has further ones, see there.
+
     Raises `BadInput` if the folder has other contents, and what `prepare` and `execute` raise.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is a file; expected a folder, or a path at which one can be made")
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).is_dir() for name in engines):
         raise BadInput(f"{folder}: holds other files; expected an empty folder or one written by dumbbell agree")
-    runs = [run for scenario in scenario_set.scenarios for run in scenario.expand()]
+    starts = [range(scenario.least_repeats) for scenario in scenario_set.scenarios]
+    before, now = ProgressState(), ProgressState()
 
-    on = {engine: prepare([run.on(engine) for run in runs]) for engine in engines}
-    told = ProgressState()
+    def prepared(engine: str, wanted: Sequence[range]) -> list[Prepared]:
+        asked = zip(scenario_set.scenarios, wanted, strict=True)
+        return prepare([run.on(engine) for scenario, numbers in asked for run in scenario.repeats([(0, numbers)])])
 
-    def run_on(engine: str, rest: ProgressState) -> tuple[Run, ...]:
+    def run_on(engine: str, on: Sequence[Prepared], wanted: Sequence[range], rest: ProgressState) -> list[list[Run]]:
+        """The runs of each scenario, from the starts that are wanted of it."""
+        nonlocal before, now
+
         def tell(state: ProgressState) -> None:
-            nonlocal told
-            told = state
+            nonlocal now
+            now = state
             if progress is not None:
-                progress(state + rest)
+                progress(before + state + rest)
 
-        done = execute(on[engine], Store(SafeFolder(folder).below(engine)), executor, tell)
+        done = execute(on, Store(SafeFolder(folder).below(engine)), executor, tell)
         if done.damaged:
             what = f"{len(done.damaged)} of its runs are damaged, so that runs cannot be paired"
             raise DumbbellError(f"{folder / engine}: {what}; expected whole runs (`dumbbell check --repair {folder / engine}`)")
-        return done.runs
+        before, now = before + replace(now, running=()), ProgressState()
+        runs = iter(done.runs)
+        return [list(islice(runs, len(numbers))) for numbers in wanted]
 
-    reference = run_on(engines[0], ProgressState(total=len(runs), cost_total=sum(run.cpu_s for run in on[engines[1]])))
-    date = _dated(folder, reference)
-    return Comparison(scenario_set, engines, reference, run_on(engines[1], told), date)
+    on = {engine: prepared(engine, starts) for engine in engines}
+    ahead = ProgressState(total=len(on[engines[1]]), cost_total=sum(run.cpu_s for run in on[engines[1]]))
+    reference = run_on(engines[0], on[engines[0]], starts, ahead)
+    precision = scenario_set.precision
+    while precision is not None and any(more := precision.further(reference)):
+        for runs, found in zip(reference, run_on(engines[0], prepared(engines[0], more), more, ahead), strict=True):
+            runs += found
+    counts = [len(runs) for runs in reference]
+    wanted = [range(count if precision is None else precision.our_starts(count)) for count in counts]
+    ours = run_on(engines[1], on[engines[1]] if wanted == starts else prepared(engines[1], wanted), wanted, ProgressState())
+    paired = chain.from_iterable(runs[:count] for runs, count in zip(ours, counts, strict=True))
+    further = chain.from_iterable(runs[count:] for runs, count in zip(ours, counts, strict=True))
+    reference_runs = tuple(chain.from_iterable(reference))
+    return Comparison(scenario_set, engines, reference_runs, tuple(paired), _dated(folder, reference_runs), tuple(further))
 
 
 def _dated(folder: Path, runs: Sequence[Run]) -> str:

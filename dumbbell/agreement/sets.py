@@ -10,6 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from dumbbell.agreement.highspeed import controls_of, high_speed
+from dumbbell.agreement.precision import Precision
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.space import alone, jitter, pair, run_seconds, scenario, usual
@@ -46,6 +47,8 @@ class ScenarioSet:
     starts: int
     """Number of repeats with jittered starts of a scenario with several flows or a randomised qdisc."""
     scenarios: tuple[Scenario, ...]
+    precision: Precision | None = None
+    """How well the reference must be known; None: a scenario with several starts has always `starts`."""
 
     @property
     def title(self) -> str:

@@ -10,10 +10,12 @@ import numpy as np
 
 from dumbbell.agreement import chance, pairs, shallow, stability, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
+from dumbbell.agreement.precision import MOST_STARTS, OURS
 from dumbbell.comparing.difference import WORST, Cell, Difference
 
 if TYPE_CHECKING:
     from dumbbell.agreement.comparison import Comparison
+    from dumbbell.agreement.precision import Precision
     from dumbbell.results import Run
 
 _SHARE = "share"
@@ -102,6 +104,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         "scenarios": len(scenario_set.scenarios),
         "runs": len(compared.reference),
         "starts": scenario_set.starts,
+        **({} if scenario_set.precision is None else {"until": _until(compared, scenario_set.precision)}),
         "reference": engines[0],
         "engine": engines[1],
         "engines": {engine: _facts(runs[0]) for engine, runs in zip(engines, (compared.reference, compared.ours), strict=True)},
@@ -117,6 +120,16 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         "bars": bars,
         "invalid": [{"scenario": run.name, "engine": run.engine["name"], "reasons": list(run.reasons)} for run in compared.invalid],
         "worst": [cell.as_json() for cell in worst(found)],
+    }
+
+
+def _until(compared: Comparison, precision: Precision) -> dict[str, Any]:
+    """How well the reference was to be known, and how many runs that took on either engine."""
+    return {
+        "share": precision.share,
+        "most_starts": MOST_STARTS,
+        "starts_of_ours": OURS,
+        "runs_of_ours": len(compared.ours) + len(compared.further),
     }
 
 

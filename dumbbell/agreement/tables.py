@@ -333,8 +333,16 @@ def provenance(document: Mapping[str, Any]) -> str:
     drawn = f", {named} {_seeds(document)}" if document["seeds"] else ""
     repeated = "each" if document["runs"] == document["scenarios"] * document["starts"] else "those of several flows"
     starts = "" if document["runs"] == document["scenarios"] else f", {repeated} with {document['starts']} jittered starts"
+    if "until" in document:
+        until = document["until"]
+        starts = (
+            f"; those of several flows have {document['starts']} to {until['most_starts']} jittered starts, until the standard errors of "
+            f"the reference's mean goodput and mean srtt are at most {100 * until['share']:g} %, and {until['starts_of_ours']} times as "
+            f"many on the other engine ({until['runs_of_ours']} runs)"
+        )
+    where = "the reference" if "until" in document else "each engine"
     return (
-        f"Set {document['set']}{drawn}: {document['scenarios']} scenarios, {document['runs']} runs on each engine{starts}. "
+        f"Set {document['set']}{drawn}: {document['scenarios']} scenarios, {document['runs']} runs on {where}{starts}. "
         f"Reference: {theirs}, runs of {document['date']}; beside it: {ours}."
     )
 

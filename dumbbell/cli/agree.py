@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,6 +72,15 @@ def _agree(
             "5 for stability.",
         ),
     ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="SHARE",
+            help="Add starts to a scenario that has several until the standard errors of the reference's mean goodput and mean srtt are at "
+            "most this share, such as 0.5%, or it has 100 starts. The other engine has four times as many.",
+        ),
+    ] = None,
     hosts: HostsOption = None,  # noqa: ARG001
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
@@ -90,6 +100,7 @@ def _agree(
     """
     from dumbbell.agreement import outcome, tables
     from dumbbell.agreement.comparison import compare
+    from dumbbell.agreement.precision import Precision
     from dumbbell.agreement.real_time import for_machines
     from dumbbell.agreement.sets import find_set
     from dumbbell.agreement.shared import Shared
@@ -103,6 +114,8 @@ def _agree(
     if qdiscs is not None:
         shared = shared.with_qdiscs(_names(qdiscs))
     scenario_set = find_set(name, shared, _seeds(seed), count, starts, None if cc is None else _names(cc))
+    if until is not None:
+        scenario_set = replace(scenario_set, precision=Precision(_share(until), scenario_set.starts))
     scenario_set, left_out = for_machines(scenario_set, chosen)
     for line in left_out:
         note(line)
@@ -131,7 +144,8 @@ def _agree(
         note(tables.real_time(document))
     for line in lacking:
         note(f"below the bar: {line}")
-    note(f"{len(scenario_set.scenarios)} scenarios, {2 * len(compared.ours)} runs in {human_time(wall_s)}; {folder / 'agree.md'}")
+    runs = len(compared.reference) + len(compared.ours) + len(compared.further)
+    note(f"{len(scenario_set.scenarios)} scenarios, {runs} runs in {human_time(wall_s)}; {folder / 'agree.md'}")
     if drawn:
         note(f"figures and scenarios of the worst in {folder / 'worst'}")
     if compared.invalid or (check and lacking):
@@ -148,6 +162,13 @@ def _seeds(written: str | None) -> list[int]:
     if not all(re.fullmatch("[0-9]{1,19}", name) and int(name) < 1 << 63 for name in names):
         raise BadInput(f"--seed {written!r}: expected whole numbers, such as 1 or 1,2,3")
     return [int(name) for name in names]
+
+
+def _share(written: str) -> float:
+    number = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", written.strip())
+    if number is None or not 0 < float(number[1]) <= 100:
+        raise BadInput(f"--until {written!r}: expected a share of the mean, such as 0.5%")
+    return float(number[1]) / 100
 
 
 def _two(written: str) -> tuple[str, str]:

@@ -1,8 +1,10 @@
 """Differences that chance alone makes, on hand-made runs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support import tables
+from support import one_flow as run
 
 from dumbbell.agreement.chance import by_chance, relative
 from dumbbell.agreement.comparison import Comparison
@@ -10,18 +12,6 @@ from dumbbell.agreement.measures import METRICS
 from dumbbell.agreement.sets import ScenarioSet
 from dumbbell.agreement.statement import BARS, MEDIAN, P95, statement
 from dumbbell.agreement.tables import agree, below_bar, definitions_table, statement_table
-from dumbbell.results import Run
-from dumbbell.scenario import Scenario
-
-PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "10p"}}}
-
-
-def run(name, mbit):
-    """A run of 8 s with one flow of this goodput."""
-    (resolved,) = Scenario.model_validate({"name": name, "path": PATH, "flows": [{"cc": "cdg"}], "duration": "8s"}).expand()
-    counters = {"flow/cdg": {"start_ns": 0, "active_ns": 8 * 10**9, "rx_bytes": round(mbit * 1e6), "retransmits": 0}}
-    known = {"scenario": resolved.settings.model_dump(mode="json"), "plan": {"ports": []}, "engine": {"name": "sim"}}
-    return Run(key="0", name=name, cell={}, status="ok", reasons=(), **tables(counters), digest="", samples=(), **known)
 
 
 @pytest.fixture
@@ -104,3 +94,16 @@ def test_it_stands_beside_the_bars(compared):
 
 def test_all_that_is_asked_is_averaged():
     assert {METRICS[bar.metric].centre.__name__ for bar in BARS if bar.statistic in (MEDIAN, P95)} == {"fmean"}
+
+
+def test_with_further_runs_all_runs_are_dealt_out(compared):
+    draw = np.random.default_rng(9)
+    sides = {f"s{i}": (draw.normal(10, 1, 5), draw.normal(10, 1, 5)) for i in range(12)}
+    further = tuple(run(name, mbit) for name in sides for mbit in draw.normal(10, 1, 15))
+    alike = goodput(replace(compared(**sides), further=further))
+    assert 0.02 < alike[P95]["as_large"] < 0.98
+    assert alike[P95]["expected"] < goodput(compared(**sides))[P95]["expected"]
+    shifted = tuple(run(name, mbit + 5) for name in sides for mbit in draw.normal(10, 1, 15))
+    apart = goodput(replace(compared(**{name: (theirs, ours + 5) for name, (theirs, ours) in sides.items()}), further=shifted))
+    assert apart[MEDIAN]["as_large"] == 0
+    assert apart[MEDIAN]["found"] == pytest.approx(0.5, rel=0.2)

@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from collections import Counter
 
 import pytest
 
@@ -43,6 +44,31 @@ def test_an_engine_agrees_with_itself(agree, flavoured, tmp_path):
     assert document["windows"]["same"] == document["windows"]["scenarios"] > 0
     assert "Nothing differs." in (tmp_path / "agree" / "agree.md").read_text()
     assert not (tmp_path / "agree" / "worst").exists()
+
+
+def test_further_starts_until_the_reference_is_known(agree, flavoured, tmp_path):
+    engine = flavoured()
+    few = ("random", "--count", "3", "--seed", "2", "--starts", "2", "--no-figures")
+    answer, document = agree(*few, "--until", "2%")
+    assert answer.status == 0
+    until = document["until"]
+    assert (until["share"], until["most_starts"], until["starts_of_ours"]) == (0.02, 100, 4)
+    starts = Counter(engine.made)
+    several = {name: count for name, count in starts.items() if count > 1}
+    assert 2 < max(several.values()) <= 100
+    assert document["runs"] == sum(starts.values())
+    assert until["runs_of_ours"] == sum(4 * count if count > 1 else 1 for count in starts.values())
+    assert "until the standard errors of the reference's mean goodput" in (tmp_path / "agree" / "agree.md").read_text()
+    agree(*few, "--until", "100%")
+    assert Counter(engine.made) == starts  # a wider share asks for none that is not stored
+
+
+def test_the_share_of_until_is_a_share(agree, flavoured):
+    flavoured()
+    for wrong in ("0.5", "0%", "101%", "x%"):
+        answer, _ = agree("random", "--count", "1", "--until", wrong)
+        assert answer.status == 2
+        assert f"--until {wrong!r}: expected a share of the mean, such as 0.5%" in answer.err
 
 
 def test_pairs_and_windows_have_files_of_their_own(agree, flavoured, tmp_path):
