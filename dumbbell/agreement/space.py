@@ -27,7 +27,7 @@ _MOST_FLOWS = 8
 _MEAN_BYTES, _LOAD = (5_000, 200_000), (0.02, 0.4)
 """Of connections that come and go: their mean, median or least size, and the share of the rate that they bring."""
 _PACKETS = 90_000
-"""Maximum number of data packets of a run: about 4 CPU seconds of the kernel engine."""
+"""Maximum number of data packets of a run: about 1 CPU second of the kernel engine."""
 _SECONDS = (8, 60)
 """Minimum and maximum duration: several round trips at the longest RTT, and the time that one window takes at the lowest rate."""
 _BURSTS = ("1600B", "3028B", "10kB", "64kB")

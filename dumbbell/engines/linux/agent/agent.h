@@ -1,7 +1,7 @@
 /* The agent: traffic generator and sampler in one, as first process of a guest or as a program on a machine in real time (realtime.c).
  * README.md has the language of its script.
  *
- * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c is the event loop, socket.c what all
+ * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c handles events, loop.c waits for them, socket.c is what all
  * sockets share; bulk.c, datagrams.c and transfers.c are kinds of traffic, session.c is that of applications over connections that stay
  * open: exchange.c, onoff.c, page.c, streaming.c, and program.c is that of other programs, whose sockets diag.c asks the kernel of; sample.c reads TCP_INFO and the queues, count.c writes what they come to, capture.c
  * writes packets. */
@@ -38,18 +38,27 @@ struct noted {
 	size_t done; /* bytes of it so far */
 };
 
+/* What the guest's kernel may do with a socket without asking, when there is something to read or room to write: loop.c. */
+enum errand { NONE, READ, COUNT, WRITE, WRITE_ONCE };
+
 /* One end of a flow. Of a TCP connection both ends may send and receive. */
 struct end {
+	struct { /* as the guest's kernel knows it: struct errand of dumbbell/engines/kernel/patch */
+		int fd; /* its socket; -1 before it is open and after it is closed */
+		enum errand errand;
+		uint64_t sent, received; /* bytes given to and taken from the socket; datagrams of a stream */
+		uint64_t until; /* the agent sees to it when so much is read or sent */
+		int64_t result; /* of the call that the kernel has made, and to which the agent has to see */
+		uint64_t has_result;
+		int64_t waits_since_ns, waited_ns; /* for room in its send buffer, with nothing left in it to send; since when (0: not now), and how long before */
+	};
 	const char *namespace; /* - is another machine */
 	uint32_t address; /* network byte order */
 	uint16_t port; /* host byte order */
-	int fd; /* its socket; -1 before it is open and after it is closed */
-	uint64_t sent, received; /* bytes given to and taken from the socket; datagrams of a stream */
 	uint64_t due; /* bytes that an application has written so far */
 	struct noted *writes, *reads; /* notes in what it sends and receives; NULL: there are none */
 	struct tcp_info info; /* as last read */
 	struct program program; /* whose socket it is, if it is not the agent's: none without words */
-	int64_t waits_since_ns, waited_ns; /* for room in its send buffer, with nothing left in it to send; since when (0: not now), and how long before */
 };
 
 enum traffic { BULK, SESSION, DATAGRAMS, TRANSFERS, PROGRAMS };
@@ -188,14 +197,23 @@ enum event {
 	LEASE, LEASE_CHECK, EMPTY_CHECK, /* in real time */
 	SOCKET_GONE, PROGRAM_ENDED /* likewise, of other programs */
 };
-void watch(int fd, uint32_t events, enum event event, int index);
-void change_watch(int fd, uint32_t events, enum event event, int index);
-void unwatch(int fd);
 struct timespec after(struct timespec from, int64_t ns);
 int make_timer(const struct script *script, int64_t at_ns, int64_t interval_ns);
 void look_again(void);
 void run_traffic(struct script *script);
 int64_t since_epoch(const struct script *script);
+
+/* loop.c */
+struct epoll_event;
+#define MOST_EVENTS 64
+void open_loop(void);
+void watch(int fd, uint32_t events, enum event event, int index);
+void watch_end(struct end *end, uint32_t events, enum event event, int index);
+void change_watch(int fd, uint32_t events, enum event event, int index);
+void unwatch(int fd);
+int next_events(struct epoll_event *events, int *first);
+enum event event_of(const struct epoll_event *event);
+int index_of(const struct epoll_event *event);
 
 /* socket.c */
 #define OVER (-1)
@@ -206,6 +224,7 @@ int is_here(const struct end *end);
 int make_socket(const struct flow *flow, const struct end *end);
 void connect_to(const struct end *opener, const struct end *listener);
 void accept_from(struct flow *flow, struct end *listener);
+ssize_t receive_rest(struct end *end, size_t most);
 int64_t send_bytes(struct end *end, uint64_t most);
 int64_t receive_bytes(struct end *end, uint64_t most);
 int64_t waited_for_room(const struct end *end);

@@ -6,17 +6,28 @@
 
 #define TURN_NS 10000000 /* from one turn of an application that reads at a rate to the next */
 
+/* The kernel may fill the sender's socket, and read what the receiver takes at once, up to the last byte. */
+static void set_errands(struct flow *flow)
+{
+	flow->from.errand = flow->state == ACTIVE ? WRITE : NONE;
+	flow->from.until = flow->bytes < 0 ? UINT64_MAX : (uint64_t)flow->bytes;
+	flow->to.errand = flow->reads_bps ? NONE : READ;
+	flow->to.until = flow->bytes < 0 || flow->completed_ns >= 0 ? UINT64_MAX : (uint64_t)flow->bytes;
+}
+
 /* The socket's buffer is filled each time that it has become writable. */
 static void watch_sender(struct flow *flow, int i)
 {
-	watch(flow->from.fd, EPOLLOUT | EPOLLET, FROM, i);
+	watch_end(&flow->from, EPOLLOUT | EPOLLET, FROM, i);
+	set_errands(flow);
 }
 
 /* The receiver reads as data come, or when it is its turn. */
 static void watch_receiver(struct flow *flow, int i)
 {
 	if (!flow->reads_bps)
-		watch(flow->to.fd, EPOLLIN, TO, i);
+		watch_end(&flow->to, EPOLLIN, TO, i);
+	set_errands(flow);
 }
 
 void start_bulk(struct script *script, int i)
@@ -38,6 +49,7 @@ void start_bulk(struct script *script, int i)
 		connect_to(&flow->from, &flow->to);
 	}
 	flow->state = ACTIVE;
+	set_errands(flow);
 	/* Whoever opens on another machine may be early: what was heard of the socket then was for nothing. */
 	if (flow->opened_by_to && flow->from.fd >= 0)
 		change_watch(flow->from.fd, EPOLLOUT | EPOLLET, FROM, i);
@@ -82,6 +94,7 @@ void handle_bulk_from(struct script *script, int i)
 	if (flow->closes && flow->from.sent == (uint64_t)flow->bytes) {
 		send_fin(&flow->from);
 		flow->state = CLOSING;
+		set_errands(flow);
 		change_watch(flow->from.fd, EPOLLIN, FROM, i);
 	}
 }
@@ -94,6 +107,7 @@ static void read_bytes(struct script *script, struct flow *flow, uint64_t most)
 		close_end(script, flow, &flow->to);
 	else if (got && flow->bytes >= 0 && flow->completed_ns < 0 && flow->to.received >= (uint64_t)flow->bytes)
 		flow->completed_ns = since_epoch(script);
+	set_errands(flow);
 }
 
 void handle_bulk_to(struct script *script, int i)
@@ -131,4 +145,5 @@ void stop_bulk(struct flow *flow)
 	if (flow->state == CLOSING && flow->from.fd >= 0)
 		unwatch(flow->from.fd);
 	flow->state = STOPPED;
+	set_errands(flow);
 }

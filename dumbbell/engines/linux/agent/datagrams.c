@@ -168,10 +168,9 @@ void receive_datagram(struct script *script, int i)
 	int64_t number, there_ns;
 	int answered;
 	ssize_t bytes;
-	char byte;
 
 	if (!it->measured) {
-		if (recv(to->fd, &byte, sizeof(byte), MSG_TRUNC) > 0)
+		if (receive_rest(to, 0) > 0)
 			to->received++;
 		return;
 	}

@@ -46,7 +46,7 @@ static struct end *listener_of(struct flow *flow)
 	return flow->opened_by_to ? &flow->from : &flow->to;
 }
 
-static enum event event_of(const struct flow *flow, const struct end *end)
+static enum event event_at(const struct flow *flow, const struct end *end)
 {
 	return end == &flow->from ? FROM : TO;
 }
@@ -69,7 +69,7 @@ void start_session(struct script *script, int i)
 		fail("timer: %s", strerror(errno));
 	watch(flow->timer_fd, EPOLLIN, TIMER, i);
 	if (is_here(opener_of(flow))) {
-		watch(opener_of(flow)->fd, flow->opened_by_to ? EPOLLIN : EPOLLOUT, event_of(flow, opener_of(flow)), i);
+		watch(opener_of(flow)->fd, flow->opened_by_to ? EPOLLIN : EPOLLOUT, event_at(flow, opener_of(flow)), i);
 		connect_to(opener_of(flow), listener_of(flow));
 	}
 	flow->state = ACTIVE;
@@ -88,7 +88,7 @@ void accept_session(struct script *script, int i)
 	accept_from(flow, listener);
 	if (listener->fd < 0)
 		return;
-	watch(listener->fd, EPOLLIN, event_of(flow, listener), i);
+	watch(listener->fd, EPOLLIN, event_at(flow, listener), i);
 	/* The other machine has begun, which may be before this has: what comes is to be heard. */
 	if (!is_here(&flow->from) && flow->state == WAITING)
 		flow->state = ACTIVE;
@@ -104,7 +104,7 @@ static void send_due(struct script *script, int i, struct end *end)
 	if (send_bytes(end, end->due - end->sent) == OVER)
 		close_end(script, flow, end);
 	else
-		change_watch(end->fd, end->sent < end->due ? EPOLLOUT : EPOLLIN, event_of(flow, end), i);
+		change_watch(end->fd, end->sent < end->due ? EPOLLOUT : EPOLLIN, event_at(flow, end), i);
 }
 
 /* The application writes: what the socket does not take now waits. */

@@ -102,7 +102,9 @@ void make_sockets(struct script *script)
 			continue;
 		if (flow->traffic == DATAGRAMS) {
 			listener->fd = make_socket(flow, listener);
-			watch(listener->fd, EPOLLIN, TO, i);
+			listener->errand = flow->datagrams.measured ? NONE : COUNT;
+			listener->until = UINT64_MAX;
+			watch_end(listener, EPOLLIN, TO, i);
 			continue;
 		}
 		flow->listen_fd = make_socket(flow, listener);
@@ -163,6 +165,22 @@ void end_waiting(struct end *end)
 	end->waits_since_ns = 0;
 }
 
+/* The result of the call that the kernel has made for the agent, as if the agent had made it now. */
+static ssize_t take_result(struct end *end)
+{
+	end->has_result = 0;
+	if (end->result >= 0)
+		return end->result;
+	errno = -end->result;
+	return -1;
+}
+
+/* One recv() of which the bytes are of no interest. */
+ssize_t receive_rest(struct end *end, size_t most)
+{
+	return end->has_result ? take_result(end) : recv(end->fd, NULL, most, MSG_TRUNC);
+}
+
 /* One send() of at most so many bytes: what the socket took, or OVER if the connection is dead. */
 int64_t send_bytes(struct end *end, uint64_t most)
 {
@@ -171,7 +189,7 @@ int64_t send_bytes(struct end *end, uint64_t most)
 
 	if (noted)
 		memcpy(chunk, (const char *)&end->writes->note + end->writes->done, noted);
-	sent = send(end->fd, chunk, most < CHUNK ? most : CHUNK, MSG_NOSIGNAL);
+	sent = end->has_result ? take_result(end) : send(end->fd, chunk, most < CHUNK ? most : CHUNK, MSG_NOSIGNAL);
 	if (noted) {
 		memset(chunk, 0, noted);
 		end->writes->done += sent < 0 ? 0 : (size_t)sent < noted ? (size_t)sent : noted;
@@ -197,7 +215,7 @@ int64_t receive_bytes(struct end *end, uint64_t most)
 		got = recv(end->fd, (char *)&noted->note + noted->done, sizeof(noted->note) - noted->done, 0);
 		noted->done += got > 0 ? got : 0;
 	} else {
-		got = recv(end->fd, NULL, most, MSG_TRUNC);
+		got = receive_rest(end, most);
 	}
 	if (got < 0 && errno == EAGAIN)
 		return 0;

@@ -1,5 +1,4 @@
-/* The event loop of the run: one process, sockets in several namespaces, one epoll. Nothing here waits busily: under virtual time that
- * would never end. */
+/* The events of the run, in one process: what comes of each. Nothing here waits busily: under virtual time that would never end. */
 #include "agent.h"
 
 #include <errno.h>
@@ -13,31 +12,6 @@
 #define SETUP_S 44
 #define LOOK_NS 20000000 /* how often it is looked whether the queues are empty */
 #define LOOKS 5 /* that find nothing, one after the other: a packet may be between two queues, in a machine that is late */
-
-static int poll_fd;
-
-static void control(int operation, int fd, uint32_t events, enum event what, int index)
-{
-	struct epoll_event event = { .events = events, .data.u64 = (uint64_t)what << 32 | (uint32_t)index };
-
-	if (epoll_ctl(poll_fd, operation, fd, &event))
-		fail("epoll: %s", strerror(errno));
-}
-
-void watch(int fd, uint32_t events, enum event event, int index)
-{
-	control(EPOLL_CTL_ADD, fd, events, event, index);
-}
-
-void change_watch(int fd, uint32_t events, enum event event, int index)
-{
-	control(EPOLL_CTL_MOD, fd, events, event, index);
-}
-
-void unwatch(int fd)
-{
-	control(EPOLL_CTL_DEL, fd, 0, END, 0);
-}
 
 struct timespec after(struct timespec from, int64_t ns)
 {
@@ -254,13 +228,11 @@ static void begin_to_end(struct script *script)
 
 void run_traffic(struct script *script)
 {
-	struct epoll_event events[64];
+	struct epoll_event events[MOST_EVENTS];
 	int64_t next_ns = 0;
-	int sampler = -1, n, i;
+	int sampler = -1, first, n, i;
 
-	poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (poll_fd < 0)
-		fail("epoll: %s", strerror(errno));
+	open_loop();
 	make_sockets(script);
 	make_transfers();
 	start_servers(script);
@@ -274,9 +246,9 @@ void run_traffic(struct script *script)
 	if (in_real_time)
 		watch_lease();
 	while (!is_finished) {
-		n = epoll_wait(poll_fd, events, sizeof(events) / sizeof(*events), -1);
-		for (i = 0; i < n; i++) {
-			enum event event = events[i].data.u64 >> 32;
+		n = next_events(events, &first);
+		for (i = first; i < n; i++) {
+			enum event event = event_of(&events[i]);
 
 			if (event == END) {
 				if (sampler >= 0 && next_ns <= script->duration_ns)
@@ -293,7 +265,7 @@ void run_traffic(struct script *script)
 			if (event == SAMPLE)
 				take_sample(script, sampler, &next_ns);
 			else
-				handle(script, event, (uint32_t)events[i].data.u64);
+				handle(script, event, index_of(&events[i]));
 		}
 	}
 }

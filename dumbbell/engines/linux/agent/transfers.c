@@ -224,7 +224,9 @@ static void begin_connection(struct group *group, int g)
 	struct connection *c = make_connection(group, g, number);
 
 	c->from.fd = make_socket(&group->like, &c->from);
-	watch(c->from.fd, EPOLLOUT | EPOLLET, TRANSFER_FROM, number);
+	c->from.errand = WRITE;
+	c->from.until = c->bytes;
+	watch_end(&c->from, EPOLLOUT | EPOLLET, TRANSFER_FROM, number);
 	connect_to(&c->from, &c->to);
 }
 
@@ -247,6 +249,7 @@ void accept_transfer(int listener)
 	struct sockaddr_in peer;
 	socklen_t size = sizeof(peer);
 	int g = listeners[listener].group, number;
+	struct connection *c;
 	struct sockaddr_in own;
 	socklen_t own_size = sizeof(own);
 	int fd = accept4(listeners[listener].fd, (void *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -261,8 +264,11 @@ void accept_transfer(int listener)
 		make_connection(&groups[g], g, number);
 	if (number < 0 || !connections[number])
 		fail("a connection from port %d that is not in the list", ntohs(peer.sin_port));
-	connections[number]->to.fd = fd;
-	watch(fd, EPOLLIN, TRANSFER_TO, number);
+	c = connections[number];
+	c->to.fd = fd;
+	c->to.errand = READ;
+	c->to.until = c->bytes;
+	watch_end(&c->to, EPOLLIN, TRANSFER_TO, number);
 }
 
 static void read_came(struct connection *c)
@@ -308,6 +314,7 @@ void handle_transfer_from(int number)
 	if (c->from.sent == c->bytes) {
 		send_fin(&c->from);
 		c->closing = 1;
+		c->from.errand = NONE;
 		change_watch(c->from.fd, EPOLLIN, TRANSFER_FROM, number);
 	}
 }
