@@ -9,16 +9,17 @@ import dumbbell
 
 ROOT = Path(dumbbell.__file__).parent
 STUDIES = "dumbbell_studies"
-BELOW = {"collector", "errors", "escaping", "files", "metrics", "native", "results", "scenario"}
+BELOW = {"collector", "documents", "errors", "escaping", "files", "metrics", "native", "results", "scenario"}
 """Packages and modules that both comparing and drawing may import."""
 MAY_KNOW = {
-    "scenario": {"scenario", "errors", "files"},
-    "plan": {"plan", "scenario", "errors"},
+    "documents": {"documents", "errors", "files"},
+    "scenario": {"scenario", "documents", "errors", "files"},
+    "plan": {"plan", "scenario", "documents", "errors"},
     "engines": {"engines", "plan", "executor", "trace", "__version__", *BELOW},
-    "executor": {"executor", "errors", "files", "results", "scenario"},
+    "executor": {"executor", "documents", "errors", "files", "results"},
     "trace": {"trace", "plan", "_native", *BELOW},
     "metrics": {"metrics"},
-    "results": set(BELOW),
+    "results": BELOW - {"documents"},
     "comparing": {"comparing", *BELOW},
     "until": {"until", "engines", "executor", "comparing", *BELOW},
     "exchange": {"exchange", "plan", "trace", "__version__", *BELOW},

@@ -166,7 +166,7 @@ def _knob(written: str) -> Knob:
 
 
 def _quantity(kind: Any, option: str, text: str) -> Any:
-    from dumbbell.scenario.problems import Unfit
+    from dumbbell.documents.problems import Unfit
 
     try:
         return kind.parse(text)

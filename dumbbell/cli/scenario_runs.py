@@ -158,8 +158,8 @@ def _located(file: Path) -> Path:
 
 def _assignment(text: str) -> tuple[str, Any]:
     """The key and the value of KEY=VALUE; the value is YAML."""
-    from dumbbell.scenario.source import plain
-    from dumbbell.scenario.yaml_reader import YamlError, load
+    from dumbbell.documents.source import plain
+    from dumbbell.documents.yaml_reader import YamlError, load
 
     key, sign, value = text.partition("=")
     if not sign or not key.strip():

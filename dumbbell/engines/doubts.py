@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dumbbell.documents.keys import values_at
+from dumbbell.documents.problems import dotted
 from dumbbell.plan import Planned, Queue
-from dumbbell.scenario.keys import values_at
-from dumbbell.scenario.problems import dotted
 
 
 def doubts(planned: Planned, scenario: Mapping[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.collector import collector_paused as collector_paused
+from dumbbell.documents.problems import Unfit
 from dumbbell.engines import ENGINES, default, engine, unknown
 from dumbbell.engines.doubts import doubts
 from dumbbell.errors import BadInput
@@ -22,7 +23,6 @@ from dumbbell.native import native
 from dumbbell.plan import Kept, Plan, Planned, Refusal, make
 from dumbbell.scenario import Problem, ResolvedScenario, ScenarioError
 from dumbbell.scenario.function import Function
-from dumbbell.scenario.problems import Unfit
 
 if TYPE_CHECKING:
     from dumbbell.engines.base import Engine

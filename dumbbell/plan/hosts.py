@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from dumbbell.documents.problems import Location
 from dumbbell.plan.ids import Ids
 from dumbbell.plan.model import Direction, Host, Side
 from dumbbell.plan.ports import Stage
 from dumbbell.plan.provenance import PORT, Origin
 from dumbbell.scenario import HostQueue
-from dumbbell.scenario.problems import Location
 
 _SIDES: tuple[Side, Side] = ("left", "right")
 _SHARED = tuple(Host(side, side, number) for number, side in enumerate(_SIDES, 1))

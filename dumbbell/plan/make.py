@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from dumbbell.documents.keys import values_at
+from dumbbell.documents.problems import dotted
 from dumbbell.plan.captures import captured_ports
 from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.kept import Kept
@@ -15,8 +17,6 @@ from dumbbell.plan.schedule import changes
 from dumbbell.plan.series import series
 from dumbbell.plan.workloads import Table, Workloads, redrawn
 from dumbbell.scenario import Problem, ResolvedScenario
-from dumbbell.scenario.keys import values_at
-from dumbbell.scenario.problems import dotted
 
 
 @dataclass(frozen=True, slots=True)

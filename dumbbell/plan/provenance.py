@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dumbbell.documents.problems import Location
 from dumbbell.plan.refusal import Place, Refusal
-from dumbbell.scenario.problems import Location
 
 _GROUPS = {"control", "faults", "queues", "options", "connections", "streams", "tcp"}
 """Parts of names of fields that are only in plans."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from dumbbell.documents.problems import Location
 from dumbbell.plan.addresses import Listeners, coming_ports
 from dumbbell.plan.addresses import ports as port_numbers
 from dumbbell.plan.hosts import Hosts
@@ -20,7 +21,6 @@ from dumbbell.plan.schedule import start_ns
 from dumbbell.scenario import Cc, Connections, Duration, Flow, Settings, Start, flow_names
 from dumbbell.scenario.discipline import number
 from dumbbell.scenario.passing import shaped_bps
-from dumbbell.scenario.problems import Location
 from dumbbell.scenario.traffic import Background
 
 _ENDS: Mapping[Direction, tuple[Side, Side]] = {"forward": ("left", "right"), "reverse": ("right", "left")}

@@ -1,5 +1,6 @@
 """Scenarios as a user writes them, their units, sweeps and files."""
 
+from dumbbell.documents.problems import Problem, ScenarioError
 from dumbbell.scenario import qdiscs, traffic
 from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names, groups_coming, over_tcp
 from dumbbell.scenario.faults import BitErrors, Faults, Gilbert, Jitter, Random, Reorder
@@ -19,7 +20,6 @@ from dumbbell.scenario.model import (
     Settings,
     Stage,
 )
-from dumbbell.scenario.problems import Problem, ScenarioError
 from dumbbell.scenario.qdiscs import *  # noqa: F403
 from dumbbell.scenario.sample import Range, Sample
 from dumbbell.scenario.scenario import ResolvedScenario, Scenario

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from dumbbell.scenario.problems import Unfit
+from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.units import ANY_EXPECTED, Limit, Quantity, Share, decimal, of_any_kind
 
 _UNITS: Mapping[str, tuple[tuple[str, int], ...]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.scenario.problems import Location
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.units import Duration, Rate
 
 Wrong = Iterator[tuple[Location, str, str]]

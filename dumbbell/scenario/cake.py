@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BeforeValidator, Field
 
-from dumbbell.scenario.base import Flag
+from dumbbell.documents.model import Flag
+from dumbbell.documents.problems import Location, Unfit
 from dumbbell.scenario.discipline import Discipline, PortFacts, number
-from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import Duration, Rate, Size
 
 _Ms100 = Duration.parse("100ms")

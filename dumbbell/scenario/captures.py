@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from dumbbell.scenario.problems import Unfit
+from dumbbell.documents.problems import Unfit
 
 HOSTS = "hosts"
 """The hosts, in a list of points."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
 from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, too_fast, too_long
 from dumbbell.scenario.cake import Cake
@@ -25,7 +26,6 @@ from dumbbell.scenario.passing import (
     wrong_faults,
     wrong_paths,
 )
-from dumbbell.scenario.problems import Location
 from dumbbell.scenario.series import NONE
 from dumbbell.scenario.tcp import Connections
 from dumbbell.scenario.trace import MOST_STEPS, Trace

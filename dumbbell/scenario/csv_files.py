@@ -8,13 +8,12 @@ from typing import Any
 
 from pydantic import ValidationInfo
 
+from dumbbell.documents.problems import Unfit
+from dumbbell.documents.source import FOLDER
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
-from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import Quantity
 
-FOLDER = "folder"
-"""Validation context: the folder that paths of files are relative to; without it, the one that the program was started in."""
 _MOST_BYTES = 64 << 20
 _MOST_ROWS = 1_000_000
 

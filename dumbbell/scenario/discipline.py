@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.base import Kinded
-from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import FRAME_BYTES, Limit
 
 Parameters = Mapping[str, Any]

@@ -20,9 +20,9 @@ from pydantic import Discriminator, Field, GetJsonSchemaHandler, Tag, Validation
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema
 
-from dumbbell.scenario.base import Model
+from dumbbell.documents.model import Model
+from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.csv_files import located, read_columns
-from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import Duration, Quantity, Size
 
 Q = TypeVar("Q", Size, Duration)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from dumbbell.scenario.problems import Unfit
+from dumbbell.documents.problems import Unfit
 
 MOST = 63
 NAMES: Mapping[str, int] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.bounds import no_tick
 from dumbbell.scenario.discipline import Discipline, PortFacts
-from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import Duration, Limit
 
 

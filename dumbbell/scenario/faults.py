@@ -9,11 +9,11 @@ from pydantic import Discriminator, Field, GetJsonSchemaHandler, Tag, Validation
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema
 
+from dumbbell.documents.model import Flag, Model
+from dumbbell.documents.problems import Location, Unfit
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
-from dumbbell.scenario.base import Flag, Model
 from dumbbell.scenario.csv_files import located
-from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import CERTAIN, Duration, Share
 
 _MOST_ENTRIES = 16_384

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, overload
 
-from dumbbell.scenario.problems import Unfit
+from dumbbell.documents.problems import Unfit
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationInfo
 
+from dumbbell.documents.problems import Unfit
 from dumbbell.files import read_regular
 from dumbbell.scenario.csv_files import located
-from dumbbell.scenario.problems import Unfit
 
 MOST_BYTES = 256 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\.(so|dylib)")

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from dumbbell.scenario.base import Flag, Kinded, Model, Name
+from dumbbell.documents.model import Flag, Model
+from dumbbell.scenario.base import Kinded, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.captures import Points, at_hosts
 from dumbbell.scenario.dummynet import Dummynet

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.bounds import no_tick, too_long
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts
-from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import Duration, Limit
 
 NETEM_TICK = "tick of netem"

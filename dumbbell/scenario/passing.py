@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
+from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
 from dumbbell.scenario.bounds import Wrong
 from dumbbell.scenario.faults import Faults
 from dumbbell.scenario.model import Bottleneck, DelayStage, NamedPath, Path, QueueStage, Settings, Stage
-from dumbbell.scenario.problems import Location
 from dumbbell.scenario.units import Duration
 
 Way = Literal["forward", "reverse"]

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from dumbbell.scenario.base import Flag, Kinded
+from dumbbell.documents.model import Flag
+from dumbbell.documents.problems import Location, Unfit
+from dumbbell.scenario.base import Kinded
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts, number
 from dumbbell.scenario.dummynet import Dummynet
 from dumbbell.scenario.netem import Netem
-from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.units import Duration, Limit, Packets, Size
 
 _Ms5, _Ms15, _Ms100 = (Duration.parse(text) for text in ("5ms", "15ms", "100ms"))

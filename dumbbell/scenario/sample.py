@@ -20,8 +20,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
+from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.amount import Amount, as_written, rounded
-from dumbbell.scenario.problems import Unfit
 
 Values = Annotated[list[Any], Field(min_length=1)]
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
-from dumbbell.scenario import source
+from dumbbell.documents.invalid import explain
+from dumbbell.documents.keys import Coordinate, assigned_at, covers, label
+from dumbbell.documents.model import validated
+from dumbbell.documents.problems import Location, Problem, ScenarioError, Unfit, dotted
+from dumbbell.documents.source import CHANGES, Kind, Source, parse, read
 from dumbbell.scenario.base import LONG
 from dumbbell.scenario.check import Check
 from dumbbell.scenario.content import Content
 from dumbbell.scenario.function import Function
-from dumbbell.scenario.invalid import explain
-from dumbbell.scenario.keys import Coordinate, assigned_at, covers, label
 from dumbbell.scenario.model import Settings
-from dumbbell.scenario.problems import Location, Problem, ScenarioError, Unfit, dotted
 from dumbbell.scenario.sweep import Sweep
 from dumbbell.scenario.until import Until
 
@@ -26,6 +27,8 @@ MOST_RUNS = 100_000
 """Runs of a scenario, unless more are allowed."""
 SAMPLE = 100
 """Cells that are checked when a scenario is read."""
+KIND = Kind("a scenario file", "path, flows and duration")
+_SWEEP, _OF_SWEEP = "sweep", ("grid", "zip", "cells", "sample")
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,11 @@ class Scenario(Settings):
     until: Until | None = None
     """In place of `repeat`: as many runs of each cell as a metric needs to be known well enough."""
 
-    _source: source.Source | None = PrivateAttr(default=None)
+    _source: Source | None = PrivateAttr(default=None)
 
     @classmethod
     def from_file(
-        cls, path: str | FilePath, most_runs: int | None = None, changes: Mapping[str, Any] | None = None, changed_by: str = source.CHANGES
+        cls, path: str | FilePath, most_runs: int | None = None, changes: Mapping[str, Any] | None = None, changed_by: str = CHANGES
     ) -> Self:
         """Read a scenario file, and check it and `SAMPLE` of its cells (see `sample_runs`).
 
@@ -101,19 +104,16 @@ class Scenario(Settings):
 
         Raises `ScenarioError` with the file, line and key of every problem.
         """
-        return cls._from(*source.changed(*source.read(path), changes or {}, changed_by), most_runs)
+        return cls._from(*_with_changes(*read(path, KIND), changes or {}, changed_by), most_runs)
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Self:
         """Read the text of a scenario file like `from_file`. `name` stands for the file in errors."""
-        return cls._from(*source.parse(text, name))
+        return cls._from(*parse(text, name, KIND))
 
     @classmethod
-    def _from(cls, data: Any, origin: source.Source, most_runs: int | None = None) -> Self:
-        try:
-            scenario = cls.model_validate(data, context=origin.context)
-        except ValidationError as error:
-            raise ScenarioError([origin.problem(*found) for found in explain(error, cls)]) from None
+    def _from(cls, data: Any, origin: Source, most_runs: int | None = None) -> Self:
+        scenario = validated(cls, data, origin)
         scenario._source = origin
         swept = scenario.sweep.keys if scenario.sweep else []
         for location in (tuple(key.split(".")) for key in origin.changes if not key.startswith("sweep.")):
@@ -306,3 +306,19 @@ def _shared(written: Any, settings: Any, keys: list[list[str]]) -> Any:
 def _below(keys: list[list[str]], *words: str) -> list[list[str]]:
     """Return the rest of each key that begins with one of the words."""
     return [rest for word, *rest in keys if word in words]
+
+
+def _with_changes(data: Any, origin: Source, changes: Mapping[str, Any], by: str) -> tuple[Any, Source]:
+    """Return the data with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
+    for key, value in changes.items():
+        try:
+            data = assigned_at(data, _words(key), value)
+        except (KeyError, IndexError) as error:
+            raise ScenarioError([Problem(key, error.args[0], "a dotted key such as path.rtt or flows.*.cc", by)]) from None
+    return data, replace(origin, changes=dict(changes), changed_by=by)
+
+
+def _words(key: str) -> list[str]:
+    """Return the words of a dotted key. A key below `sweep` is a dotted key itself, except for the words of `sweep`."""
+    first, dot, rest = key.partition(".")
+    return [first, rest] if dot and first == _SWEEP and rest.partition(".")[0] not in _OF_SWEEP else key.split(".")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from dumbbell.scenario.base import Model
-from dumbbell.scenario.problems import Unfit
+from dumbbell.documents.model import Model
+from dumbbell.documents.problems import Unfit
 
 ALL, NONE = "all", "none"
 

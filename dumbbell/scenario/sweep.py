@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_serializer, model_validator
 from pydantic_core import CoreSchema
 
-from dumbbell.scenario.problems import Unfit
+from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.sample import Sample, Values
 
 Table = Annotated[dict[str, Values], Field(min_length=1)]

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, SerializationInfo, ValidationInfo, model_serializer, model_validator
 from pydantic_core import CoreSchema, PydanticKnownError
 
-from dumbbell.scenario.base import CONTENT, LONG, Flag, Model, Name
+from dumbbell.documents.model import Flag, Model
+from dumbbell.documents.problems import Unfit
+from dumbbell.scenario.base import CONTENT, LONG, Name
 from dumbbell.scenario.dscp import Dscp
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.library import identified
-from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import ETHERNET_MTU, Duration, Packets, Rate, Size
 
 

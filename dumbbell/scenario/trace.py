@@ -19,11 +19,11 @@ from pydantic import Field, GetJsonSchemaHandler, ValidationInfo, model_validato
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema
 
+from dumbbell.documents.model import Flag, Model
+from dumbbell.documents.problems import Unfit
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
-from dumbbell.scenario.base import Flag, Model
 from dumbbell.scenario.csv_files import located, read_columns
-from dumbbell.scenario.problems import Unfit
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Rate
 
 OPPORTUNITY_BYTES = FRAME_BYTES

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Self
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from dumbbell.documents.problems import Unfit
 from dumbbell.errors import shortened
-from dumbbell.scenario.problems import Unfit
 
 ETHERNET_MTU = 1500
 """Largest IP packet of an Ethernet without jumbo frames."""

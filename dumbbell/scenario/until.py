@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.documents.model import Model
+from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.amount import Amount
-from dumbbell.scenario.base import Model
-from dumbbell.scenario.problems import Unfit
 
 
 class Until(Model):

@@ -71,7 +71,7 @@ def document(
 
     `override`: `stack.OPTION` of all transfers, `CC.PARAMETER` of those with a congestion control of the report, `netem.KEY`, `outage.KEY`.
     """
-    from dumbbell.scenario.keys import assigned_at
+    from dumbbell.documents.keys import assigned_at
 
     setups = senders(scenario)
     router = {"rate": f"{RATE_MBIT}mbit", "qdisc": {"kind": "pfifo", "limit": _ROUTER_LIMIT}}

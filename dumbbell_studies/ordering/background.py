@@ -138,7 +138,7 @@ def tasks() -> list[Task]:
 
 
 def _alone(type_: Type, changes: Mapping[str, Any], mode: Mode = ERA) -> Scenario:
-    from dumbbell.scenario.keys import assigned_at
+    from dumbbell.documents.keys import assigned_at
 
     document: dict[str, Any] = {
         "name": f"ordering-{type_.name}",

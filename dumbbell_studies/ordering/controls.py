@@ -80,6 +80,6 @@ LARGE_BUFFERS: Words = {"rcvbuf": "64MiB", "sndbuf": "64MiB"}
 
 def validated(document: Mapping[str, Any], folder: str) -> Scenario:
     """A scenario whose files are in a folder."""
-    from dumbbell.scenario.csv_files import FOLDER
+    from dumbbell.documents.source import FOLDER
 
     return Scenario.model_validate(document, context={FOLDER: folder})

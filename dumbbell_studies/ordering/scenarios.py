@@ -126,7 +126,7 @@ def run_of(
     tick: str | None = TICK,
 ) -> ResolvedScenario:
     """One run. `changes`: other values of keys of the scenario, for an experiment with a name of its own."""
-    from dumbbell.scenario.keys import assigned_at
+    from dumbbell.documents.keys import assigned_at
 
     written = document(condition, protocol, mode, seed, control, web, tick)
     for key, value in (changes or {}).items():

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dumbbell.documents.model import Model
+from dumbbell.documents.source import FOLDER
 from dumbbell.native import native
 from dumbbell.scenario import Duration, ScenarioError, Size
-from dumbbell.scenario.base import Model
-from dumbbell.scenario.csv_files import FOLDER
 from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned
 
 

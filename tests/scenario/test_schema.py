@@ -8,9 +8,10 @@ from jsonschema import Draft202012Validator
 from support import docs_script
 
 from dumbbell.cli.schema import names
+from dumbbell.documents.source import parse, read
 from dumbbell.scenario import Bottleneck, Scenario, ScenarioError
+from dumbbell.scenario.scenario import KIND
 from dumbbell.scenario.schema import meanings, schema
-from dumbbell.scenario.source import parse, read
 from dumbbell.scenario.sweep import Sweep
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ duration: 2s
 
 def problems(text):
     """Return the places, in JSON's notation, in which the schema finds errors."""
-    return [error.json_path for error in Draft202012Validator(SCHEMA).iter_errors(parse(text, "s.yaml")[0])]
+    return [error.json_path for error in Draft202012Validator(SCHEMA).iter_errors(parse(text, "s.yaml", KIND)[0])]
 
 
 def test_it_is_a_schema_of_its_draft(dumbbell):
@@ -39,7 +40,7 @@ def test_it_is_a_schema_of_its_draft(dumbbell):
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples").rglob("*.yaml")), ids=lambda file: file.stem)
 def test_every_example_is_valid(file):
-    assert list(Draft202012Validator(SCHEMA).iter_errors(read(file)[0])) == []
+    assert list(Draft202012Validator(SCHEMA).iter_errors(read(file, KIND)[0])) == []
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_the_examples_of_the_page_are_valid(keys):
 
 def checked(node, text, key):
     """Return the errors that the schema of a key finds in an example of it."""
-    data = parse(f"{key}: {text}", "example")[0][key]
+    data = parse(f"{key}: {text}", "example", KIND)[0][key]
     return Draft202012Validator({**node, "$defs": SCHEMA["$defs"]}).iter_errors(data)
 
 

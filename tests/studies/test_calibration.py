@@ -28,7 +28,7 @@ SCENARIO = {
 
 
 def scenario(changes):
-    from dumbbell.scenario.keys import assigned_at
+    from dumbbell.documents.keys import assigned_at
 
     document = SCENARIO
     for key, value in changes.items():

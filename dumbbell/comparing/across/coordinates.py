@@ -115,7 +115,7 @@ def _scenario(source: Source, run: Summarised) -> Mapping[str, Any] | None:
 def _value(scenario: Mapping[str, Any] | None, key: str) -> str | None:
     """Return a scenario's value at a key, as JSON. For a key with `*`: the value that all entries share, or the list of them. None if there
     is nothing."""
-    from dumbbell.scenario.keys import values_at
+    from dumbbell.documents.keys import values_at
 
     values = [] if scenario is None else list(dict.fromkeys(json.dumps(each, sort_keys=True) for each in values_at(scenario, key)))
     return values[0] if len(values) == 1 else f"[{', '.join(values)}]" if values else None
@@ -133,7 +133,7 @@ def _called(sources: Sequence[Source], key: str) -> dict[str, Coordinate]:
 
 def _name(places: Sequence[tuple[dict[str, Coordinate], str]], key: str, called: Mapping[str, Coordinate]) -> None:
     """Give each cell its coordinate: a settled name, or for a mapping its kind and the keys that tell it from the others of this kind."""
-    from dumbbell.scenario.keys import label
+    from dumbbell.documents.keys import label
 
     values = {value: json.loads(value) for value in dict.fromkeys((*called, *(value for _, value in places)))}
     for cell, value in places:

@@ -16,20 +16,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Discriminator, Field, PlainValidator, PrivateAttr, Tag, ValidationError, ValidationInfo
+from pydantic import AfterValidator, Discriminator, Field, PlainValidator, PrivateAttr, Tag, ValidationInfo
 
+from dumbbell.documents.model import Flag, Model, validated
+from dumbbell.documents.problems import Location, Problem, ScenarioError, Unfit
+from dumbbell.documents.source import FOLDER, Kind, Source, read
 from dumbbell.errors import shortened
-from dumbbell.scenario import source
-from dumbbell.scenario.base import Flag, Model
-from dumbbell.scenario.csv_files import FOLDER
-from dumbbell.scenario.invalid import explain
-from dumbbell.scenario.problems import Location, Problem, ScenarioError, Unfit
 from dumbbell.scenario.units import Duration
 
 VARIABLE = "DUMBBELL_HOSTS"
 """Environment variable that names the hosts file."""
 LOCAL = "local"
-_KIND = source.Kind("a hosts file", "control and machines")
+_KIND = Kind("a hosts file", "control and machines")
 _SSH_PORT = 22
 _AT = "ssh://ADDRESS or ssh://ADDRESS:PORT"
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*\.?")
@@ -219,16 +217,13 @@ class Hosts(Model):
     clock: Clock = Clock()
     machines: Machines
     """Machines by name; `local`: all in one machine, by namespaces."""
-    _source: source.Source = PrivateAttr(default=source.Source(None, {}))
+    _source: Source = PrivateAttr(default=Source(None, {}))
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
         """Reads a hosts file. Raises `ScenarioError` with the file, line and key of every problem."""
-        data, origin = source.read(path, _KIND)
-        try:
-            hosts = cls.model_validate(data, context=origin.context)
-        except ValidationError as error:
-            raise ScenarioError([origin.problem(*found) for found in explain(error, cls)]) from None
+        data, origin = read(path, _KIND)
+        hosts = validated(cls, data, origin)
         hosts._source = origin
         if problems := [origin.problem(*found) for found in _wrong(hosts)]:
             raise ScenarioError(problems)

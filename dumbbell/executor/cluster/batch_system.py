@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr
 
+from dumbbell.documents.model import Model, validated
+from dumbbell.documents.problems import ScenarioError
+from dumbbell.documents.source import Kind, Source
+from dumbbell.documents.source import read as read_document
 from dumbbell.errors import EnvironmentFault, nearest
-from dumbbell.scenario import source
-from dumbbell.scenario.base import Model
-from dumbbell.scenario.invalid import explain
-from dumbbell.scenario.problems import ScenarioError
 
 if TYPE_CHECKING:
     from dask_jobqueue import JobQueueCluster
@@ -36,7 +36,7 @@ CLASSES: Mapping[str, str] = {
     "slurm": "SLURMCluster",
 }
 """Classes of dask-jobqueue, by their names in the file."""
-_KIND = source.Kind("a file of jobs", "system, jobs and options")
+_KIND = Kind("a file of jobs", "system, jobs and options")
 _MOST_JOBS = 10_000
 _NO_PAGES = {"dashboard": False, "dashboard_address": ":0"}
 """The scheduler's own pages need a port that another may have."""
@@ -51,7 +51,7 @@ class BatchSystem(Model):
     """Number of jobs to submit."""
     options: Mapping[str, Any] = {}
     """Options of dask-jobqueue: queue, cores, processes, memory, walltime, job_script_prologue ..."""
-    _source: source.Source = PrivateAttr(default=source.Source(None, {}))
+    _source: Source = PrivateAttr(default=Source(None, {}))
 
     def cluster(self) -> JobQueueCluster:
         """Starts a scheduler here; `start` submits the jobs. Raises `BadInput` for options that dask-jobqueue has not."""
@@ -109,10 +109,7 @@ def _named(kind: type) -> list[str]:
 
 def read(path: Path) -> BatchSystem:
     """Reads a file of jobs. Raises `ScenarioError` with the file, line and key of every problem."""
-    data, origin = source.read(path, _KIND)
-    try:
-        found = BatchSystem.model_validate(data, context=origin.context)
-    except ValidationError as error:
-        raise ScenarioError([origin.problem(*wrong) for wrong in explain(error, BatchSystem)]) from None
+    data, origin = read_document(path, _KIND)
+    found = validated(BatchSystem, data, origin)
     found._source = origin
     return found

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dumbbell.scenario.problems import Location
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.base import MOST_RESPONSE, Traffic, Wrong, check_sizes, segments
 from dumbbell.scenario.units import Duration, Rate, Size

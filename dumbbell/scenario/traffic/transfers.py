@@ -9,10 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from dumbbell.scenario.base import Flag, Kinded
+from dumbbell.documents.model import Flag
+from dumbbell.documents.problems import Location, Unfit
+from dumbbell.scenario.base import Kinded
 from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned, quantile
-from dumbbell.scenario.problems import Location, Unfit
 from dumbbell.scenario.tcp import Connections
 from dumbbell.scenario.traffic.base import Traffic, Wrong, most_bytes, segments
 from dumbbell.scenario.units import Duration, Size

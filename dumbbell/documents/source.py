@@ -1,24 +1,24 @@
-"""Scenario files and others like them in YAML, and the lines of their entries."""
+"""The file of a document, and the lines of its entries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping as Mapping_
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dumbbell.documents.keys import covers
+from dumbbell.documents.problems import Location, Problem, ScenarioError, dotted
+from dumbbell.documents.yaml_reader import Mapping, Sequence, YamlError, load
 from dumbbell.errors import nearest
 from dumbbell.files import read_regular
-from dumbbell.scenario.csv_files import FOLDER
-from dumbbell.scenario.keys import assigned_at, covers
-from dumbbell.scenario.problems import Location, Problem, ScenarioError, dotted
-from dumbbell.scenario.yaml_reader import Mapping, Sequence, YamlError, load
 
 MOST_BYTES = 16 << 20
-"""Size of a scenario file."""
+"""Size of a file."""
+FOLDER = "folder"
+"""Validation context: the folder that paths of files are relative to; without it, the one that the program was started in."""
 CHANGES = "changes"
 """Stands in for the file name in problems with changed values, unless a command names its option."""
-_SWEEP, _OF_SWEEP = "sweep", ("grid", "zip", "cells", "sample")
 _AROUND = 60
 """Characters that are shown on either side of an error of syntax."""
 
@@ -32,15 +32,12 @@ class Kind:
     """Some keys that it begins with."""
 
 
-SCENARIO = Kind("a scenario file", "path, flows and duration")
-
-
 @dataclass(frozen=True)
 class Source:
-    """File and data of a scenario."""
+    """File and data of a document."""
 
     file: str | None
-    """None for a scenario made in Python."""
+    """None for settings made in Python."""
     tree: Any
     """The result of `yaml_reader.load`, or plain data."""
     changes: Mapping_[str, Any] = field(default_factory=dict)
@@ -50,7 +47,7 @@ class Source:
 
     @property
     def context(self) -> dict[str, Any]:
-        """Return the context that reading a scenario depends on: paths in it are relative to the folder of its file."""
+        """Return the context that reading a document depends on: paths in it are relative to the folder of its file."""
         return {FOLDER: Path(self.file).parent} if self.file else {}
 
     def find(self, location: Location) -> tuple[Location, int]:
@@ -89,12 +86,6 @@ class Source:
         return Problem(dotted(named), what, expected, self.file, None if self.file is None else line)
 
 
-def _words(key: str) -> list[str]:
-    """Return the words of a dotted key. A key below `sweep` is a dotted key itself, except for the words of `sweep`."""
-    first, dot, rest = key.partition(".")
-    return [first, rest] if dot and first == _SWEEP and rest.partition(".")[0] not in _OF_SWEEP else key.split(".")
-
-
 def _within(value: Any, location: Location) -> Location:
     """Return the part of a location that plain data has. Unknown parts are skipped, as by `Source.find`."""
     found: list[str | int] = []
@@ -106,7 +97,7 @@ def _within(value: Any, location: Location) -> Location:
     return tuple(found)
 
 
-def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
+def read(path: str | Path, kind: Kind) -> tuple[Any, Source]:
     """Reads a file: plain data, and the line of each part of it.
 
     Raises `ScenarioError` if it is not a regular file of at most `MOST_BYTES`, or not YAML.
@@ -130,17 +121,7 @@ def read(path: str | Path, kind: Kind = SCENARIO) -> tuple[Any, Source]:
     return parse(text, name, kind)
 
 
-def changed(data: Any, origin: Source, changes: Mapping_[str, Any], by: str) -> tuple[Any, Source]:
-    """Return the data with other values of some dotted keys. Raises `ScenarioError` for keys that lead nowhere."""
-    for key, value in changes.items():
-        try:
-            data = assigned_at(data, _words(key), value)
-        except (KeyError, IndexError) as error:
-            raise ScenarioError([Problem(key, error.args[0], "a dotted key such as path.rtt or flows.*.cc", by)]) from None
-    return data, replace(origin, changes=dict(changes), changed_by=by)
-
-
-def parse(text: str, name: str, kind: Kind = SCENARIO) -> tuple[Any, Source]:
+def parse(text: str, name: str, kind: Kind) -> tuple[Any, Source]:
     """Reads the text of a file; `name` stands for it in errors. Raises `ScenarioError`."""
     try:
         tree = load(text)

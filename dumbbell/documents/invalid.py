@@ -1,4 +1,4 @@
-"""Translates pydantic's errors into the terms of scenario files."""
+"""Translates pydantic's errors into the terms of documents."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
+from dumbbell.documents.problems import Location, Unfit
 from dumbbell.errors import all_of, nearest, one_of
-from dumbbell.scenario.problems import Location, Unfit
 
 _MODEL = ("model_type", "model_attributes_type")
 _MOST_PLACES = 2

@@ -1,4 +1,4 @@
-"""Problems of a scenario: what is wrong, where it is written, what was expected."""
+"""Problems of a document: each with its place and the expected value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dumbbell.errors import BadInput, shortened
 
 Location = tuple[str | int, ...]
-"""Keys and list indices from the top of a scenario."""
+"""Keys and list indices from the top of a document."""
 _MOST_LINES = 100
 """Problems that are printed one by one."""
 _MOST_CHARACTERS = 2000
@@ -26,7 +26,7 @@ class Problem:
     expected: str
     """A value that would be right."""
     file: str | None = None
-    """The file with the error; None for a scenario made in Python."""
+    """The file with the error; None for settings made in Python."""
     line: int | None = None
     """Line of `file`, from 1."""
     excerpt: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Unfit(ValueError):
 
 
 class ScenarioError(BadInput):
-    """A scenario that cannot be run."""
+    """A document that cannot be used: a scenario that cannot be run, or a hosts file or a file of jobs with problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         problems = list(dict.fromkeys(problems))
