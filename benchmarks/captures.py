@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks.arguments import end_with, show
 from dumbbell.bench.measure import Row
 from dumbbell.bench.present import lines
+from dumbbell.running.prepare import compute
 
 TARGETS = {
     "packets_per_cpu_s": 3e6,
@@ -50,12 +51,11 @@ print(json.dumps([found.tally.tcp_packets, len(found.found), spent, 1024 * int(m
 
 def _simulated(folder: Path, duration: str) -> Path:
     """The capture at the senders of four flows through fq_codel, with losses."""
-    from dumbbell.engines import engine
     from dumbbell.scenario import Scenario
 
     (resolved,) = Scenario.model_validate({**_SCENARIO, "duration": duration}).expand()
     path = folder / f"{duration}.pcap"
-    capture = engine("sim").run(resolved).captures["left.pcap"]
+    capture = compute(resolved, on="sim").captures["left.pcap"]
     assert isinstance(capture, bytes)
     path.write_bytes(capture)
     return path

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from dumbbell.engines.execute import Progress, execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.executor import Executor, Threads
 from dumbbell.results import Results, Store
+from dumbbell.running.execute import Progress, execute
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run(
     """
     store = None if out is None else Store(out)
     if scenario.until is not None:
-        from dumbbell.until.rounds import repeat_until
+        from dumbbell.running.until.rounds import repeat_until
 
         outcome = repeat_until(scenario, store, executor or Threads(workers), progress, allow_library).outcome
         return Results(tuple(outcome), tuple(outcome.damaged.values()))

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dumbbell.engines import engine
 from dumbbell.engines.testbed.hosts import VARIABLE
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 
 BURST = {"rate": "10mbit", "shaper": "tbf", "burst": "12500B"}
@@ -32,7 +32,7 @@ def scenario(name, qdisc, seconds, **more):
 
 def timed(one):
     began = time.monotonic()
-    run = engine("testbed").run(one.on("testbed"))
+    run = compute(one, on="testbed")
     if run.status == "invalid":
         sys.exit(f"{one.name}: {'; '.join(run.reasons)}")
     return run, time.monotonic() - began
@@ -62,7 +62,7 @@ def measured(seconds):
     # One after the other, as in a sweep; what a run takes beside its duration is that of such.
     runs = {name: timed(scenario(name, name, seconds, flows=[{"cc": "cubic"}])) for name in QDISCS}
     for name, (run, took_s) in runs.items():
-        theirs = engine("kernel").run(scenario(name, name, seconds, flows=[{"cc": "cubic"}]).on("kernel"))
+        theirs = compute(scenario(name, name, seconds, flows=[{"cc": "cubic"}]), on="kernel")
         yield f"{name}: goodput of the most, %", 100 * goodput(run) / MOST_GOODPUT, 99, 100.1
         yield f"{name}: goodput of the kernel's, %", 100 * goodput(run) / goodput(theirs), 99, 101
         yield f"{name}: mean srtt beside the kernel's, ms", srtt(run), 0.9 * srtt(theirs) - 1, 1.1 * srtt(theirs) + 1

@@ -17,6 +17,7 @@ from tcptrace_faults import Compared, segment
 from dumbbell.agreement.sets import find_set
 from dumbbell.agreement.shared import Shared
 from dumbbell.engines import engine
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario, ScenarioError
 
 
@@ -25,7 +26,7 @@ def captures(settings, engine_name):
 
     def run(points):
         chosen = {**settings, "sample": "0s", "capture": points, "engine": engine_name}
-        return engine(engine_name).run(Scenario.model_validate(chosen).expand()[0])
+        return compute(Scenario.model_validate(chosen).expand()[0], on=engine_name)
 
     try:
         taken = run(["hosts", "bottleneck"])

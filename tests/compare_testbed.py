@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dumbbell.engines.execute import execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.results import Store
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 _SETTLED_S = 3.0

@@ -39,8 +39,8 @@ SETTLED_S = 60.0
 # Says in which phase it is.
 CONTROLLER = """
 import sys
-from dumbbell.engines.execute import execute
-from dumbbell.engines.prepared import prepare
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare
 from dumbbell.engines.testbed import remote
 from dumbbell.errors import EnvironmentFault
 from dumbbell.results import Store

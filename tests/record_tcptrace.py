@@ -13,6 +13,8 @@ from pathlib import Path
 
 import tcptrace
 
+from dumbbell.running.prepare import compute
+
 FOLDER = Path(__file__).parent / "trace" / "recorded"
 _PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "shaper": "tbf", "qdisc": {"kind": "pfifo", "limit": "30p"}}}
 _CAKE = {"rtt": "40ms", "bottleneck": {"rate": "5mbit", "qdisc": {"kind": "cake", "sce": True}}}
@@ -51,14 +53,13 @@ def pcap(records):
 
 def captured(engine_name, settings):
     """The captures of a run at both sides, from 1000 s on instead of from their day."""
-    from dumbbell.engines import engine
     from dumbbell.scenario import Scenario
     from dumbbell.trace.passive import EPOCH_NS
 
     later_s = _START_S - EPOCH_NS // 10**9
     common = {"name": "s", "duration": "2s", "capture": True, "engine": engine_name}
     (resolved,) = Scenario.model_validate({**common, **settings}).expand()
-    run = engine(engine_name).run(resolved)
+    run = compute(resolved, on=engine_name)
     return [[(seconds + later_s, *rest) for seconds, *rest in packets(run.captures[f"{side}.pcap"])] for side in ("left", "right")]
 
 

@@ -21,10 +21,10 @@ MAY_KNOW = {
     "metrics": {"metrics"},
     "results": BELOW - {"documents"},
     "comparing": {"comparing", *BELOW},
-    "until": {"until", "engines", "executor", "comparing", *BELOW},
+    "running": {"running", "engines", "executor", "plan", "comparing", "__version__", *BELOW},
     "exchange": {"exchange", "plan", "trace", "__version__", *BELOW},
     "drawing": {"drawing", "comparing", *BELOW},
-    "study": {"study", "comparing", "drawing", "engines", "executor", *BELOW},
+    "study": {"study", "comparing", "drawing", "engines", "running", "executor", *BELOW},
     "explorer": {"explorer", "drawing", "comparing", "trace", *BELOW},
 }
 STUDIES_MAY_KNOW = {"study", "comparing", "drawing", *BELOW}

@@ -24,9 +24,9 @@ from benchmarks.example import build
 from dumbbell.cli.progress import progress_bar
 from dumbbell.engines.base import expected_packets
 from dumbbell.engines.prepared import Prepared
-from dumbbell.engines.sim import ENGINE
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.executor import default_workers
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ResolvedScenario, Scenario
 from dumbbell.study import find_part
 from dumbbell.study.model import Request
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stride = _QUICK_STRIDE if asked.quick else 1
     runs = [(name, label, run) for name in dict.fromkeys(asked.sets or SETS) for label, run in islice(SETS[name](), None, None, stride)]
     with progress_bar("digests") as progress:
-        values = fingerprints(program, ENGINE.prepare([run for _, _, run in runs]), default_workers(), progress)
+        values = fingerprints(program, prepare([run for _, _, run in runs], on="sim"), default_workers(), progress)
     found: dict[str, dict[str, str]] = {}
     for (name, label, _), value in zip(runs, values, strict=True):
         found.setdefault(name, {})[label] = value

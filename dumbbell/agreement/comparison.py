@@ -18,12 +18,12 @@ from dumbbell.agreement.measures import FORMAT, ONLY_WHERE, measured
 from dumbbell.agreement.real_time import in_real_time
 from dumbbell.comparing.difference import Difference, difference
 from dumbbell.comparing.reference import ReferenceValue
-from dumbbell.engines.execute import Progress, execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput, DumbbellError
 from dumbbell.executor.progress_state import ProgressState
 from dumbbell.files import SafeFolder, parse_json, write_within
 from dumbbell.results import Store
+from dumbbell.running.execute import Progress, execute
+from dumbbell.running.prepare import prepare
 
 if TYPE_CHECKING:
     from dumbbell.agreement.sets import ScenarioSet

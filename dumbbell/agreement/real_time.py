@@ -31,7 +31,7 @@ def for_machines(scenario_set: ScenarioSet, engines: Sequence[str]) -> tuple[Sce
 
     Raises `BadInput` if nothing is left.
     """
-    from dumbbell.engines.prepared import refuse
+    from dumbbell.running.prepare import refuse
 
     if not (names := in_real_time(engines)):
         return scenario_set, []

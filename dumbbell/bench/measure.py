@@ -11,11 +11,11 @@ from dumbbell.bench import sweeping, table
 from dumbbell.bench.cases import CASES, CELL, DRAFT, NAMES, PLAN, START_UP, TABLE, Case
 from dumbbell.bench.recorded import read
 from dumbbell.engines import sim
-from dumbbell.engines.execute import Progress, execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput, nearest
 from dumbbell.executor import Threads
 from dumbbell.results import Store
+from dumbbell.running.execute import Progress, execute
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 _REPEATS = 5
@@ -44,7 +44,7 @@ def check(names: list[str]) -> None:
 def network(scenario: Mapping[str, Any]) -> str:
     """The plan of the scenario's only run in the simulator's form, JSON."""
     (resolved,) = Scenario.model_validate(scenario).expand()
-    (prepared,) = sim.ENGINE.prepare([resolved])
+    (prepared,) = prepare([resolved], on=sim.ENGINE.name)
     return str(prepared.compiled)
 
 

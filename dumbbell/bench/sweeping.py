@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from dumbbell.bench.table import command_cpu_s
 from dumbbell.collector import collector_paused
 from dumbbell.engines import default
-from dumbbell.engines.prepared import prepared_each
+from dumbbell.running.prepare import prepared_each
 from dumbbell.scenario import Scenario
 
 _WARM, _CELLS = 100, 500

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from dumbbell.engines.execute import execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.executor import Threads
 from dumbbell.results import Run, Store
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 RUNS = 1000

@@ -18,9 +18,9 @@ from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from dumbbell.engines.prepared import Prepared
-    from dumbbell.engines.sweep import PreparedSweep
     from dumbbell.executor import Executor
     from dumbbell.results import Store
+    from dumbbell.running.sweep import PreparedSweep
 
 
 @dataclass
@@ -99,10 +99,10 @@ def _check(
 
 def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) -> Iterator[_Checked]:
     """The results folders that an argument stands for. Raises `BadInput` if there is none."""
-    from dumbbell.engines.sweep import requests
     from dumbbell.results import Store
     from dumbbell.results.folder import stores_in
     from dumbbell.results.place import STUDY
+    from dumbbell.running.sweep import requests
     from dumbbell.study.folders import find_folder
 
     folder = find_folder(path)
@@ -158,8 +158,8 @@ def _look(checked: _Checked, keys: list[str]) -> None:
 
 def _repair(checked: _Checked, where: Executor) -> None:
     """Rerun damaged and missing runs, as far as it is known which runs they are, and check them again."""
-    from dumbbell.engines.execute import execute
-    from dumbbell.engines.repair import prepare_again
+    from dumbbell.running.execute import execute
+    from dumbbell.running.repair import prepare_again
 
     again: dict[str, Prepared] = {}
     positions = {key: i for i, key in enumerate(checked.keys)}

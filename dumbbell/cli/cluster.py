@@ -24,8 +24,8 @@ def _cluster(
 
     It computes nothing, and submits no job. `dumbbell run FILE --cluster WHERE` uses the workers.
     """
-    from dumbbell.engines.cluster.survey import engines, survey
     from dumbbell.executor.cluster import Cluster
+    from dumbbell.running.cluster.survey import engines, survey
 
     with Cluster(where) as cluster:
         if (script := cluster.script()) is not None:

@@ -43,9 +43,9 @@ def _import(
     An imported run has the status warn, and its run.json lists the facts that are not known. If dumbbell cannot use one of the files, it
     writes nothing.
     """
-    from dumbbell.engines.machine import host
     from dumbbell.exchange.imported import runs_of
     from dumbbell.results import Store
+    from dumbbell.running.machine import host
 
     coordinates = dict(map(_coordinate, cell or ()))
     runs = [replace(run, cell={**run.cell, **coordinates}) for run in runs_of(files, None if form is None else str(form))]

@@ -14,7 +14,7 @@ from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption,
 from dumbbell.errors import BadInput, EnvironmentFault
 
 if TYPE_CHECKING:
-    from dumbbell.engines.cost import Estimate
+    from dumbbell.running.cost import Estimate
 
 
 def register(app: typer.Typer) -> None:
@@ -38,9 +38,9 @@ def _plan(
     shows the numbers for the minimum and the maximum of runs that a cell may have. With --json it also prints the plan of the first run:
     everything its engine is given, with all defaults filled in.
     """
-    from dumbbell.engines import cost
-    from dumbbell.engines.sweep import MOST_KEPT
     from dumbbell.plan.sketch import sketch
+    from dumbbell.running import cost
+    from dumbbell.running.sweep import MOST_KEPT
 
     if cluster is not None and workers is not None:
         raise BadInput(f"--workers {workers} is of this machine, and --cluster {cluster} of others; expected the one or the other")
@@ -80,9 +80,9 @@ def _plan(
 
 def _able(where: str, engines: set[str]) -> dict[frozenset[str], int]:
     """Threads of the workers of a cluster, by those of these engines that they can run. Raises `BadInput`, `EnvironmentFault`."""
-    from dumbbell.engines.cluster.survey import survey
-    from dumbbell.engines.cluster.sweep import refuse_real_time
     from dumbbell.executor.cluster import Cluster
+    from dumbbell.running.cluster.survey import survey
+    from dumbbell.running.cluster.sweep import refuse_real_time
 
     refuse_real_time(engines)
     with Cluster(where) as cluster:

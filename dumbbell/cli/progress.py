@@ -16,8 +16,8 @@ from dumbbell.errors import printable
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from dumbbell.engines.execute import Progress
     from dumbbell.executor.progress_state import ProgressState
+    from dumbbell.running.execute import Progress
 
 _WIDEST, _NARROWEST = 40, 8
 """Limits of a bar's width, columns; without room for the narrowest there is no bar."""

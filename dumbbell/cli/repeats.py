@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.cli.output import note, print_columns
 
 if TYPE_CHECKING:
+    from dumbbell.running.until.rounds import Repeated
+    from dumbbell.running.until.rule import Verdict
     from dumbbell.scenario import Scenario
-    from dumbbell.until.rounds import Repeated
-    from dumbbell.until.rule import Verdict
 
 _MOST_TOLD = 10
 """Cells of which it is said in a line each that they did not get there."""

@@ -17,12 +17,12 @@ from dumbbell.cli.repeats import repeats_json, show_repeats
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_scenario
 
 if TYPE_CHECKING:
-    from dumbbell.engines.execute import Outcome
-    from dumbbell.engines.sweep import Requested
     from dumbbell.executor import Executor
     from dumbbell.results import Run, Store
+    from dumbbell.running.execute import Outcome
+    from dumbbell.running.sweep import Requested
+    from dumbbell.running.until.rounds import Repeated
     from dumbbell.scenario import Scenario
-    from dumbbell.until.rounds import Repeated
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +45,7 @@ def _run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario. Existing runs in the results folder are not rerun."""
-    from dumbbell.engines.prepared import collector_paused
+    from dumbbell.collector import collector_paused
     from dumbbell.results import Store, limit_notes
 
     where = make_executor(executor, workers, cluster)
@@ -103,13 +103,13 @@ class _Done(NamedTuple):
 def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int | None, allow_library: bool) -> _Done:
     """The runs of a scenario, once all are there."""
     if scenario.until is not None:
-        from dumbbell.until.rounds import repeat_until
+        from dumbbell.running.until.rounds import repeat_until
 
         with runs_bar(scenario.name) as progress:
             found = repeat_until(scenario, store, where, progress, allow_library, most_runs)
         return _Done(found.jobs, found.outcome, found)
-    from dumbbell.engines.execute import execute_each
-    from dumbbell.engines.sweep import PreparedSweep
+    from dumbbell.running.execute import execute_each
+    from dumbbell.running.sweep import PreparedSweep
 
     jobs = PreparedSweep(scenario, most_runs)
     with runs_bar(scenario.name) as progress:

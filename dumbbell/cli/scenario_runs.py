@@ -15,8 +15,8 @@ from dumbbell.files import creatable
 
 if TYPE_CHECKING:
     from dumbbell.engines.prepared import Prepared
-    from dumbbell.engines.sweep import PreparedSweep
     from dumbbell.results import Store
+    from dumbbell.running.sweep import PreparedSweep
     from dumbbell.scenario import Scenario
 
 _OPTION = "--set"
@@ -66,7 +66,7 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
     of each cell, or of as many cells as have no more runs. If an engine that they need is missing, no run counts as stored. `values`:
     KEY=VALUE of other settings. Raises `BadInput` if one of the prepared runs cannot be run, or if there are more than `most_runs`.
     """
-    from dumbbell.engines.prepared import prepare
+    from dumbbell.running.prepare import prepare
 
     scenario, folder = read_scenario(file, out, most_runs, values)
     least, most = scenario.cell_count * scenario.least_repeats, scenario.run_count
@@ -77,7 +77,7 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
     else:
         chosen = list(scenario.runs(most_runs))
     if scenario.until is not None:
-        from dumbbell.until.rule import Rule
+        from dumbbell.running.until.rule import Rule
 
         Rule.of(scenario)  # raises if the rule has an error
     try:
@@ -101,7 +101,7 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
 def _missing_repeats(scenario: Scenario, folder: Path, cells: Sequence[int], firsts: Sequence[Prepared]) -> Iterator[Missing]:
     """Yield what is missing for the runs of these cells, whose first runs are `firsts`; the cells stand for all."""
     from dumbbell.results import Store
-    from dumbbell.until.rounds import asked_so_far
+    from dumbbell.running.until.rounds import asked_so_far
 
     share = scenario.cell_count / len(cells)
     for asked, first in zip(asked_so_far(scenario, Store(folder), cells), firsts, strict=True):
@@ -114,14 +114,14 @@ def read_sweep(file: Path, out: Path | None, most_runs: int | None) -> tuple[Pre
 
     Raises `BadInput` if one of them cannot be run, or if there are more than `most_runs`.
     """
-    from dumbbell.engines.sweep import PreparedSweep
     from dumbbell.results import Store
+    from dumbbell.running.sweep import PreparedSweep
 
     scenario, folder = read_scenario(file, out, most_runs)
     store = Store(folder)
     if scenario.until is None:
         return PreparedSweep(scenario, most_runs), store
-    from dumbbell.until.rounds import asked_so_far
+    from dumbbell.running.until.rounds import asked_so_far
 
     asked = asked_so_far(scenario, store, range(scenario.cell_count), most_runs)
     return PreparedSweep(scenario, most_runs, [(each.cell, range(each.least)) for each in asked]), store

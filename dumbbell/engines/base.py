@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
-from dumbbell.engines.prepared import Prepared, prepare
+from dumbbell.engines.prepared import Prepared
 from dumbbell.plan import RUN, Kept, Plan, Port, Queue, RateChange, Refusal, Traffic, Workload
-from dumbbell.scenario import Duration, ResolvedScenario, over_tcp
+from dumbbell.scenario import Duration, over_tcp
 from dumbbell.scenario.check import is_random
 
 if TYPE_CHECKING:
@@ -77,16 +77,6 @@ class Engine(ABC):
             return True
         known, controls = self.capabilities().cc, [each.cc for each in over_tcp(settings)]
         return any(cc.library is not None or cc.function is not None or (cc.kind in known and known[cc.kind].draws) for cc in controls)
-
-    def prepare(self, runs: Sequence[ResolvedScenario]) -> list[Prepared]:
-        """Prepare runs for this engine, whatever engine their scenarios name; see `prepared.prepare`."""
-        return prepare([run.on(self.name) for run in runs])
-
-    def run(self, resolved: ResolvedScenario) -> Run:
-        """Run one scenario. Raises `ScenarioError` if the engine cannot do it, `EnvironmentFault` if the machine lacks something."""
-        (prepared,) = self.prepare([resolved])
-        self.require()
-        return prepared.produce()
 
 
 def expected_packets(plan: Plan) -> int:

@@ -1,4 +1,4 @@
-"""Running a cell until a metric is known well enough: the keys that a user writes. `dumbbell.until` does it."""
+"""Running a cell until a metric is known well enough: the keys that a user writes. `dumbbell.running.until` does it."""
 
 from __future__ import annotations
 

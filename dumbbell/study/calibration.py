@@ -20,9 +20,9 @@ from dumbbell import metrics
 from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
-    from dumbbell.engines.execute import Progress
     from dumbbell.executor import Executor
     from dumbbell.results import Run, Store
+    from dumbbell.running.execute import Progress
     from dumbbell.scenario import Scenario
     from dumbbell.scenario.traffic import Transfers
 
@@ -295,8 +295,8 @@ def samples_of(task: Task, run: Run, seed: int) -> list[Sample]:
 
 def looking(task: Task, store: Store, executor: Executor | None = None, progress: Progress | None = None) -> Look:
     """Looks by running the scenario; runs that the store has are not run again. Raises `BadInput` if a run is invalid."""
-    from dumbbell.engines.execute import execute
-    from dumbbell.engines.prepared import prepare
+    from dumbbell.running.execute import execute
+    from dumbbell.running.prepare import prepare
 
     def look(settings: Mapping[str, str]) -> Point:
         scenario = task.scenario({**settings_alone(task), **settings})

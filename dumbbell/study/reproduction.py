@@ -32,9 +32,9 @@ from dumbbell.study.model import Claim, Fitted, Part, Request, Study, View
 from dumbbell.study.today import on_hosts_of_today
 
 if TYPE_CHECKING:
-    from dumbbell.engines.execute import Progress
     from dumbbell.executor import Executor
     from dumbbell.results import Run
+    from dumbbell.running.execute import Progress
 
 
 Drawing = Callable[[int, int], None]
@@ -135,8 +135,8 @@ def run_part(
     On real hosts the runs are those that hosts of today can have; raises `BadInput` if there is none.
     """
     from dumbbell.engines import engine as find_engine
-    from dumbbell.engines.execute import execute
-    from dumbbell.engines.prepared import prepare
+    from dumbbell.running.execute import execute
+    from dumbbell.running.prepare import prepare
 
     if find_engine(engine).in_real_time:
         asked, left_out = on_hosts_of_today(part.scenarios(request), engine)

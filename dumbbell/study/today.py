@@ -25,7 +25,7 @@ def on_hosts_of_today(runs: Iterable[ResolvedScenario], engine: str) -> tuple[li
     """The runs that hosts of today can have, each for the engine and as they can have it, and why others are left out: a line for each
     reason with the number of its runs.
     """
-    from dumbbell.engines.prepared import refuse
+    from dumbbell.running.prepare import refuse
 
     there: list[ResolvedScenario] = []
     reasons: Counter[str] = Counter()

@@ -8,8 +8,8 @@ from dumbbell.agreement.qdiscs import is_randomised
 from dumbbell.agreement.sets import as_yaml, find_set
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.space import left_to_chance, randomised
-from dumbbell.engines.prepared import refuse
 from dumbbell.errors import BadInput
+from dumbbell.running.prepare import refuse
 from dumbbell.scenario import Flow, Scenario
 from dumbbell.scenario.passing import least_rate_bps
 from dumbbell.scenario.units import FRAME_BYTES

@@ -13,7 +13,7 @@ from dumbbell.agreement.statement import statement
 from dumbbell.agreement.tables import statement_table
 from dumbbell.comparing.difference import difference
 from dumbbell.comparing.reference import ReferenceValue
-from dumbbell.engines.prepared import prepare
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 

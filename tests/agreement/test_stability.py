@@ -15,9 +15,9 @@ from dumbbell.agreement.statement import statement
 from dumbbell.agreement.tables import below_bar, definitions_table, stability_list, statement_tables, steadiness
 from dumbbell.comparing.difference import Difference
 from dumbbell.engines.capabilities import REVERSE
-from dumbbell.engines.prepared import refuse
 from dumbbell.errors import BadInput
 from dumbbell.results import Block, Run
+from dumbbell.running.prepare import refuse
 from dumbbell.scenario import Scenario
 
 _NS = 10**9

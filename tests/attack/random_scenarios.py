@@ -81,7 +81,7 @@ def drawn(seed: int, index: int) -> dict[str, Any]:
 def accepted(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Prepared] | None:
     """Return a scenario without its errors, and its run: key by key, as somebody would who reads the messages. None if nothing is left that
     can be run."""
-    from dumbbell.engines.prepared import prepare
+    from dumbbell.running.prepare import prepare
 
     rest = copy.deepcopy(dict(tree))
     for _ in range(_MOST_REFUSALS):

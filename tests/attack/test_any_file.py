@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from work import counted
 
 from dumbbell.engines.base import expected_packets
-from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 from .scenario_files import SCENARIOS, as_text, mutated, mutated_text

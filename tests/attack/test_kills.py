@@ -32,8 +32,8 @@ sys.path.insert(0, sys.argv[2])
 import polars
 from dying import die_after
 from dumbbell import Scenario, Store
-from dumbbell.engines.execute import execute
-from dumbbell.engines.prepared import prepare
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare
 from dumbbell.executor import Threads
 runs = prepare(Scenario.from_file(sys.argv[1]).runs())
 for line in sys.stdin:

@@ -10,8 +10,8 @@ from support import PATH
 
 from benchmarks.digests import __main__ as digests
 from dumbbell import Scenario
-from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.running.prepare import prepare
 
 PROGRAM = f"""\
 #!{sys.executable}

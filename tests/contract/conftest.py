@@ -7,6 +7,7 @@ from support import PATH
 from dumbbell.engines import ENGINES
 from dumbbell.engines import engine as find_engine
 from dumbbell.errors import EnvironmentFault
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 
 
@@ -28,6 +29,6 @@ def run(engine):
     def call(**more):
         settings = {"name": "contract", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "20s", "engine": engine.name, **more}
         (resolved,) = Scenario.model_validate(settings).expand()
-        return engine.run(resolved)
+        return compute(resolved, on=engine.name)
 
     return call

@@ -6,6 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dumbbell.engines.capabilities import SCE
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 
 RATES = {"200kbit": 0.2e6, "3mbit": 3e6, "40mbit": 40e6}
@@ -58,7 +59,7 @@ def test_any_scenario(engine, rate, rtt, where, limit, reverse, access, qdisc, f
     path = {"rtt": rtt, "delay": delay, "reverse": reverse, "access": access, "bottleneck": {"rate": rate, "qdisc": qdisc}}
     scenario = Scenario.model_validate({"name": "any", "path": path, "flows": flows, "duration": "3s", "seed": seed, "engine": engine.name})
     (resolved,) = scenario.expand()
-    run = engine.run(resolved)
+    run = compute(resolved, on=engine.name)
     assert run.status != "invalid", run.reasons
     received = sum(counters["rx_bytes"] for entity, counters in run.counters.items() if entity.startswith("flow/"))
     carried = run.counters["port/bottleneck"]["sent_bytes"]
@@ -66,4 +67,4 @@ def test_any_scenario(engine, rate, rtt, where, limit, reverse, access, qdisc, f
     for group in run.frame.partition_by("entity", "series"):
         if group["series"][0] in ("rx_bytes", "delivered", "retransmits", "drops", "ce_marks", "sce_marks", "sent_packets", "sent_bytes"):
             assert np.all(np.diff(group["value"].to_numpy()) >= 0), group
-    assert engine.run(resolved).digest == run.digest
+    assert compute(resolved, on=engine.name).digest == run.digest

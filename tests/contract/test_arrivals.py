@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import PATH
 
-from dumbbell.engines import engine as find_engine
+from dumbbell.running.prepare import compute, prepare
 from dumbbell.scenario import Scenario, ScenarioError
 
 WEB = {"kind": "transfers", "name": "web", "cc": "cubic", "size": {"exponential": "30kB"}, "arrivals": {"kind": "poisson", "load": 0.5}}
@@ -24,7 +24,7 @@ SCENARIO = {"name": "contract", "path": PATH, "flows": [], "duration": "5s"}
 
 def simulated(**more):
     (resolved,) = Scenario.model_validate({**SCENARIO, **more}).expand()
-    return find_engine("sim").run(resolved)
+    return compute(resolved, on="sim")
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_round_trips_are_exact_where_that_is_asked_for():
     assert np.mean(rtts_ms) == pytest.approx(50, rel=0.1)
     assert [port for port in found.ports.names if "delay" in port] == ["delay-own", "delay-own-reverse"]
     with pytest.raises(ScenarioError, match="the engine kernel has no RTTs of single connections; expected engine: sim"):
-        find_engine("kernel").prepare(Scenario.model_validate({**SCENARIO, "background": [written]}).expand())
+        prepare(Scenario.model_validate({**SCENARIO, "background": [written]}).expand(), on="kernel")
 
 
 def test_connections_of_both_directions_do_not_meet(run):

@@ -6,7 +6,7 @@ import pytest
 import dumbbell
 from dumbbell import Scenario
 from dumbbell.engines.base import expected_packets
-from dumbbell.engines.prepared import prepare
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ScenarioError
 
 QUEUE = {"rate": "10mbit", "qdisc": "fq_codel"}

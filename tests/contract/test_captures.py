@@ -5,6 +5,7 @@ import pytest
 from support import PATH
 
 from dumbbell.native import native
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.trace import analyze, flow_rtt, packets
 from dumbbell.trace.passive import EPOCH_NS
@@ -62,14 +63,14 @@ def test_more_packets_than_memory_holds_are_refused(engine):
     for key in ("capture", "passive_rtt"):
         scenario = {"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "100s", "engine": engine.name, key: True}
         with pytest.raises(ScenarioError, match=rf"^{key}: takes about 8256274 packets in 100s; expected at most 2000000, by a shorter"):
-            engine.prepare(Scenario.model_validate(scenario).expand())
+            prepare(Scenario.model_validate(scenario).expand(), on=engine.name)
 
 
 def test_what_is_measured_from_packets_has_a_key_of_its_own(engine, monkeypatch):
     def keys():
         asked = [{}, {"capture": True}, {"passive_rtt": True}]
         scenario = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "1s", "engine": engine.name}
-        return [run.key for more in asked for run in engine.prepare(Scenario.model_validate({**scenario, **more}).expand())]
+        return [run.key for more in asked for run in prepare(Scenario.model_validate({**scenario, **more}).expand(), on=engine.name)]
 
     before = keys()
     monkeypatch.setattr(native(), "TRACE_HASH", "of another way to pair")

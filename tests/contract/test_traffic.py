@@ -9,10 +9,10 @@ from support import PATH
 
 from dumbbell.drawing.run_figure import run_figure
 from dumbbell.engines.base import expected_packets
-from dumbbell.engines.execute import execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.executor import Threads
 from dumbbell.results import Store, load
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 EXCHANGE = {"kind": "exchange", "cc": "cubic", "request": "2kB", "response": "50kB", "think": "100ms"}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support import docs_script
 
-from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput
+from dumbbell.running.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from support import PATH
 
 from dumbbell.engines import engine, sim
-from dumbbell.engines.prepared import prepare
 from dumbbell.errors import BadInput
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Duration, ResolvedScenario, Scenario, ScenarioError, Settings
 from dumbbell.study import Request, find_part
 

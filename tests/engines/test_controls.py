@@ -4,6 +4,7 @@ import pytest
 from support import resolved
 
 from dumbbell.engines import engine
+from dumbbell.running.prepare import compute, prepare
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,10 @@ def test_a_run_takes_every_value_of_every_parameter(sim):
     for name, control in sim.capabilities().cc.items():
         for key, parameter in control.parameters.items():
             values = {"flag": ("on", "off"), "choice": parameter.words, "integer": (parameter.least, parameter.most)}[parameter.kind]
-            (prepared, *others) = sim.prepare([resolved(flows=[{"cc": {"kind": name, key: value}}]) for value in values])
+            (prepared, *others) = prepare([resolved(flows=[{"cc": {"kind": name, key: value}}]) for value in values], on=sim.name)
             assert prepared.key not in {other.key for other in others}
 
 
 def test_a_parameter_changes_the_run(sim):
-    plain, steep = (sim.run(resolved(flows=[{"cc": cc}], duration="5s")) for cc in ("cubic", {"kind": "cubic", "beta": 500}))
+    plain, steep = (compute(resolved(flows=[{"cc": cc}], duration="5s"), on=sim.name) for cc in ("cubic", {"kind": "cubic", "beta": 500}))
     assert plain.digest != steep.digest

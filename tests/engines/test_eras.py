@@ -5,6 +5,7 @@ import pytest
 from support import resolved
 
 from dumbbell.engines import engine
+from dumbbell.running.prepare import compute, prepare
 from dumbbell.scenario import ScenarioError
 
 ERAS = [("cubic", "2.0"), ("cubic", "2.1"), ("cubic", "2.2"), ("htcp", "linux-2.6.18"), ("westwood", "linux-2.6.16")]
@@ -14,7 +15,7 @@ STACKS = ["linux-6.12", "linux-5.1-sce", "linux-3.9", "linux-2.6"]
 def run(cc, stack):
     """Thirty seconds of a flow through a queue of a BDP, which the receive window of an old stack fills as well."""
     path = {"rtt": "40ms", "bottleneck": {"rate": "5mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}
-    return engine("sim").run(resolved(path=path, flows=[{"cc": cc, "stack": stack}], duration="30s"))
+    return compute(resolved(path=path, flows=[{"cc": cc, "stack": stack}], duration="30s"), on="sim")
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -42,4 +43,4 @@ def test_the_kernel_has_no_earlier_versions():
     for kind, version in ERAS:
         assert "version" not in engine("kernel").capabilities().cc[kind].parameters
         with pytest.raises(ScenarioError, match="version"):
-            engine("kernel").prepare([resolved(flows=[{"cc": {"kind": kind, "version": version}}])])
+            prepare([resolved(flows=[{"cc": {"kind": kind, "version": version}}])], on="kernel")

@@ -13,13 +13,13 @@ from waiting import HANG_S, wait_until
 
 from docs import interface
 from dumbbell import Scenario, run
-from dumbbell.engines.execute import execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.engines.sim import apart
 from dumbbell.errors import BadInput
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.apart import call
 from dumbbell.results import Store, asked_flows
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ScenarioError
 
 ROOT = Path(__file__).resolve().parents[2]

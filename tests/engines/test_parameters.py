@@ -7,10 +7,10 @@ import pytest
 from support import PATH, resolved
 
 from dumbbell.engines import engine
-from dumbbell.engines.prepared import refuse
 from dumbbell.engines.sim import Sim
 from dumbbell.plan import make
 from dumbbell.plan.parameters import Parameter
+from dumbbell.running.prepare import refuse
 from dumbbell.scenario import Scenario, ScenarioError
 
 PARAMETERS = {

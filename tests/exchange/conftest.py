@@ -2,10 +2,10 @@
 
 import pytest
 
-from dumbbell.engines.execute import execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.executor import Threads
 from dumbbell.results import Store
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 BOTTLENECK = {"rate": "20mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}

@@ -4,6 +4,7 @@ import pytest
 from support import PATH, planned
 
 from dumbbell.engines.linux import SCRIPT, compile_plan, point_conflicts
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario, ScenarioError
 
 WRITTEN = """\
@@ -52,10 +53,9 @@ def test_only_what_is_asked_for_is_in_the_plan():
     ],
 )
 def test_a_point_that_there_is_not_is_refused_with_its_line(capture, told):
-    from dumbbell.engines import engine
 
     with pytest.raises(ScenarioError) as error:
-        engine("sim").prepare(Scenario.from_text(WRITTEN.replace("CAPTURE", capture), "a.yaml").expand())
+        prepare(Scenario.from_text(WRITTEN.replace("CAPTURE", capture), "a.yaml").expand(), on="sim")
     assert str(error.value).splitlines() == [told]
 
 

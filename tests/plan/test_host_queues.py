@@ -3,7 +3,7 @@
 import pytest
 from support import PATH, plain_plan, resolved
 
-from dumbbell.engines import engine
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario, ScenarioError
 
 EGRESS = {"rate": "5mbit", "qdisc": {"kind": "pfifo", "limit": "10p"}}
@@ -46,7 +46,7 @@ def test_tcp_is_told_of_drops_in_its_hosts_queue_and_flows_share_it():
     }
     # Behind fq_codel the two lose nothing to the flow of the other host.
     path = {"rtt": "20ms", "bottleneck": {**PATH["bottleneck"], "qdisc": {"kind": "fq_codel"}}}
-    run = engine("sim").run(resolved(**scenario, path=path, duration="10s"))
+    run = compute(resolved(**scenario, path=path, duration="10s"), on="sim")
     one, other = (run.counters[f"flow/cubic-{i}"] for i in (1, 2))
     assert run.counters["port/left-egress"]["dropped_overflow"] > 0
     # A drop there fails the transmission: nothing is lost on the way that would have to be retransmitted.

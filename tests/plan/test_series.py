@@ -9,12 +9,12 @@ from support import plain_plan, resolved
 
 from dumbbell.engines import engine
 from dumbbell.engines.base import expected_samples
-from dumbbell.engines.execute import execute
-from dumbbell.engines.prepared import prepare
 from dumbbell.executor import Threads
 from dumbbell.native import native
 from dumbbell.plan import make
 from dumbbell.results import Store, schema
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario, ScenarioError, Series
 
 FLOWS = [{"cc": "cubic", "count": 2}, {"cc": "reno", "name": "short", "bytes": "100kB"}, {"cc": "cubic", "start": {"first": "1s"}}]

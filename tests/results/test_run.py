@@ -106,8 +106,8 @@ def test_the_store_keeps_every_bit_of_a_value(values, tmp_path_factory):
 
 
 def test_what_dummynet_sends_is_counted_as_its_rate_counts():
-    from dumbbell.engines.prepared import prepare
     from dumbbell.results.capacity import sent_bytes, utilisation
+    from dumbbell.running.prepare import prepare
 
     path = {"rtt": "10ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "dummynet", "limit": "32KiB"}}}
     run = prepare([resolved(path=path, duration="2s")])[0].produce()

@@ -3,7 +3,7 @@
 import pytest
 from support import planned, resolved
 
-from dumbbell.engines.prepared import refuse
+from dumbbell.running.prepare import refuse
 from dumbbell.scenario import Scenario, ScenarioError, Share
 from dumbbell.scenario.check import is_random
 

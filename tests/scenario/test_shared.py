@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dumbbell.engines import engine
-from dumbbell.engines.prepared import prepare
 from dumbbell.plan import Kept, as_json, make
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario, ScenarioError
 
 PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "codel", "limit": "1bdp", "target": "5ms"}}}

@@ -15,6 +15,7 @@ from dumbbell.engines import engine
 from dumbbell.metrics import drain_ms, mean_rate, opportunity_rate_mbit
 from dumbbell.plan.sketch import sketch
 from dumbbell.results.capacity import capacities, utilisation
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.trace.passive import EPOCH_NS
 
@@ -163,7 +164,7 @@ def test_a_line_gives_out_exactly_the_opportunities_of_its_trace():
         "capture": True,
     }
     (resolved,) = Scenario(**settings).expand()
-    packets = engine("sim").run(resolved).captures["right.pcap"]
+    packets = compute(resolved, on="sim").captures["right.pcap"]
     found, at = [], 24
     while at < len(packets):
         seconds, nanoseconds, stored, _ = struct.unpack_from("<4I", packets, at)
@@ -184,7 +185,7 @@ def test_utilisation_counts_the_opportunities():
         "duration": "10s",
     }
     (resolved,) = Scenario(**settings).expand()
-    run = engine("sim").run(resolved)
+    run = compute(resolved, on="sim")
     assert utilisation(run, "line") == pytest.approx(1, abs=2e-3)
     capacity = capacities(run)["line"]
     assert capacity.mean_mbit(2, 4) == pytest.approx((875 + 826) * 1514 * 8 / 2e6, rel=0.01)

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from support import PATH
 
-from dumbbell.engines import engine
 from dumbbell.errors import BadInput
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 from dumbbell.trace import FACTS, analyze, flow_rtt, packet_pairs, packets, pairs_between
 
@@ -24,7 +24,7 @@ HEADER = struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 128, 1)
 def run():
     settings = {"name": "s", "path": PATH, "flows": [{"cc": "cubic", "count": 2}], "duration": "5s", "capture": True}
     (resolved,) = Scenario.model_validate({**settings, "background": [{"kind": "udp", "rate": "100kbit"}]}).expand()
-    return engine("sim").run(resolved)
+    return compute(resolved, on="sim")
 
 
 @pytest.fixture
@@ -68,13 +68,13 @@ def test_without_json_tables_are_printed(dumbbell, files):
 def test_the_same_run_gives_the_same_bytes(run):
     settings = {**run.scenario, "name": "s"}
     (resolved,) = Scenario.model_validate(settings).expand()
-    assert engine("sim").run(resolved).captures == run.captures
+    assert compute(resolved, on="sim").captures == run.captures
 
 
 def test_capturing_does_not_change_the_result(run):
     settings = {**run.scenario, "name": "s", "capture": False}
     (resolved,) = Scenario.model_validate(settings).expand()
-    plain = engine("sim").run(resolved)
+    plain = compute(resolved, on="sim")
     assert (plain.captures, plain.digest) == ({}, run.digest)
 
 

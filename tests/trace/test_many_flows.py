@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from support import resolved
 
-from dumbbell.engines import engine
 from dumbbell.errors import BadInput
+from dumbbell.running.prepare import compute
 from dumbbell.trace import flow_rtt
 
 FLOWS = 25_000
@@ -17,7 +17,7 @@ def run():
     """Many flows in both directions, each with a segment to send."""
     path = {"rtt": "20ms", "bottleneck": {"rate": "1gbit", "qdisc": {"kind": "pfifo", "limit": "100000p"}}}
     flows = [{"cc": "reno", "count": FLOWS - 1, "bytes": "1B"}, {"cc": "cubic", "direction": "reverse", "bytes": "1B"}]
-    return engine("sim").run(resolved(path=path, flows=flows, duration="1s", sample="0s", capture=True))
+    return compute(resolved(path=path, flows=flows, duration="1s", sample="0s", capture=True), on="sim")
 
 
 def test_every_flow_is_recognised(run):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dumbbell.engines import engine
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 from dumbbell.trace import analyze
 from dumbbell.trace.reasons import HOLDERS
@@ -29,7 +29,7 @@ CASES = {
 
 def directions(settings, side):
     (resolved,) = Scenario.model_validate({"name": "s", "duration": "5s", "capture": True, **settings}).expand()
-    rows = analyze(engine("sim").run(resolved).captures[f"{side}.pcap"]).rows()
+    rows = analyze(compute(resolved, on="sim").captures[f"{side}.pcap"]).rows()
     return [row for row in rows if row["data_packets"]]
 
 

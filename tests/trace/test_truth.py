@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import PATH
 
-from dumbbell.engines import engine
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 from dumbbell.trace import flow_rtt, packet_pairs, packets
 
@@ -20,7 +20,7 @@ FRAME_MS = 1514 * 8 / 10e3
 def simulated(**more):
     scenario = Scenario.model_validate({"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "20s", **more})
     (resolved,) = scenario.expand()
-    return engine("sim").run(resolved)
+    return compute(resolved, on="sim")
 
 
 def latest_at(series, at_s):

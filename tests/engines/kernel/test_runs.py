@@ -9,11 +9,11 @@ from required import missing
 from support import PATH
 
 from dumbbell.engines import engine as find_engine
-from dumbbell.engines.execute import execute
 from dumbbell.engines.kernel import guest
-from dumbbell.engines.prepared import prepare
 from dumbbell.errors import EnvironmentFault
 from dumbbell.executor import Threads
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import compute, prepare
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.trace.passive import EPOCH_NS
 
@@ -57,9 +57,9 @@ def test_a_reply_in_time_to_a_datagram_that_was_noted_late_is_left_out(kernel, m
 
     usual = guest.boot
     (one,) = resolved(flows=[], background=[{"kind": "ping", "interval": "30ms"}], duration="1s")
-    (row,) = kernel.run(one).flows.rows()
+    (row,) = compute(one, on=kernel.name).flows.rows()
     monkeypatch.setattr(guest, "boot", boot)
-    found = kernel.run(one)
+    found = compute(one, on=kernel.name)
     assert found.status == "ok", found.reasons
     (late,) = found.flows.rows()
     assert [row[name] - late[name] for name in ("sent_packets", "arrived_packets", "acks_sent", "acks_arrived")] == [0, 1, 1, 1]
@@ -70,7 +70,7 @@ def test_a_reply_in_time_to_a_datagram_that_was_noted_late_is_left_out(kernel, m
 def test_packets_that_move_at_the_very_end_are_counted_once(kernel, interval):
     """Replies to what was sent some ms before are due at a queue in the instant in which the counters are read."""
     (one,) = resolved(flows=[], background=[{"kind": "ping", "interval": interval}], duration="1s")
-    found = kernel.run(one)
+    found = compute(one, on=kernel.name)
     assert found.status == "ok", found.reasons
 
 
@@ -86,12 +86,12 @@ def test_a_run_that_needs_more_memory_is_done_again_with_more(kernel, monkeypatc
     usual = guest.boot
     monkeypatch.setattr(guest, "boot", boot)
     (one,) = resolved(duration="1s")
-    run = kernel.run(one)
+    run = compute(one, on=kernel.name)
     assert (run.status, run.engine["memory"], given) == ("ok", "1G", ["256M", "1G"])
     assert 1000 < run.cpu_s < 1100
     monkeypatch.setattr(guest, "MORE_MEMORY", ("256M",))
     with pytest.raises(guest.ShortOfMemory, match="too little memory"):
-        kernel.run(one)
+        compute(one, on=kernel.name)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_run_that_needs_more_memory_is_done_again_with_more(kernel, monkeypatc
 @pytest.mark.parametrize("shaper", ["tbf", "htb", "link"])
 def test_every_queue_of_the_kernel_carries_traffic(kernel, qdisc, shaper):
     (one,) = resolved(path=queue(qdisc, shaper), flows=[{"cc": "cubic", "ecn": True}, {"cc": "reno"}])
-    run = kernel.run(one)
+    run = compute(one, on=kernel.name)
     assert (run.status, run.reasons) == ("ok", ())
     received = sum(values["rx_bytes"] for entity, values in run.counters.items() if entity.startswith("flow/"))
     assert 0.7 * 10e6 / 8 * 4 < received < 10e6 / 8 * 4
@@ -123,7 +123,7 @@ def test_every_queue_of_the_kernel_carries_traffic(kernel, qdisc, shaper):
 @pytest.mark.parametrize("control", [{"ecn": True}, {"ecn": False, "ce_threshold": "2ms"}], ids=["episodes", "threshold"])
 def test_marks_of_a_queue_are_counted(kernel, control):
     (one,) = resolved(path=queue({"kind": "codel", **control}), flows=[{"cc": "dctcp"}])
-    run = kernel.run(one)
+    run = compute(one, on=kernel.name)
     marks = run.counters["port/bottleneck"]["ce_marks"]
     assert marks > 0
     assert run.counters["flow/dctcp"]["delivered_ce"] == pytest.approx(marks, abs=0.2 * marks)
@@ -134,7 +134,7 @@ def test_marks_of_a_queue_are_counted(kernel, control):
 def test_offload_decides_what_the_network_sees(kernel, offload):
     flows = [{"cc": "cubic", "host": {"offload": offload}}]
     (one,) = resolved(path=queue({"kind": "pfifo", "limit": "100p"}), flows=flows, capture=True)
-    run = kernel.run(one)
+    run = compute(one, on=kernel.name)
     longest = max(length for _, length in packets(run.captures["left.pcap"]))
     assert longest > 1514 if offload == "on" else longest == 1514
     assert run.engine["offload"] == {"host 0": offload}
@@ -155,7 +155,7 @@ def packets(capture):
 def test_captures_hold_every_packet_at_its_time(kernel):
     start = {"start": {"first": "300ms"}}
     (one,) = resolved(flows=[{"cc": "cubic", **start}], capture=True)
-    run = kernel.run(one)
+    run = compute(one, on=kernel.name)
     left, right = (list(packets(run.captures[f"{side}.pcap"])) for side in ("left", "right"))
     assert left[0][0] == pytest.approx(300_000_000, abs=20_000)
     assert right[0][0] - left[0][0] == pytest.approx(10_000_000, abs=200_000)
@@ -166,7 +166,9 @@ def test_captures_hold_every_packet_at_its_time(kernel):
 
 def test_a_setting_of_the_kernel_matters(kernel):
     plain, without = (
-        kernel.run(*resolved(flows=[{"cc": "cubic", "host": {"sysctls": sysctls}}], path=queue({"kind": "pfifo", "limit": "20p"})))
+        compute(
+            *resolved(flows=[{"cc": "cubic", "host": {"sysctls": sysctls}}], path=queue({"kind": "pfifo", "limit": "20p"})), on=kernel.name
+        )
         for sysctls in ({}, {"net.ipv4.tcp_sack": 0})
     )
     assert without.counters != plain.counters
@@ -176,26 +178,29 @@ def test_a_setting_of_the_kernel_matters(kernel):
 def test_an_unknown_setting_is_one_line(kernel):
     (one,) = resolved(flows=[{"cc": "cubic", "host": {"sysctls": {"net.ipv4.tcp_nonsense": 1}}}])
     with pytest.raises(ScenarioError, match=r"flows\.0\.host\.sysctls: net\.ipv4\.tcp_nonsense: this kernel has no such setting; expected"):
-        kernel.run(one)
+        compute(one, on=kernel.name)
 
 
 @pytest.mark.parametrize("command", ["nonsense limit 3", "hhf limit many"])
 def test_a_command_that_tc_refuses_is_one_line(kernel, command):
     (one,) = resolved(path=queue({"kind": "tc", "command": command}))
     with pytest.raises(ScenarioError, match=rf"path\.bottleneck\.qdisc\.command: tc refuses '{command}' .*; expected"):
-        kernel.run(one)
+        compute(one, on=kernel.name)
 
 
 def test_guests_do_not_disturb_each_other(kernel):
     runs = resolved(duration="2s", sweep={"path.rtt": ["20ms", "30ms", "40ms"]}, flows=[{"cc": "cubic", "count": 2}])
-    alone = [kernel.run(run).digest for run in runs]
-    together = [run.digest for run in execute(kernel.prepare(runs), executor=Threads(3))]
+    alone = [compute(run, on=kernel.name).digest for run in runs]
+    together = [run.digest for run in execute(prepare(runs, on=kernel.name), executor=Threads(3))]
     assert together == alone
     assert len(set(alone)) == 3
 
 
 def test_the_seed_seeds_the_kernel(kernel):
-    runs = [kernel.run(*resolved(seed=seed, flows=[{"cc": "cubic", "count": 3}], path=queue({"kind": "pie"}))) for seed in (1, 1, 2)]
+    runs = [
+        compute(*resolved(seed=seed, flows=[{"cc": "cubic", "count": 3}], path=queue({"kind": "pie"})), on=kernel.name)
+        for seed in (1, 1, 2)
+    ]
     assert runs[0].digest == runs[1].digest
     assert runs[2].digest != runs[0].digest
 
@@ -204,7 +209,7 @@ def test_a_parameter_of_a_congestion_control_takes_effect(kernel):
     """Without HyStart slow start ends in losses."""
     path = {"rtt": "40ms", "bottleneck": {"rate": "50mbit", "qdisc": {"kind": "pfifo", "limit": "200p"}}}
     ccs = ["cubic", {"kind": "cubic", "hystart": "off", "hystart_detect": "delay", "initial_ssthresh": 0}]
-    runs = [kernel.run(*resolved(path=path, flows=[{"cc": cc}], duration="2s")) for cc in ccs]
+    runs = [compute(*resolved(path=path, flows=[{"cc": cc}], duration="2s"), on=kernel.name) for cc in ccs]
     few, many = (run.counters["flow/cubic"]["retransmits"] for run in runs)
     assert few < 100 < many
     assert runs[1].engine["parameters"] == {"cubic.hystart": "0", "cubic.hystart_detect": "2"}

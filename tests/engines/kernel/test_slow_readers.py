@@ -5,6 +5,7 @@ from required import missing
 
 from dumbbell.engines import engine
 from dumbbell.errors import EnvironmentFault
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 
 PATH = {"rtt": "40ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}
@@ -21,7 +22,7 @@ def row(name, host):
         found.require()
     except EnvironmentFault as fault:
         missing(name, fault)
-    return found.run(resolved).flows.rows()[0]
+    return compute(resolved, on=found.name).flows.rows()[0]
 
 
 @pytest.mark.parametrize("host", [{"reads": "2mbit", "rcvbuf": "40kB"}, {"reads": "5mbit"}], ids=["small", "tuned"])

@@ -5,8 +5,8 @@ import json
 import pytest
 from support import planned, resolved
 
-from dumbbell.engines import engine
 from dumbbell.engines.linux import applications, compile_plan
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ScenarioError
 
 OWN = {"cc": "cubic", "stack": {"base": "host"}}
@@ -101,7 +101,7 @@ def test_what_a_client_sends_finds_the_server_from_whatever_port():
 )
 def test_what_programs_cannot_be_told_is_refused(flows, told):
     with pytest.raises(ScenarioError) as error:
-        engine("testbed").prepare([resolved(flows=[{**OWN, **flow} for flow in flows])])
+        prepare([resolved(flows=[{**OWN, **flow} for flow in flows])], on="testbed")
     assert told in str(error.value)
 
 
@@ -109,7 +109,7 @@ def test_what_programs_cannot_be_told_is_refused(flows, told):
 @pytest.mark.parametrize(("application", "what"), [("iperf3", "flows by iperf3"), ("ftp", "flows by FTP")])
 def test_other_engines_refuse_it_in_one_line(name, application, what):
     with pytest.raises(ScenarioError) as error:
-        engine(name).prepare([resolved(flows=[{"cc": "cubic", "application": application}])])
+        prepare([resolved(flows=[{"cc": "cubic", "application": application}])], on=name)
     assert str(error.value) == f"flows.0.application: the engine {name} has no {what}; expected engine: testbed"
 
 

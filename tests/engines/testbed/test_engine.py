@@ -6,7 +6,8 @@ import pytest
 from support import resolved
 
 from dumbbell.engines import engine
-from dumbbell.engines.cost import estimate
+from dumbbell.running.cost import estimate
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ScenarioError
 
 OWN = [{"cc": "cubic", "stack": {"base": "host"}}]
@@ -19,7 +20,7 @@ def testbed():
 
 def test_it_is_not_the_same_twice_and_takes_as_long_as_it_lasts(testbed):
     assert testbed.in_real_time
-    runs = testbed.prepare([resolved(flows=OWN, duration="10s"), resolved(flows=OWN, duration="20s")])
+    runs = prepare([resolved(flows=OWN, duration="10s"), resolved(flows=OWN, duration="20s")], on=testbed.name)
     assert estimate(runs, workers=4).wall_s == pytest.approx(36, abs=0.1)
 
 
@@ -33,22 +34,22 @@ def test_it_is_not_the_same_twice_and_takes_as_long_as_it_lasts(testbed):
 )
 def test_what_a_machine_cannot_be_is_refused_by_name(testbed, more, told):
     with pytest.raises(ScenarioError) as error:
-        testbed.prepare([resolved(**more)])
+        prepare([resolved(**more)], on=testbed.name)
     assert told in str(error.value)
 
 
 def test_the_stack_is_that_of_the_machine(testbed, monkeypatch):
     monkeypatch.setattr(platform, "release", lambda: "6.18.5-generic")
     with pytest.raises(ScenarioError) as error:
-        testbed.prepare([resolved(flows=[{"cc": "cubic"}])])
+        prepare([resolved(flows=[{"cc": "cubic"}])], on=testbed.name)
     what = "'linux-6.12' is not the stack of this machine, whose kernel is 6.18.5-generic"
     assert f"{what}; expected stack: {{base: host}}, or engine: sim" in str(error.value)
     monkeypatch.setattr(platform, "release", lambda: "6.12.117")
-    testbed.prepare([resolved(flows=[{"cc": "cubic"}])])
+    prepare([resolved(flows=[{"cc": "cubic"}])], on=testbed.name)
 
 
 def test_the_script_keeps_what_is_of_the_whole_machine(testbed):
-    (run,) = testbed.prepare([resolved(flows=OWN)])
+    (run,) = prepare([resolved(flows=OWN)], on=testbed.name)
     script = run.compiled.files["script"]
     assert "sysctl init" not in script
     ends = [line for line in script.splitlines() if line.startswith("end ")]

@@ -13,13 +13,13 @@ import pytest
 from support import resolved
 from waiting import wait_until
 
-from dumbbell.engines import engine
 from dumbbell.engines.testbed import fleet, remote
 from dumbbell.engines.testbed.deployment import deploy
 from dumbbell.engines.testbed.facts import differences
 from dumbbell.engines.testbed.hosts import VARIABLE, Hosts
 from dumbbell.engines.testbed.transport.ssh import connect, targets
 from dumbbell.errors import EnvironmentFault
+from dumbbell.running.prepare import compute
 
 PATH = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "shaper": "tbf", "burst": "12500B", "qdisc": {"kind": "pfifo", "limit": "100p"}}}
 RUN = {"path": PATH, "flows": [{"cc": "cubic"}], "background": [{"kind": "ping", "interval": "50ms"}], "duration": "4s"}
@@ -62,7 +62,7 @@ def left_over(hosts, before):
 
 
 def test_a_run_over_machines_counts_every_packet_and_leaves_nothing(hosts, before):
-    run = engine("testbed").run(resolved(**RUN, capture=["hosts", "bottleneck"]))
+    run = compute(resolved(**RUN, capture=["hosts", "bottleneck"]), on="testbed")
     assert run.status in ("ok", "warn"), run.reasons
     assert not [reason for reason in run.reasons if "not as before" in reason]
     assert left_over(hosts, before) == []
@@ -77,7 +77,7 @@ def test_a_run_over_machines_counts_every_packet_and_leaves_nothing(hosts, befor
 @pytest.mark.clock
 @pytest.mark.usefixtures("hosts")
 def test_a_run_over_machines_is_that_of_the_kernel():
-    run, reference = (engine(name).run(resolved(**RUN, engine=name)) for name in ("testbed", "kernel"))
+    run, reference = (compute(resolved(**RUN, engine=name), on=name) for name in ("testbed", "kernel"))
     ours, theirs = (each.counters["flow/cubic"]["rx_bytes"] for each in (run, reference))
     assert ours == pytest.approx(theirs, rel=0.02)
     srtt_ms = [np.nanmean(each.series("flow/cubic", "srtt_ms")[1][20:]) for each in (run, reference)]
@@ -94,7 +94,7 @@ SENT = {"path": PATH, "flows": [{"cc": "cubic", "bytes": "1MB"}], "duration": "2
 def test_packets_of_a_run_are_those_of_its_captures_and_make_round_trips(dumbbell, tmp_path):
     """Questions about the path before the run count nowhere. RTTs need no clocks; delays are as good as the recorded offset of the
     clocks."""
-    run = engine("testbed").run(resolved(**SENT))
+    run = compute(resolved(**SENT), on="testbed")
     for name, content in run.captures.items():
         (tmp_path / name).write_bytes(content)
     left, right, bottleneck = (str(tmp_path / f"{name}.pcap") for name in ("left", "right", "port-bottleneck"))
@@ -126,7 +126,7 @@ def test_a_path_that_is_not_the_plan_s_is_refused(hosts, before, monkeypatch):
         r"expected 20 to 2[0-9.]+ ms: the path is not as configured"
     )
     with pytest.raises(EnvironmentFault, match=rf"^left1: {line}\nright1: {line}$"):
-        engine("testbed").run(resolved(**SENT))
+        compute(resolved(**SENT), on="testbed")
     assert left_over(hosts, before) == []
 
 
@@ -134,7 +134,7 @@ def test_a_path_that_is_not_the_plan_s_is_refused(hosts, before, monkeypatch):
 def test_what_a_machine_refuses_is_told_by_name():
     path = {**PATH, "bottleneck": {"rate": "10mbit", "shaper": "tbf", "qdisc": {"kind": "tc", "command": "nonsense limit 3"}}}
     with pytest.raises(EnvironmentFault, match=r"^router: qdisc add dev p1 parent 1: handle 10: nonsense limit 3: "):
-        engine("testbed").run(resolved(path=path, duration="1s"))
+        compute(resolved(path=path, duration="1s"), on="testbed")
 
 
 COUNT = "ps -e -o comm= | grep -c -x -E 'iperf3|curl|vsftpd' || true"
@@ -180,10 +180,10 @@ def test_all_kinds_of_traffic_are_those_of_the_kernel_and_hosts_have_queues():
     ftp = {"cc": "cubic", "name": "two", "application": "ftp", "bytes": "200kB"}
     programs = [{"cc": "cubic", "name": "one", "application": "iperf3"}, ftp]
     settings = {"path": PATH, "flows": [], "background": TRAFFIC, "hosts": OWN_QUEUE, "duration": "3s"}
-    run = engine("testbed").run(resolved(**{**settings, "flows": programs}))
+    run = compute(resolved(**{**settings, "flows": programs}), on="testbed")
     assert run.status in ("ok", "warn"), run.reasons
     assert not [reason for reason in run.reasons if "not as before" in reason]
-    reference = engine("kernel").run(resolved(**settings, engine="kernel"))
+    reference = compute(resolved(**settings, engine="kernel"), on="kernel")
     ours, theirs = ({row["group"]: row for row in each.groups.rows()} for each in (run, reference))
     for name in ("exchange", "early", "page", "streaming", "transfers"):
         assert [ours[name][key] for key in ("completed", "rx_bytes")] == [theirs[name][key] for key in ("completed", "rx_bytes")]

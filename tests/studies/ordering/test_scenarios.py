@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dumbbell.engines.prepared import prepare
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import web
 from dumbbell.study import Request, find_study
 from dumbbell.study.calibration import read_rows

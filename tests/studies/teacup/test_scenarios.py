@@ -2,6 +2,7 @@ import pytest
 
 from dumbbell.engines import engine
 from dumbbell.plan import make
+from dumbbell.running.prepare import compute
 from dumbbell.study import Request, find_part
 from dumbbell_studies.teacup.published import Experiment, flow_labels, panels, setting
 from dumbbell_studies.teacup.scenarios import AQMS, CONTROL_FROM_S, ONSET, QDISCS, SENDERS, document, experiments
@@ -83,7 +84,7 @@ def control():
         if run.cell["cc"] == "newreno" and run.cell["rtt_ms"] == 200 and run.cell["limit_packets"] == 180
         if (run.cell.get(ONSET) == 2.0 and run.cell["qdisc"] == "codel") or run.cell["qdisc"] == "pfifo"
     ]
-    return {run.cell["qdisc"]: engine("sim").run(run) for run in chosen}
+    return {run.cell["qdisc"]: compute(run, on="sim") for run in chosen}
 
 
 def test_a_control_is_tail_drop_until_its_onset_and_the_aqm_after_it(control):

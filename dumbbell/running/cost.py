@@ -8,9 +8,9 @@ from itertools import combinations
 
 from dumbbell.engines import engine
 from dumbbell.engines.base import expected_measurements, expected_packets, expected_samples
-from dumbbell.engines.cluster.queue import BATCH_S, LEAST_PACK
 from dumbbell.engines.prepared import Prepared
 from dumbbell.executor import check_workers
+from dumbbell.running.cluster.queue import BATCH_S, LEAST_PACK
 from dumbbell.scenario.captures import at_hosts, at_ports
 
 # Measured on sweeps of 10 to 200 runs of the simulator through the whole command, on ext4 with blocks of 4 KiB.

@@ -12,14 +12,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.engines.execute import Outcome, Progress, count_stored, execute_each, interrupted_at
-from dumbbell.engines.prepared import not_storable
-from dumbbell.engines.sweep import PreparedSweep
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor.progress_state import ProgressState
 from dumbbell.results import leave_out
 from dumbbell.results.summary import Outline
-from dumbbell.until.rule import Rule, Verdict
+from dumbbell.running.execute import Outcome, Progress, count_stored, execute_each, interrupted_at
+from dumbbell.running.prepare import not_storable
+from dumbbell.running.sweep import PreparedSweep
+from dumbbell.running.until.rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from dumbbell.executor import Executor

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from dumbbell.results.summary import FLOW_METRICS, RUN_METRICS, Outline, Summary, Traits
+from dumbbell.running.until.rule import Rule
 from dumbbell.scenario import Scenario, ScenarioError
-from dumbbell.until.rule import Rule
 
 
 def rule(**until):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dumbbell.collector import collector_paused
 from dumbbell.engines import default
-from dumbbell.engines.prepared import Prepared, prepare, prepared_each
+from dumbbell.engines.prepared import Prepared
+from dumbbell.running.prepare import prepare, prepared_each
 
 if TYPE_CHECKING:
     from dumbbell.scenario import Scenario

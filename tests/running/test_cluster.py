@@ -16,20 +16,21 @@ from cluster_jobs import scenario
 from waiting import HANG_S, wait_until
 
 from dumbbell import Store, control
-from dumbbell.engines import engine, sweep
-from dumbbell.engines.cluster import confirmation
-from dumbbell.engines.cluster import queue as queue_module
-from dumbbell.engines.cluster import sweep as on_cluster
-from dumbbell.engines.cluster.batch import Batch, compute, standing
-from dumbbell.engines.cluster.confirmation import Confirmations
-from dumbbell.engines.cluster.sweep import ClusterSweep, why_not
-from dumbbell.engines.execute import execute, execute_each
-from dumbbell.engines.prepared import prepare
-from dumbbell.engines.sweep import Listed, PreparedSweep
+from dumbbell.engines import engine
 from dumbbell.errors import BadInput, EnvironmentFault, WorkerWarning
 from dumbbell.executor import Threads
 from dumbbell.executor.cluster import Cluster, Task
 from dumbbell.executor.cluster.dispatch import Dispatch
+from dumbbell.running import sweep
+from dumbbell.running.cluster import confirmation
+from dumbbell.running.cluster import queue as queue_module
+from dumbbell.running.cluster import sweep as on_cluster
+from dumbbell.running.cluster.batch import Batch, compute, standing
+from dumbbell.running.cluster.confirmation import Confirmations
+from dumbbell.running.cluster.sweep import ClusterSweep, why_not
+from dumbbell.running.execute import execute, execute_each
+from dumbbell.running.prepare import prepare
+from dumbbell.running.sweep import Listed, PreparedSweep
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pytest
 from support import PATH
 
 from dumbbell import Scenario, Store
-from dumbbell.engines import sweep
-from dumbbell.engines.execute import execute, execute_each
-from dumbbell.engines.prepared import prepare
-from dumbbell.engines.sweep import PreparedSweep, requests
 from dumbbell.executor import Threads
+from dumbbell.running import sweep
+from dumbbell.running.execute import execute, execute_each
+from dumbbell.running.prepare import prepare
+from dumbbell.running.sweep import PreparedSweep, requests
 from dumbbell.scenario import ScenarioError
 
 

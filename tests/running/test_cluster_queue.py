@@ -8,19 +8,19 @@ import pytest
 from cluster_jobs import scenario
 
 from dumbbell import Store
-from dumbbell.engines.cluster import confirmation
-from dumbbell.engines.cluster import queue as queue_module
-from dumbbell.engines.cluster import sweep as on_cluster
-from dumbbell.engines.cluster.batch import Computed, standing
-from dumbbell.engines.cluster.crew import Crew
-from dumbbell.engines.cluster.queue import Piece, Queue
-from dumbbell.engines.cluster.sweep import ClusterSweep
-from dumbbell.engines.prepared import prepare
-from dumbbell.engines.sweep import Listed
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Worker
 from dumbbell.executor.cluster import dispatch as dispatching
 from dumbbell.executor.cluster.dispatch import Dispatch
+from dumbbell.running.cluster import confirmation
+from dumbbell.running.cluster import queue as queue_module
+from dumbbell.running.cluster import sweep as on_cluster
+from dumbbell.running.cluster.batch import Computed, standing
+from dumbbell.running.cluster.crew import Crew
+from dumbbell.running.cluster.queue import Piece, Queue
+from dumbbell.running.cluster.sweep import ClusterSweep
+from dumbbell.running.prepare import prepare
+from dumbbell.running.sweep import Listed
 
 
 def test_a_run_at_which_every_worker_dies_is_given_up():

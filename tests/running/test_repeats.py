@@ -4,7 +4,7 @@ import pytest
 from support import PATH, resolved
 
 from dumbbell.engines import engine
-from dumbbell.engines.prepared import prepare, refuse
+from dumbbell.running.prepare import compute, prepare, refuse
 from dumbbell.scenario import Scenario, ScenarioError
 
 LOSSY = {**PATH, "rtt": "40ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "pfifo", "limit": "60p"}}}
@@ -58,7 +58,7 @@ def test_controls_that_draw_say_so_and_no_others():
             continue
         flow = {"cc": name, "ecn": True} if control.needs_ecn else {"cc": name}
         seconds, seeds = ("16s", 4) if name == "nv" else ("8s", 24 if name == "lp" else 4)
-        runs = (sim.run(resolved(path=LOSSY, flows=[flow], duration=seconds, seed=seed)) for seed in range(1, seeds + 1))
+        runs = (compute(resolved(path=LOSSY, flows=[flow], duration=seconds, seed=seed), on=sim.name) for seed in range(1, seeds + 1))
         first = next(runs).digest
         assert control.draws == any(run.digest != first for run in runs), name
 

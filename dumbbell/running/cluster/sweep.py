@@ -18,21 +18,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
-from dumbbell.engines.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
-from dumbbell.engines.cluster.confirmation import Check, Confirmations, Held
-from dumbbell.engines.cluster.crew import Crew
-from dumbbell.engines.cluster.queue import BATCH_S, LEAST_PACK, Piece, Queue
-from dumbbell.engines.sweep import MOST_KEPT, Jobs
 from dumbbell.errors import BadInput, DamagedRun, DumbbellError, EnvironmentFault, WorkerWarning
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
 from dumbbell.executor.interrupt import uninterrupted
 from dumbbell.executor.progress_state import ProgressState
 from dumbbell.results.place import CLUSTER, PACK
+from dumbbell.running.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
+from dumbbell.running.cluster.confirmation import Check, Confirmations, Held
+from dumbbell.running.cluster.crew import Crew
+from dumbbell.running.cluster.queue import BATCH_S, LEAST_PACK, Piece, Queue
+from dumbbell.running.sweep import MOST_KEPT, Jobs
 
 if TYPE_CHECKING:
-    from dumbbell.engines.execute import Progress
     from dumbbell.results import Run, Store
+    from dumbbell.running.execute import Progress
 
 _POLL_S = 0.1
 """Between looks at whether another process has ended to pack the store."""

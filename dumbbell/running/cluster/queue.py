@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dumbbell.engines.sweep import Jobs
+from dumbbell.running.sweep import Jobs
 
 BATCH_S, _FIRST_S = 10.0, 1.0
 """Duration of a batch once the pace is known, and before. A task costs dask some 15 ms, whatever it does."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from dumbbell.engines.cluster.confirmation import Check
-from dumbbell.engines.cluster.queue import Piece
 from dumbbell.executor.cluster import Worker
+from dumbbell.running.cluster.confirmation import Check
+from dumbbell.running.cluster.queue import Piece
 
 Handed = Piece | Check
 """A task that a worker gets."""

@@ -13,14 +13,15 @@ from support import PATH, CrashingJob
 from dumbbell import Scenario, Store, run
 from dumbbell.engines import sim
 from dumbbell.engines.base import expected_packets
-from dumbbell.engines.execute import execute, execute_each
-from dumbbell.engines.prepared import Prepared, prepare, refuse
+from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.sim.engine import packets_per_cpu_second
-from dumbbell.engines.sweep import Listed
 from dumbbell.errors import BadInput, EnvironmentFault, Interrupted
 from dumbbell.executor import Threads
 from dumbbell.executor.exclusive import Exclusive
 from dumbbell.executor.processes import Processes
+from dumbbell.running.execute import execute, execute_each
+from dumbbell.running.prepare import prepare, refuse
+from dumbbell.running.sweep import Listed
 from dumbbell.scenario import ScenarioError
 
 

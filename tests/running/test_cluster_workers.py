@@ -18,16 +18,16 @@ from dumbbell import Store, run
 from dumbbell.cli import check
 from dumbbell.cli.executor import make_executor
 from dumbbell.engines import engine
-from dumbbell.engines.cluster import queue as queue_module
-from dumbbell.engines.cluster.batch import Batch, compute
-from dumbbell.engines.cluster.sweep import ClusterSweep
-from dumbbell.engines.execute import execute, execute_each
-from dumbbell.engines.prepared import prepare
-from dumbbell.engines.sweep import Listed, PreparedSweep
 from dumbbell.errors import EnvironmentFault, WorkerWarning
 from dumbbell.executor import Threads
 from dumbbell.executor.cluster import Cluster
-from dumbbell.until.rounds import repeat_until
+from dumbbell.running.cluster import queue as queue_module
+from dumbbell.running.cluster.batch import Batch, compute
+from dumbbell.running.cluster.sweep import ClusterSweep
+from dumbbell.running.execute import execute, execute_each
+from dumbbell.running.prepare import prepare
+from dumbbell.running.sweep import Listed, PreparedSweep
+from dumbbell.running.until.rounds import repeat_until
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 4

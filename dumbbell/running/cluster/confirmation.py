@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from dumbbell.engines.cluster.batch import Computed
-from dumbbell.engines.cluster.queue import Piece
-from dumbbell.engines.sweep import Jobs
 from dumbbell.executor.cluster import Answer, Worker
+from dumbbell.running.cluster.batch import Computed
+from dumbbell.running.cluster.queue import Piece
+from dumbbell.running.sweep import Jobs
 
 CHECKED = 1000
 """One of so many runs is computed twice."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.engines import ENGINES, engine
-from dumbbell.engines.cluster.batch import halt, standing
-from dumbbell.engines.cluster.sweep import why_not
 from dumbbell.errors import EnvironmentFault
 from dumbbell.executor.cluster import Cluster, Task, Worker
+from dumbbell.running.cluster.batch import halt, standing
+from dumbbell.running.cluster.sweep import why_not
 
 
 @dataclass(frozen=True)

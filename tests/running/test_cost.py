@@ -5,9 +5,9 @@ import math
 import pytest
 
 from dumbbell import Scenario, Store, run
-from dumbbell.engines.cost import estimate
-from dumbbell.engines.prepared import prepare
 from dumbbell.results.packing import pack
+from dumbbell.running.cost import estimate
+from dumbbell.running.prepare import prepare
 
 PATH = {"rtt": "40ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}
 BLOCK = 4096

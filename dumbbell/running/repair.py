@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from dumbbell.engines.prepared import Prepared, prepare
+from dumbbell.engines.prepared import Prepared
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ResolvedScenario, ScenarioError
 from dumbbell.scenario.model import Settings
 

@@ -6,9 +6,9 @@ import pickle
 import pytest
 from support import PATH, resolved
 
-from dumbbell.engines import engine, sim
-from dumbbell.engines.prepared import prepare, refuse
+from dumbbell.engines import sim
 from dumbbell.plan import Place, Refusal
+from dumbbell.running.prepare import prepare, refuse
 from dumbbell.scenario import Scenario, ScenarioError
 
 
@@ -117,4 +117,4 @@ def test_a_cached_ssthresh_is_refused():
 
 @pytest.mark.parametrize("name", ["sim", "kernel"])
 def test_an_engine_prepares_what_names_another(name):
-    assert engine("sim").prepare([resolved(engine=name)])[0].engine == "sim"
+    assert prepare([resolved(engine=name)], on="sim")[0].engine == "sim"

@@ -9,14 +9,14 @@ from queue import Empty
 import pytest
 from cluster_jobs import scenario
 
-from dumbbell.engines.cluster import confirmation
-from dumbbell.engines.cluster import queue as queue_module
-from dumbbell.engines.cluster.batch import Computed, standing
-from dumbbell.engines.cluster.queue import SPARINGS, TRIES
-from dumbbell.engines.cluster.sweep import ClusterSweep
-from dumbbell.engines.prepared import prepare
-from dumbbell.engines.sweep import Listed
 from dumbbell.executor.cluster import Cluster, dispatch
+from dumbbell.running.cluster import confirmation
+from dumbbell.running.cluster import queue as queue_module
+from dumbbell.running.cluster.batch import Computed, standing
+from dumbbell.running.cluster.queue import SPARINGS, TRIES
+from dumbbell.running.cluster.sweep import ClusterSweep
+from dumbbell.running.prepare import prepare
+from dumbbell.running.sweep import Listed
 
 RUNS = 60
 MOST_KILLS = 300

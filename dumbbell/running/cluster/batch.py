@@ -7,19 +7,20 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
+from dumbbell.collector import collector_paused
 from dumbbell.engines import engine
-from dumbbell.engines.machine import host
-from dumbbell.engines.prepared import Prepared, collector_paused
+from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import DumbbellError, EnvironmentFault
 from dumbbell.executor import Finished, WorkerDied
 from dumbbell.executor.base import produce
 from dumbbell.executor.processes import Processes
+from dumbbell.running.machine import host
 
 if TYPE_CHECKING:
-    from dumbbell.engines.sweep import Part
     from dumbbell.results import Run
     from dumbbell.results.pack import Gathered
     from dumbbell.results.summary import Summary
+    from dumbbell.running.sweep import Part
 
 Form = Literal["packs", "folders", "memory", "nothing"]
 """Form in which runs come back: in packs (as far as they go into packs), as the files of their folders, as objects, or only as

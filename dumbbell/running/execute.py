@@ -12,18 +12,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dumbbell.engines import engine
-from dumbbell.engines.machine import host
-from dumbbell.engines.prepared import Prepared, not_allowed, not_storable
-from dumbbell.engines.sweep import Jobs, Listed, Requested, requests
+from dumbbell.engines.prepared import Prepared, not_allowed
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Local, Threads, WorkerDied
 from dumbbell.executor.interrupt import Aborted, deferred, uninterrupted
 from dumbbell.executor.progress_state import ProgressState
 from dumbbell.results.place import CLUSTER
+from dumbbell.running.machine import host
+from dumbbell.running.prepare import not_storable
+from dumbbell.running.sweep import Jobs, Listed, Requested, requests
 
 if TYPE_CHECKING:
-    from dumbbell.engines.cluster.sweep import ClusterSweep
     from dumbbell.results import Results, Run, Store
+    from dumbbell.running.cluster.sweep import ClusterSweep
 
 Progress = Callable[[ProgressState], None]
 """Called when a run is begun and when one is done."""
@@ -139,8 +140,8 @@ def _sweep(
     """The runs on their way to where they are computed."""
     if isinstance(executor, Local):
         return _Sweep(jobs, todo, store, executor, progress, may_load)
-    from dumbbell.engines.cluster.sweep import ClusterSweep
     from dumbbell.executor.cluster import Cluster
+    from dumbbell.running.cluster.sweep import ClusterSweep
 
     if not isinstance(executor, Cluster):
         raise TypeError(f"{type(executor).__name__} is no executor that is known; expected a subclass of dumbbell.executor.Local")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.engines.prepared import prepare
-from dumbbell.engines.repair import prepare_again
 from dumbbell.results import Store
 from dumbbell.results.json_files import to_json
+from dumbbell.running.prepare import prepare
+from dumbbell.running.repair import prepare_again
 from dumbbell.scenario import Scenario
 from dumbbell.study import Request, find_part
 

@@ -14,8 +14,8 @@ from dumbbell.comparing.across.tables import repeats_table
 from dumbbell.errors import BadInput, Interrupted
 from dumbbell.executor import Local, Threads
 from dumbbell.executor.base import produce
+from dumbbell.running.until.rounds import asked_so_far, repeat_until
 from dumbbell.scenario.function import control
-from dumbbell.until.rounds import asked_so_far, repeat_until
 
 
 def scenario(**more):
