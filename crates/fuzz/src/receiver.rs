@@ -145,7 +145,8 @@ impl World {
         if payload == 0 && !fin {
             return;
         }
-        let ecn = if linux { [Ecn::NotEct, Ecn::Ect0, Ecn::Ce, Ecn::Sce][usize::from(bits >> 6)] } else { Ecn::NotEct };
+        let ecn =
+            if linux { [Ecn::NotEct, Ecn::Ect0, Ecn::Ce, Ecn::Ect1][usize::from(bits >> 6)] } else { Ecn::NotEct };
         let more = [(2, flags::PSH), (4, flags::CWR), (8, flags::RETRANSMISSION)];
         let bits = more.iter().filter(|(bit, _)| bits & bit != 0).fold(ecn.flags(), |all, (_, flag)| all | flag);
         self.arrived.insert(seq);

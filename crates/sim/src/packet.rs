@@ -18,7 +18,8 @@ pub const ETHERNET: u32 = 14;
 /// [layout](crate::tcp::common::layout::Layout::mss).
 pub const MSS: u32 = FULL_FRAME - HEADERS;
 
-/// The IP ECN field (RFC 3168; ECT(1) is SCE in draft-morton-tsvwg-sce), where it lies among the header bits of a packet.
+/// The IP ECN field (RFC 3168), where it lies among the header bits of a packet. A flow and the queues on its way give ECT(1) its meaning: a
+/// mark of SCE (draft-morton-tsvwg-sce), or the codepoint that an L4S sender sends (RFC 9331).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ecn(u16);
 
@@ -26,9 +27,9 @@ pub struct Ecn(u16);
 impl Ecn {
     /// 00, not ECN-capable.
     pub const NotEct: Self = Self(0);
-    /// 01, ECT(1); set by an SCE queue.
-    pub const Sce: Self = Self(1 << Self::SHIFT);
-    /// 10: the codepoint that an ECN sender sends.
+    /// 01, ECT(1).
+    pub const Ect1: Self = Self(1 << Self::SHIFT);
+    /// 10, ECT(0): the codepoint that an ECN sender sends.
     pub const Ect0: Self = Self(2 << Self::SHIFT);
     /// 11, congestion experienced.
     pub const Ce: Self = Self(3 << Self::SHIFT);

@@ -19,12 +19,12 @@ pub(super) fn set_ce(ecn: &mut Ecn) -> bool {
     true
 }
 
-/// Requests an SCE mark. True if the packet carries SCE afterwards; Not-ECT and CE are left alone.
+/// Requests an SCE mark, which is ECT(1). True if the packet carries it afterwards; Not-ECT and CE are left alone.
 pub(super) fn set_sce(ecn: &mut Ecn) -> bool {
     if matches!(*ecn, Ecn::NotEct | Ecn::Ce) {
         return false;
     }
-    *ecn = Ecn::Sce;
+    *ecn = Ecn::Ect1;
     true
 }
 
@@ -38,11 +38,11 @@ mod tests {
         let after = |request: fn(&mut Ecn) -> bool, mut ecn| (request(&mut ecn), ecn);
         assert_eq!(after(set_ce, Ecn::NotEct), (false, Ecn::NotEct));
         assert_eq!(after(set_ce, Ecn::Ect0), (true, Ecn::Ce));
-        assert_eq!(after(set_ce, Ecn::Sce), (true, Ecn::Ce));
+        assert_eq!(after(set_ce, Ecn::Ect1), (true, Ecn::Ce));
         assert_eq!(after(set_ce, Ecn::Ce), (true, Ecn::Ce));
         assert_eq!(after(set_sce, Ecn::NotEct), (false, Ecn::NotEct));
-        assert_eq!(after(set_sce, Ecn::Ect0), (true, Ecn::Sce));
-        assert_eq!(after(set_sce, Ecn::Sce), (true, Ecn::Sce));
+        assert_eq!(after(set_sce, Ecn::Ect0), (true, Ecn::Ect1));
+        assert_eq!(after(set_sce, Ecn::Ect1), (true, Ecn::Ect1));
         assert_eq!(after(set_sce, Ecn::Ce), (false, Ecn::Ce));
     }
 }

@@ -398,7 +398,7 @@ mod tests {
     fn packets_that_cannot_be_marked_are_dropped_on_the_same_schedule() {
         let (mut marking, mut dropping) = (Lab::rested(), Lab::rested());
         for t in (2 * SEC..3 * SEC).step_by(STEP as usize) {
-            let mark = marking.depart(t, 6 * MS, Ecn::Sce);
+            let mark = marking.depart(t, 6 * MS, Ecn::Ect1);
             let drop = dropping.depart(t, 6 * MS, Ecn::NotEct);
             assert_eq!((mark.drop, drop.ce), (None, false));
             assert_eq!(drop.drop, mark.ce.then_some(DropCause::Aqm));

@@ -223,7 +223,7 @@ proptest! {
         }
         let capable = |seq: u32| pattern.arrivals[seq as usize].2;
         prop_assert!(history.sent.iter().all(|s| capable(s.2) == (s.4 != Ecn::NotEct)));
-        prop_assert!(pattern.sce > 0 || history.sent.iter().all(|s| s.4 != Ecn::Sce));
+        prop_assert!(pattern.sce > 0 || history.sent.iter().all(|s| s.4 != Ecn::Ect1));
     }
 
     #[test]

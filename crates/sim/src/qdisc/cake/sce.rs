@@ -215,7 +215,7 @@ mod tests {
             for _ in 0..DRAWS {
                 let mut ecn = Ecn::Ect0;
                 let sce = ramp.on_departure(sojourn, sojourn > p.gate, &mut ecn, &mut rng);
-                assert_eq!(sce, ecn == Ecn::Sce);
+                assert_eq!(sce, ecn == Ecn::Ect1);
                 marked += u32::from(sce);
             }
             let got = f64::from(marked) / f64::from(DRAWS);
@@ -235,8 +235,8 @@ mod tests {
         let mut rng = Rng::for_component(3, "port/q");
         for (before, marked, after) in [
             (Ecn::NotEct, false, Ecn::NotEct),
-            (Ecn::Ect0, true, Ecn::Sce),
-            (Ecn::Sce, true, Ecn::Sce),
+            (Ecn::Ect0, true, Ecn::Ect1),
+            (Ecn::Ect1, true, Ecn::Ect1),
             (Ecn::Ce, false, Ecn::Ce),
         ] {
             let mut ecn = before;

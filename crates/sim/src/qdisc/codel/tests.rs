@@ -210,7 +210,7 @@ fn the_threshold_is_for_the_fields_that_are_selected() {
     for (selector, of_ect0, of_ect1) in
         [(None, 1, 1), (Some((1, 3)), 0, 1), (Some((46 << 2, 63 << 2)), 0, 0), (Some((2, 3)), 1, 0)]
     {
-        for (ecn, marks) in [(Ecn::Ect0, of_ect0), (Ecn::Sce, of_ect1), (Ecn::NotEct, 0)] {
+        for (ecn, marks) in [(Ecn::Ect0, of_ect0), (Ecn::Ect1, of_ect1), (Ecn::NotEct, 0)] {
             let control = CodelSpec { ce_threshold_ns: Some(MS), ce_threshold_selector: selector, ..spec(false) };
             let mut lab = lab(control);
             lab.offer_full(0, 1, ecn);

@@ -163,7 +163,7 @@ impl Receiver {
         let seq = p.seq;
         match p.ecn() {
             Ecn::Ce => self.counters.ce += 1,
-            Ecn::Sce => self.counters.sce += 1,
+            Ecn::Ect1 => self.counters.sce += 1,
             _ => {}
         }
         self.layout.hear(seq, u32::from(p.len) - HEADERS);

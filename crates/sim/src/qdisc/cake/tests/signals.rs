@@ -16,7 +16,7 @@ fn sce_marks_follow_sojourn_time() {
             lab.offer(packet(0, FULL_FRAME, seq, Ecn::Ect0));
             lab.now += sojourn;
             let p = lab.send().unwrap();
-            assert!(matches!(p.ecn(), Ecn::Ect0 | Ecn::Sce));
+            assert!(matches!(p.ecn(), Ecn::Ect0 | Ecn::Ect1));
         }
         let got = lab.qdisc.stats().sce_marks as f64 / 20_000.0;
         assert!((got - expected).abs() < 0.018, "{sojourn}: {got}, not {expected}");
@@ -30,7 +30,7 @@ fn ce_wins_over_sce_and_a_new_queue_marks_its_second_late_packet() {
     lab.fill(0, FULL_FRAME, 4);
     lab.now = 6 * MS;
     let marks: Vec<Ecn> = (0..4).map(|_| lab.send().unwrap().ecn()).collect();
-    assert_eq!(marks, [Ecn::Sce, Ecn::Ce, Ecn::Sce, Ecn::Sce]);
+    assert_eq!(marks, [Ecn::Ect1, Ecn::Ce, Ecn::Ect1, Ecn::Ect1]);
     assert_eq!((lab.qdisc.stats().ce_marks, lab.qdisc.stats().sce_marks), (1, 3));
 }
 

@@ -98,9 +98,9 @@ impl Echo {
             Ecn::NotEct if self.seen => Wish { quick: 2, reset_interval: true, ..Wish::default() },
             Ecn::NotEct => Wish::default(),
             Ecn::Ce => self.dctcp_event(true, waiting),
-            Ecn::Sce if self.sce_keeps_dctcp => self.sce_event(true, waiting),
-            // ECT(0), and SCE to a receiver whose DCTCP takes it for that.
-            _ => merge(self.dctcp_event(false, waiting), self.sce_event(ecn == Ecn::Sce, waiting)),
+            Ecn::Ect1 if self.sce_keeps_dctcp => self.sce_event(true, waiting),
+            // ECT(0), and a mark of SCE to a receiver whose DCTCP takes it for that.
+            _ => merge(self.dctcp_event(false, waiting), self.sce_event(ecn == Ecn::Ect1, waiting)),
         }
     }
 
@@ -147,7 +147,7 @@ impl Echo {
         if !self.enabled {
             return;
         }
-        let no_ce = ecn == Ecn::Ect0 || (ecn == Ecn::Sce && !self.sce_keeps_dctcp);
+        let no_ce = ecn == Ecn::Ect0 || (ecn == Ecn::Ect1 && !self.sce_keeps_dctcp);
         if let Some(state) = &mut self.dctcp {
             if ecn == Ecn::Ce || no_ce {
                 *state = ecn == Ecn::Ce;
@@ -159,7 +159,7 @@ impl Echo {
         }
         if let Some(variant) = self.sce {
             match ecn {
-                Ecn::Sce => {
+                Ecn::Ect1 => {
                     self.sce_request = true;
                     self.sce_prior = true;
                 }
@@ -228,7 +228,7 @@ mod tests {
     fn sce_marks_keep_a_dctcp_latch_in_the_sce_tree() {
         let mut e = Echo::new(true, true, Some(SceEcho::T1), true);
         feed(&mut e, Ecn::Ce, false);
-        feed(&mut e, Ecn::Sce, false);
+        feed(&mut e, Ecn::Ect1, false);
         assert!(e.latch);
         feed(&mut e, Ecn::Ect0, false);
         assert!(!e.latch);
@@ -237,12 +237,12 @@ mod tests {
     #[test]
     fn sce_changes_are_acknowledged_apart() {
         let mut e = Echo::new(true, false, Some(SceEcho::T1), true);
-        let w = feed(&mut e, Ecn::Sce, true);
+        let w = feed(&mut e, Ecn::Ect1, true);
         assert!(w.special_ack && w.quick == 1 && e.sce_request);
-        let w = feed(&mut e, Ecn::Sce, true);
+        let w = feed(&mut e, Ecn::Ect1, true);
         assert_eq!(w, Wish::default());
         let w = feed(&mut e, Ecn::Ect0, true);
         assert!(w.special_ack && !e.sce_request);
-        assert_eq!(Echo::new(true, false, None, true).on_segment(Ecn::Sce, true), Wish::default());
+        assert_eq!(Echo::new(true, false, None, true).on_segment(Ecn::Ect1, true), Wish::default());
     }
 }

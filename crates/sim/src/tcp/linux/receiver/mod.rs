@@ -341,7 +341,7 @@ impl Receiver {
         }
         match p.ecn() {
             Ecn::Ce => self.counters.ce += 1,
-            Ecn::Sce => self.counters.sce += 1,
+            Ecn::Ect1 => self.counters.sce += 1,
             _ => {}
         }
         self.early.forget_duplicate();
