@@ -3,7 +3,9 @@
 use dumbbell_sim::attachment::{Attachment, Blocks, MAX_BLOCKS};
 use dumbbell_sim::cc;
 use dumbbell_sim::outbox::{LoneOutbox, Outbox};
-use dumbbell_sim::packet::{flags, Ecn, Packet, Way, ACK_FRAME, ETHERNET, HEADERS, NO_ATTACHMENT, SYN_FRAME};
+use dumbbell_sim::packet::{
+    flags, Direction, Ecn, Packet, Way, ACK_FRAME, ETHERNET, HEADERS, NO_ATTACHMENT, SYN_FRAME,
+};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place};
 use dumbbell_sim::spec::TcpSpec;
 use dumbbell_sim::tcp::linux::receiver::{self, Receiver};
@@ -339,7 +341,7 @@ impl End {
             Half::Send(_) => {
                 let closed = if segment.seq > 1 { flags::CLOSED } else { 0 };
                 let opens = if syn && !segment.has(bits::ACK) { flags::HANDSHAKE } else { 0 };
-                (ack.max(1), 0, flags::ACK | closed | opens, blocks.option_bytes())
+                (ack.max(1), 0, Direction::Reverse.flags() | closed | opens, blocks.option_bytes())
             }
             Half::Receive(_) => {
                 let answers = if syn && segment.has(bits::ACK) { flags::HANDSHAKE } else { 0 };
@@ -350,7 +352,7 @@ impl End {
                 };
                 (seq, 0, answers | alone, 0)
             }
-            Half::Both(_) => (ack, seq, flags::ACK, blocks.option_bytes()),
+            Half::Both(_) => (ack, seq, Direction::Reverse.flags(), blocks.option_bytes()),
         };
         let len = if syn { SYN_FRAME } else { ACK_FRAME + segment.payload + options };
         let ecn = Ecn::of_bits(segment.ecn);

@@ -193,7 +193,7 @@ impl World {
         assert!(sent.len() < MOST_AT_ONCE, "{} packets at once", sent.len());
         for (from, p) in sent {
             assert_eq!(from, End::Receiver);
-            assert!(p.has(flags::ACK), "a packet without an acknowledgment");
+            assert!(p.is_reverse(), "a packet without an acknowledgment");
             let blocks = self.line.take_attachment(&p).blocks;
             for &(start, end) in blocks.as_slice() {
                 assert!(

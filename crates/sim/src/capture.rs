@@ -173,25 +173,25 @@ impl Capture {
         let (Note { packet: p, id }, attachment) = self.tap.packet(record);
         let flow = &self.flows[p.flow()];
         let ends = ((flow.tuple.src, flow.tuple.sport), (flow.tuple.dst, flow.tuple.dport));
-        let (source, destination) = if p.has(flags::ACK) { (ends.1, ends.0) } else { ends };
+        let (source, destination) = if p.is_reverse() { (ends.1, ends.0) } else { ends };
         let payload = if flow.layout.is_none() {
             p.len - UDP_HEADERS
         } else if flow.second_scale.is_some() {
             payload_of_either(p, flow.tuple.options, &attachment) as u16
-        } else if p.flags & (flags::ACK | flags::SYN | flags::HANDSHAKE) != 0 {
+        } else if p.is_reverse() || p.has(flags::SYN | flags::HANDSHAKE) {
             0
         } else {
             p.len - flow.tuple.options.headers() as u16
         };
         let header = match (&flow.layout, flow.second_scale) {
             (None, _) if flow.echoes => {
-                Header::Echo { reply: p.has(flags::ACK), id: p.flow() as u16 + 1, seq: p.seq as u16 }
+                Header::Echo { reply: p.is_reverse(), id: p.flow() as u16 + 1, seq: p.seq as u16 }
             }
             (None, _) => Header::Udp,
             (Some(layout), None) => flow.header(layout, p, &attachment.blocks),
             (Some(layout), Some(scale)) => flow.header_of_two_way(layout, scale, p, &attachment),
         };
-        let leftwards = flow.from_right != p.has(flags::ACK);
+        let leftwards = flow.from_right != p.is_reverse();
         let dscp = if record.washed { 0 } else { flow.tuple.dscp };
         Wire { source, destination, leftwards, id: *id, dscp, ecn: record.ecn, header, payload }
     }
@@ -224,7 +224,7 @@ impl FlowHeaders {
     /// direction, that of its FIN.
     fn note(&mut self, p: &Packet, attachment: &Attachment) {
         let options = self.tuple.options;
-        if let Some(layout) = self.layout.as_mut().filter(|_| self.second_scale.is_none() && !p.has(flags::ACK)) {
+        if let Some(layout) = self.layout.as_mut().filter(|_| self.second_scale.is_none() && !p.is_reverse()) {
             let payload = payload_of_either(p, options, attachment);
             if payload > 0 && !p.has(flags::FIN) {
                 layout.layout.hear(p.seq, payload);
@@ -242,7 +242,7 @@ impl FlowHeaders {
 
     fn header_of_two_way(&self, layout: &Numbers, second_scale: u8, p: &Packet, attachment: &Attachment) -> Header {
         let opens = p.has(flags::SYN);
-        let (seq, ack, scale) = if p.has(flags::ACK) {
+        let (seq, ack, scale) = if p.is_reverse() {
             (attachment.other_seq, p.seq, self.scale)
         } else {
             (p.seq, attachment.other_seq, second_scale)
@@ -261,7 +261,7 @@ impl FlowHeaders {
     }
 
     fn header(&self, layout: &Numbers, p: &Packet, blocks: &Blocks) -> Header {
-        let (answer, opens) = (p.has(flags::ACK), p.has(flags::SYN));
+        let (answer, opens) = (p.is_reverse(), p.has(flags::SYN));
         let sequence = layout.number(p.seq);
         let closed = u32::from(p.has(flags::CLOSED));
         // If the receiver opens the connection, its SYN comes first and the sender's SYN answers it.

@@ -39,6 +39,17 @@ pub struct Fingerprint {
     numbers: std::collections::HashMap<usize, u64>,
 }
 
+/// The header bits without the ECN field, in the places where the hash has always had them: a reset was bit 12, a washed codepoint bit 10.
+/// The flow tells the kind. The hash leaves the ECN flags of a SYN out, because the codepoints of later packets show if it offers ECN.
+#[cfg(any(test, feature = "fingerprint"))]
+fn bits(p: &Packet) -> u64 {
+    let unhashed = if p.has(flags::SYN) { flags::ECN_SETUP } else { 0 };
+    let moved = flags::RST | flags::WASHED;
+    let (reset, washed) = (p.has(flags::RST), p.has(flags::WASHED));
+    let kept = (p.flags ^ p.ecn().flags() ^ p.kind().flags()) & !(unhashed | moved);
+    u64::from(kept) | u64::from(reset) << 12 | u64::from(washed) << 10
+}
+
 impl Fingerprint {
     /// True if there is a fingerprint: only then the facts to note have to be looked up.
     pub const IS_TAKEN: bool = cfg!(any(test, feature = "fingerprint"));
@@ -58,14 +69,12 @@ impl Fingerprint {
             PacketEvent::Dropped(_) => 4,
             PacketEvent::Arrived => 5,
         };
-        // The hash leaves the ECN flags of a SYN out, because the codepoints of later packets show if it offers ECN.
-        let unhashed = if p.has(flags::SYN) { flags::ECN_SETUP } else { 0 };
         for value in [
             now,
             port.unwrap_or(NO_PORT) as u64,
             self.number(p.flow()),
             u64::from(p.seq),
-            u64::from(p.flags & !unhashed ^ p.ecn().flags()),
+            bits(p),
             u64::from(p.ecn().bits()),
             u64::from(p.len),
             kind << 8 | outcome,

@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 
 use crate::outbox::Outbox;
+use crate::packet::Direction;
 use crate::prefetch::prefetch_around;
 use crate::tcp::endpoint::{Receiver, Sender};
 use crate::time::Time;
@@ -42,23 +43,21 @@ impl Flow {
         self.is_download && !self.sender.is_established()
     }
 
-    /// Loads ahead the end that an ACK or another packet soon arrives at. Nothing of it is looked at, not even whose implementation it is:
+    /// Loads ahead the end that a packet of this direction soon arrives at. Nothing of it is looked at, not even whose implementation it is:
     /// that would wait for memory.
-    pub fn prefetch(&self, acks: bool) {
+    pub fn prefetch(&self, direction: Direction) {
         let at = offset_of!(Self, start);
-        if acks {
-            prefetch_around(&self.start, at, offset_of!(Self, sender), size_of::<Sender>());
-        } else {
-            prefetch_around(&self.start, at, offset_of!(Self, receiver), size_of::<Receiver>());
+        match direction {
+            Direction::Reverse => prefetch_around(&self.start, at, offset_of!(Self, sender), size_of::<Sender>()),
+            Direction::Forward => prefetch_around(&self.start, at, offset_of!(Self, receiver), size_of::<Receiver>()),
         }
     }
 
     /// Load ahead the memory that the end points to. Called a little after [`Self::prefetch`].
-    pub fn prefetch_behind(&self, acks: bool) {
-        if acks {
-            self.sender.prefetch_behind();
-        } else {
-            self.receiver.prefetch_behind();
+    pub fn prefetch_behind(&self, direction: Direction) {
+        match direction {
+            Direction::Reverse => self.sender.prefetch_behind(),
+            Direction::Forward => self.receiver.prefetch_behind(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::attachment::{Attachment, Attachments};
-use crate::packet::{Packet, Verdict};
+use crate::packet::{Direction, Packet, Verdict};
 use crate::time::{Time, NEVER};
 
 /// The end of a flow that a packet comes from. The sender's packets go along the route of the data, the receiver's along that of the ACKs.
@@ -13,6 +13,18 @@ pub enum End {
     Sender,
     /// It acknowledges them.
     Receiver,
+}
+
+impl End {
+    /// The direction of its packets.
+    #[inline]
+    #[must_use]
+    pub fn direction(self) -> Direction {
+        match self {
+            Self::Sender => Direction::Forward,
+            Self::Receiver => Direction::Reverse,
+        }
+    }
 }
 
 /// The queue that the host of an end has of its own, which everything sent passes first, as its TCP feels it.

@@ -57,10 +57,48 @@ impl Ecn {
     }
 }
 
-/// Header bits of a packet. The two highest are the ECN field ([`Ecn::flags`]).
+/// The direction of a packet on the way of its flow. (A path has directions of its own, [`crate::spec::Direction`]: the data of a flow may
+/// go either way along it.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Direction {
+    /// From the end that sends the data, or that the plan names first if both send.
+    Forward = 0,
+    /// To that end.
+    Reverse = 1,
+}
+
+impl Direction {
+    /// The bit of the direction among the header bits of a packet.
+    #[inline]
+    #[must_use]
+    pub const fn flags(self) -> u16 {
+        self as u16
+    }
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Kind {
+    /// A segment of a TCP connection.
+    Segment = 0,
+    /// A datagram.
+    Datagram = 1 << 13,
+}
+
+impl Kind {
+    /// The bit of the kind among the header bits of a packet.
+    #[inline]
+    #[must_use]
+    pub const fn flags(self) -> u16 {
+        self as u16
+    }
+}
+
+/// Header bits of a packet. Bit 0 is the [direction](Direction::flags), bit 13 the [kind](Kind::flags), and the two highest are the ECN field
+/// ([`Ecn::flags`]).
 pub mod flags {
-    /// Travels from the receiver to the sender; carries no data.
-    pub const ACK: u16 = 1;
     /// First packet of a handshake.
     pub const SYN: u16 = 2;
     /// Congestion window reduced.
@@ -84,9 +122,9 @@ pub mod flags {
     /// From a receiver: sent after its FIN. From a sender, without data: acknowledges that FIN.
     pub const CLOSED: u16 = 512;
     /// The answer of a receiver whose connection is closed. Acknowledges nothing and has no timestamps.
-    pub const RST: u16 = 4096;
+    pub const RST: u16 = 1024;
     /// A queue has set its codepoint to 0.
-    pub const WASHED: u16 = 1024;
+    pub const WASHED: u16 = 4096;
 }
 
 /// Nothing attached.
@@ -171,6 +209,41 @@ impl Packet {
         self.flags & f != 0
     }
 
+    /// Its direction on the way of its flow.
+    #[inline]
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        if self.is_reverse() {
+            Direction::Reverse
+        } else {
+            Direction::Forward
+        }
+    }
+
+    /// True if it goes to the end that sends the data.
+    #[inline]
+    #[must_use]
+    pub fn is_reverse(&self) -> bool {
+        self.has(Direction::Reverse.flags())
+    }
+
+    /// Writes the direction.
+    #[inline]
+    pub fn set_direction(&mut self, direction: Direction) {
+        self.flags = self.flags & !Direction::Reverse.flags() | direction.flags();
+    }
+
+    /// What it carries.
+    #[inline]
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        if self.has(Kind::Datagram.flags()) {
+            Kind::Datagram
+        } else {
+            Kind::Segment
+        }
+    }
+
     /// IP ECN field.
     #[inline]
     #[must_use]
@@ -185,16 +258,14 @@ impl Packet {
     }
 }
 
-/// The kinds of packets that a flow sends.
+/// The ends of a TCP connection that send data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carries {
-    /// Segments of a TCP connection one end of which sends data.
+    /// One end.
     #[default]
     OneWay,
-    /// Segments of a TCP connection both ends of which send data.
+    /// Both ends.
     BothWays,
-    /// Datagrams.
-    Datagrams,
 }
 
 /// The options that both ends of a TCP connection have agreed on.
@@ -266,7 +337,7 @@ pub struct FlowTuple {
     pub dport: u16,
     /// Differentiated services codepoint (RFC 2474), 0 to 63.
     pub dscp: u8,
-    /// The kind of packets that the flow sends.
+    /// The ends that send data, for a flow of TCP.
     pub carries: Carries,
     /// The options that both ends have agreed on, for a flow of TCP.
     pub options: Options,

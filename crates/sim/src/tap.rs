@@ -57,14 +57,14 @@ struct Hosts {
     number: u32,
     /// Its data come from the right.
     from_right: bool,
-    /// Packets of the data's sender and of its receiver so far, modulo 2^16.
+    /// Packets of each direction so far, modulo 2^16.
     counts: [u16; 2],
 }
 
 impl Hosts {
     /// The tap at the host that a packet comes from.
     fn source(&self, packet: &Packet) -> u8 {
-        u8::from(self.from_right != packet.has(flags::ACK))
+        u8::from(self.from_right != packet.is_reverse())
     }
 }
 
@@ -137,8 +137,7 @@ impl Tap {
     /// TCP sends a packet, which leaves the host at once unless a queue of its own is before that.
     pub fn departs(&mut self, time: Time, packet: &mut Packet, attachments: &Attachments, to_own_queue: bool) {
         let hosts = &mut self.hosts[packet.flow()];
-        let answer = packet.has(flags::ACK);
-        let id = &mut hosts.counts[usize::from(answer)];
+        let id = &mut hosts.counts[packet.direction() as usize];
         *id = id.wrapping_add(1);
         let note = u32::try_from(self.notes.len()).expect("fewer than 2^32 packets are noted");
         let (id, place) = (*id, hosts.source(packet));

@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("cc", &["packet", "refusal", "rng"]),
     ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "spec", "time"]),
-    ("flow", &["outbox", "prefetch", "tcp", "time"]),
+    ("flow", &["outbox", "packet", "prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "spec", "tap", "tcp", "time"]),
     ("output", &["capture", "time"]),
     ("probe", &["flow", "network", "output", "packet", "playback", "port", "qdisc", "spec", "tcp", "time"]),

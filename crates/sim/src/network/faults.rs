@@ -69,7 +69,7 @@ impl Network {
     fn copy(&mut self, i: usize, mut packet: Packet) -> Id {
         self.faults(i).counts.duplicated += 1;
         let copies = &mut self.drops[packet.flow()];
-        *(if packet.has(flags::ACK) { &mut copies.ack_copies } else { &mut copies.data_copies }) += 1;
+        *(if packet.is_reverse() { &mut copies.ack_copies } else { &mut copies.data_copies }) += 1;
         self.shared.attachments.copy(&mut packet);
         self.shared.packets.put(packet)
     }

@@ -4,7 +4,7 @@
 use super::Network;
 use crate::attachment::Attachment;
 use crate::outbox::{End, HostQueue, Outbox};
-use crate::packet::{Packet, Verdict};
+use crate::packet::{Direction, Packet, Verdict};
 use crate::pool::Id;
 use crate::time::{Time, NEVER};
 
@@ -45,10 +45,11 @@ impl Network {
         self.events.set(releases.source, self.shared.now);
     }
 
-    /// The queue that a flow's data, or its ACKs, pass first, if it is of the host that they come from and its TCP wants to know of it.
-    pub fn host_queue(&self, flow: usize, acks: bool) -> HostQueue {
-        let on_host = self.routes.has_egress(flow, acks);
-        match self.routes.first(flow, acks).filter(|_| on_host) {
+    /// The queue that a flow's packets of a direction pass first, if it is of the host that they come from and its transport wants to know of
+    /// it.
+    pub fn host_queue(&self, flow: usize, direction: Direction) -> HostQueue {
+        let on_host = self.routes.has_egress(flow, direction);
+        match self.routes.first(flow, direction).filter(|_| on_host) {
             None => HostQueue::None,
             Some(port) if self.ports[port].orphans() => HostQueue::Orphans,
             Some(_) => HostQueue::Charges,
@@ -57,8 +58,8 @@ impl Network {
 
     /// The host's own queue of a flow's data holds packets until they may leave.
     pub fn paces(&self, flow: usize) -> bool {
-        self.routes.has_egress(flow, false)
-            && self.routes.first(flow, false).is_some_and(|port| self.ports[port].paces())
+        self.routes.has_egress(flow, Direction::Forward)
+            && self.routes.first(flow, Direction::Forward).is_some_and(|port| self.ports[port].paces())
     }
 
     /// Sends a packet that is not to leave its host before `departure`.

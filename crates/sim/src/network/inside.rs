@@ -1,7 +1,7 @@
 //! The packets under way in the network, and their number for each flow.
 
 use super::Network;
-use crate::packet::{flags, Packet};
+use crate::packet::Packet;
 use crate::port::Kind;
 use crate::qdisc::Qdisc;
 
@@ -12,7 +12,7 @@ impl Network {
         let mut counts = vec![(0, 0); self.routes.flows()];
         self.for_each_inside(|p| {
             let count = &mut counts[p.flow()];
-            if p.has(flags::ACK) {
+            if p.is_reverse() {
                 count.1 += 1;
             } else {
                 count.0 += 1;

@@ -28,7 +28,7 @@ impl Network {
         }
         if let Some(tap) = &mut self.tap {
             let p = &mut self.shared.packets[id].packet;
-            let to_own_queue = self.routes.has_egress(p.flow(), p.has(flags::ACK));
+            let to_own_queue = self.routes.has_egress(p.flow(), p.direction());
             tap.departs(self.shared.now, p, &self.shared.attachments, to_own_queue);
         }
     }

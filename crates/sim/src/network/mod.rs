@@ -17,7 +17,7 @@ use crate::attachment::{Attachment, Attachments};
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, DropCause, FlowTuple, Packet, Verdict, Way};
+use crate::packet::{DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
 use crate::qdisc::{Qdisc, QueueContext};
@@ -431,7 +431,7 @@ impl Network {
         let p = self.shared.packets.take(id);
         self.shared.attachments.take(&p);
         let d = &mut self.drops[p.flow()];
-        if p.has(flags::ACK) {
+        if p.is_reverse() {
             d.acks += 1;
         } else {
             d.data += 1;
@@ -448,9 +448,9 @@ impl Outbox for Network {
     #[inline(always)]
     fn send(&mut self, from: End, p: Packet) -> Verdict {
         // The callers know which end they are: this is decided when they are compiled, without a look at the flags that they just wrote.
-        let (flow, acks) = (p.flow(), from == End::Receiver);
-        let verdict = self.set_out(p, self.routes.first(flow, acks));
-        if verdict == Verdict::Queued || self.routes.has_egress(flow, acks) {
+        let (flow, direction) = (p.flow(), from.direction());
+        let verdict = self.set_out(p, self.routes.first(flow, direction));
+        if verdict == Verdict::Queued || self.routes.has_egress(flow, direction) {
             verdict
         } else {
             Verdict::Queued

@@ -1,6 +1,6 @@
 //! The ways of packets through the ports.
 
-use crate::packet::{flags, Packet};
+use crate::packet::{Direction, Packet};
 use crate::time::Time;
 
 /// After the last port of a way.
@@ -9,14 +9,12 @@ const END: u16 = u16::MAX;
 /// The ways of a flow's packets.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowWay {
-    /// Start of the way of its data.
-    pub data: u32,
-    /// Start of the way of its ACKs.
-    pub acks: u32,
+    /// For each direction: start of the way of its packets.
+    pub begin: [u32; 2],
     /// The RTT that the flow has of its own, ns; 0: none.
     pub rtt: Time,
-    /// For data and for ACKs: true if their first port is on the host that sends them, and the host's TCP wants to know the fate of the
-    /// packets there.
+    /// For each direction: true if the first port of its packets is on the host that sends them, and the host's transport wants to know the
+    /// fate of the packets there.
     pub egress: [bool; 2],
 }
 
@@ -34,7 +32,7 @@ enum After {
 /// The ways of all flows. Flows of one path share its ways, so that little is read for every packet.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    /// For each flow: the start of the way of its data and of its ACKs.
+    /// For each flow: [`FlowWay::begin`].
     begin: Vec<[u32; 2]>,
     /// For each flow: [`FlowWay::egress`].
     egress: Vec<[bool; 2]>,
@@ -63,7 +61,7 @@ impl Routes {
 
     /// Adds a flow.
     pub fn add_flow(&mut self, way: FlowWay) {
-        self.begin.push([way.data, way.acks]);
+        self.begin.push(way.begin);
         self.egress.push(way.egress);
         self.rtts.push(way.rtt);
     }
@@ -73,7 +71,7 @@ impl Routes {
         if flow == self.flows() {
             return self.add_flow(way);
         }
-        (self.begin[flow], self.egress[flow], self.rtts[flow]) = ([way.data, way.acks], way.egress, way.rtt);
+        (self.begin[flow], self.egress[flow], self.rtts[flow]) = (way.begin, way.egress, way.rtt);
     }
 
     /// The RTT that a flow has of its own, ns; 0: none.
@@ -88,25 +86,25 @@ impl Routes {
         self.begin.len()
     }
 
-    /// True if the first port of a flow's data or ACKs is on the host that sends them, and the host's TCP wants to know the fate of the
-    /// packets there.
+    /// True if the first port of a flow's packets in a direction is on the host that sends them, and the host's transport wants to know the
+    /// fate of the packets there.
     #[must_use]
-    pub fn has_egress(&self, flow: usize, acks: bool) -> bool {
-        self.egress[flow][usize::from(acks)]
+    pub fn has_egress(&self, flow: usize, direction: Direction) -> bool {
+        self.egress[flow][direction as usize]
     }
 
-    /// True if a packet is at the first port of its way, that port is on the host that sends the packet, and the host's TCP wants to know
-    /// the packet's fate.
+    /// True if a packet is at the first port of its way, that port is on the host that sends the packet, and the host's transport wants
+    /// to know the packet's fate.
     #[must_use]
     pub fn is_own_queue(&self, p: &Packet) -> bool {
-        p.way.hops() == 0 && self.has_egress(p.flow(), p.has(flags::ACK))
+        p.way.hops() == 0 && self.has_egress(p.flow(), p.direction())
     }
 
-    /// The first port of a flow's data or ACKs; `None` if there is none on their way.
+    /// The first port of a flow's packets in a direction; `None` if there is none on their way.
     #[inline]
     #[must_use]
-    pub fn first(&self, flow: usize, acks: bool) -> Option<usize> {
-        self.port(self.begin[flow][usize::from(acks)])
+    pub fn first(&self, flow: usize, direction: Direction) -> Option<usize> {
+        self.port(self.begin[flow][direction as usize])
     }
 
     /// The port of `p` after `port`, the last of `hops`; `None` is its end.
@@ -120,7 +118,7 @@ impl Routes {
     }
 
     fn next_of_way(&self, p: &Packet, hops: usize) -> Option<usize> {
-        self.port(self.begin[p.flow()][usize::from(p.has(flags::ACK))] + hops as u32)
+        self.port(self.begin[p.flow()][p.direction() as usize] + hops as u32)
     }
 
     #[inline]
@@ -133,6 +131,7 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::{After, FlowWay, Routes, END};
+    use crate::packet::Direction::{Forward, Reverse};
     use crate::packet::Ecn;
     use crate::qdisc::lab::packet;
 
@@ -140,11 +139,14 @@ mod tests {
     fn flows_share_ways_and_each_ends() {
         let mut routes = Routes::default();
         let [out, back] = [&[3, 1][..], &[]].map(|ports| routes.add_way(ports));
-        routes.add_flow(FlowWay { data: out, acks: back, rtt: 7, egress: [false; 2] });
-        routes.add_flow(FlowWay { data: back, acks: out, rtt: 0, egress: [true, false] });
-        assert_eq!((routes.first(0, false), routes.first(0, true), routes.first(1, true)), (Some(3), None, Some(3)));
+        routes.add_flow(FlowWay { begin: [out, back], rtt: 7, egress: [false; 2] });
+        routes.add_flow(FlowWay { begin: [back, out], rtt: 0, egress: [true, false] });
         assert_eq!(
-            [(0, false), (1, false), (1, true)].map(|(flow, acks)| routes.has_egress(flow, acks)),
+            (routes.first(0, Forward), routes.first(0, Reverse), routes.first(1, Reverse)),
+            (Some(3), None, Some(3))
+        );
+        assert_eq!(
+            [(0, Forward), (1, Forward), (1, Reverse)].map(|(flow, direction)| routes.has_egress(flow, direction)),
             [false, true, false]
         );
         assert_eq!((routes.flows(), routes.rtt(0), routes.rtt(1)), (2, 7, 0));
@@ -155,12 +157,12 @@ mod tests {
     fn what_comes_after_a_port_is_that_of_the_way() {
         let mut routes = Routes::default();
         let [short, long] = [&[3, 1][..], &[3, 2, 1]].map(|ports| routes.add_way(ports));
-        routes.add_flow(FlowWay { data: short, acks: short, rtt: 0, egress: [false; 2] });
-        routes.add_flow(FlowWay { data: long, acks: long, rtt: 0, egress: [false; 2] });
+        routes.add_flow(FlowWay { begin: [short; 2], rtt: 0, egress: [false; 2] });
+        routes.add_flow(FlowWay { begin: [long; 2], rtt: 0, egress: [false; 2] });
         let walk = |flow| {
             let p = packet(flow, 66, 0, Ecn::NotEct);
             let mut ports = vec![];
-            let mut at = routes.first(p.flow(), false);
+            let mut at = routes.first(p.flow(), Forward);
             while let Some(port) = at {
                 ports.push(port);
                 at = routes.next(port, &p, ports.len());

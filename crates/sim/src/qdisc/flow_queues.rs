@@ -5,7 +5,7 @@ use super::hash::{directed, Hasher};
 use super::lists::{List, Lists};
 use super::peek_buffer::Backlog;
 use super::truesize::truesize;
-use crate::packet::{flags, FlowTuple, Packet};
+use crate::packet::{FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::prefetch::{prefetch_element, LONG_QUEUE};
 use crate::refusal::Flaws;
@@ -104,7 +104,7 @@ impl<S: Default> FlowQueues<S> {
     /// The queue of a packet, created if it is the first to need it.
     #[inline]
     pub fn classify(&mut self, p: &Packet, tuples: &[FlowTuple]) -> usize {
-        match self.known[usize::from(p.has(flags::ACK))].get(p.flow()) {
+        match self.known[p.direction() as usize].get(p.flow()) {
             Some(&queue) if queue != 0 => queue as usize - 1,
             _ => self.meet(p, tuples),
         }
@@ -113,13 +113,13 @@ impl<S: Default> FlowQueues<S> {
     /// Loads ahead where the queue of a packet stands that comes after the next.
     #[inline]
     pub fn expect_later(&self, p: &Packet) {
-        prefetch_element(&self.known[usize::from(p.has(flags::ACK))], p.flow());
+        prefetch_element(&self.known[p.direction() as usize], p.flow());
     }
 
     /// Loads ahead the queue of a packet that comes next.
     #[inline]
     pub fn expect(&self, p: &Packet) {
-        if let Some(&queue) = self.known[usize::from(p.has(flags::ACK))].get(p.flow()) {
+        if let Some(&queue) = self.known[p.direction() as usize].get(p.flow()) {
             prefetch_element(&self.queues, usize::from(queue).wrapping_sub(1));
         }
     }
@@ -151,7 +151,7 @@ impl<S: Default> FlowQueues<S> {
             0 => self.create(slot),
             queue => queue as usize - 1,
         };
-        let known = &mut self.known[usize::from(p.has(flags::ACK))];
+        let known = &mut self.known[p.direction() as usize];
         known.resize(tuples.len(), 0);
         known[p.flow()] = u16::try_from(queue + 1).unwrap_or(0);
         queue

@@ -2,7 +2,7 @@
 //!
 //! It differs from Linux's, whose key is random at each boot: only the statistics of collisions can agree.
 
-use crate::packet::{flags, FlowTuple, Packet};
+use crate::packet::{FlowTuple, Packet};
 use crate::rng::Rng;
 
 /// A keyed hash of addresses.
@@ -44,7 +44,7 @@ impl Hasher {
 /// The tuple as a packet carries it: ACKs travel from the data's receiver.
 #[inline]
 pub(super) fn directed(t: &FlowTuple, p: &Packet) -> FlowTuple {
-    if p.has(flags::ACK) {
+    if p.is_reverse() {
         FlowTuple {
             src: t.dst,
             dst: t.src,

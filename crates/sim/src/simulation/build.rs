@@ -6,7 +6,7 @@ use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network, Routes, PORTS};
-use crate::packet::{Carries, FlowTuple, Options, ETHERNET, FULL_FRAME};
+use crate::packet::{self, Carries, FlowTuple, Options, ETHERNET, FULL_FRAME};
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
@@ -56,14 +56,17 @@ impl<'a> World<'a> {
             network.put_tap(taps::put(spec, &headers));
         }
         for (i, flow) in flows.iter_mut().enumerate() {
-            flow.sender.on_host_with_queue(network.host_queue(i, false));
+            flow.sender.on_host_with_queue(network.host_queue(i, packet::Direction::Forward));
             if network.paces(i) {
                 flow.sender.pace_in_host();
             }
         }
         let mut first = flows.len();
         for other in &mut others {
-            other.on_hosts_with_queues([false, true].map(|back| network.host_queue(first, back)));
+            other.on_hosts_with_queues(
+                [packet::Direction::Forward, packet::Direction::Reverse]
+                    .map(|direction| network.host_queue(first, direction)),
+            );
             first += other.flows();
         }
         let first_flow_source = first_flow_source(spec);
@@ -278,8 +281,8 @@ fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
     let ways: Vec<[u32; 2]> = spec.paths.iter().map(|path| [add(&path.forward), add(&path.reverse)]).collect();
     let way = |Heading { path, direction, .. }, egress: [bool; 2]| {
         let [forward, reverse] = ways[path];
-        let (data, acks) = if direction == Direction::Forward { (forward, reverse) } else { (reverse, forward) };
-        FlowWay { data, acks, rtt: 0, egress }
+        let begin = if direction == Direction::Forward { [forward, reverse] } else { [reverse, forward] };
+        FlowWay { begin, rtt: 0, egress }
     };
     let on_host = |path: usize, direction: Direction, from: usize| {
         let egress = spec.hosts[from].egress;
@@ -300,9 +303,9 @@ fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
 /// The addresses and ports of all flows, bulk flows first.
 fn tuples(spec: &NetworkSpec) -> Vec<FlowTuple> {
     let bulk = spec.connections().map(|(_, tcp, each)| tuple(spec, tcp.into(), Some(tcp), each.ports));
-    let listed = spec.listed().map(|(workload, each)| {
-        let carries = workload.tcp().map_or(Carries::Datagrams, |_| Carries::BothWays);
-        FlowTuple { carries, ..tuple(spec, workload.heading(), workload.tcp(), each.ports) }
+    let listed = spec.listed().map(|(workload, each)| FlowTuple {
+        carries: Carries::BothWays,
+        ..tuple(spec, workload.heading(), workload.tcp(), each.ports)
     });
     bulk.chain(listed).collect()
 }

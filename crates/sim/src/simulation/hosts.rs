@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::network::Released;
-use crate::packet::{flags, Packet};
+use crate::packet::Packet;
 
 impl World<'_> {
     /// Packets have left hosts' own queues. All of them are taken off the accounts before any sender that waited for that sends, as in
@@ -11,7 +11,7 @@ impl World<'_> {
         let released = self.network.take_released();
         let mut waiting: Vec<Packet> = vec![];
         for one in &released {
-            let has_sender = |p: &Packet| (p.flow(), p.has(flags::ACK)) == (one.0.flow(), one.0.has(flags::ACK));
+            let has_sender = |p: &Packet| (p.flow(), p.direction()) == (one.0.flow(), one.0.direction());
             if self.take_off(one) && !waiting.iter().any(has_sender) {
                 waiting.push(one.0);
             }

@@ -15,7 +15,7 @@ use crate::capture::{Capture, FlowHeaders};
 use crate::flow::Flow;
 use crate::network::{Network, PORTS};
 use crate::output::{Output, Table};
-use crate::packet::{flags, Packet};
+use crate::packet::{Direction, Packet};
 use crate::port::Schedule;
 use crate::probe::{latencies, GroupTotals, Sampler};
 use crate::refusal::{Flaws, Part, Place, Refusal};
@@ -125,8 +125,8 @@ struct World<'a> {
     headers: Vec<FlowHeaders>,
     /// There are so many flows that the memory of their next packets is loaded ahead.
     looks_ahead: bool,
-    /// The flow whose end was loaded ahead last, that of its ACKs or the other.
-    approaching: Option<(usize, bool)>,
+    /// The flow whose end was loaded ahead last, and the direction of the packet for which it was.
+    approaching: Option<(usize, Direction)>,
     bounds: Bounds,
     first_flow_source: usize,
     events: u64,
@@ -158,7 +158,7 @@ impl World<'_> {
                         }
                     },
                 };
-                if p.has(flags::ACK) {
+                if p.is_reverse() {
                     flow.sender.on_ack(&p, &mut self.network);
                 } else {
                     flow.receiver.on_packet(&p, &mut self.network);
@@ -201,14 +201,14 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     fn look_ahead(&mut self, port: usize) {
-        if let Some((flow, acks)) = self.approaching.take() {
-            self.flows[flow].prefetch_behind(acks);
+        if let Some((flow, direction)) = self.approaching.take() {
+            self.flows[flow].prefetch_behind(direction);
         }
         for p in self.network.look_ahead(port) {
-            let (flow, acks) = (p.flow(), p.has(flags::ACK));
+            let (flow, direction) = (p.flow(), p.direction());
             if let Some(end) = self.flows.get(flow) {
-                end.prefetch(acks);
-                self.approaching = Some((flow, acks));
+                end.prefetch(direction);
+                self.approaching = Some((flow, direction));
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::events::EventSet;
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network};
 use crate::output::Rows;
+use crate::packet;
 use crate::probe::{Alone, Coming, FlowRow, GroupTotals, Volume};
 use crate::spec::{Direction, NetworkSpec, Opener};
 use crate::tcp::common::layout::Layout;
@@ -147,7 +148,7 @@ impl<'a> Slots<'a> {
         };
         let end = Layout::of(tcp).end();
         g.totals.begin_transfer(arrival.bytes);
-        flow.sender.on_host_with_queue(network.host_queue(index, false));
+        flow.sender.on_host_with_queue(network.host_queue(index, packet::Direction::Forward));
         if network.paces(index) {
             flow.sender.pace_in_host();
         }

@@ -75,7 +75,7 @@ impl Traffic for Measured {
         out.set_timer(self.source, next);
         let seq = self.datagrams.len() as u32;
         self.datagrams.push(Datagram { sent: out.now(), there: Fate::Lost, back: Fate::NotSent });
-        out.send(End::Sender, datagram(self.flow, len, 0, seq));
+        out.send(End::Sender, datagram(self.flow, End::Sender, len, seq));
     }
 
     /// The other end answers every arriving datagram at once, in a packet of the same size. It answers a copy too. The first one to arrive
@@ -83,7 +83,7 @@ impl Traffic for Measured {
     fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         let arrived = Fate::Arrived(out.now());
         let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };
-        if p.has(flags::ACK) {
+        if p.is_reverse() {
             self.back += 1;
             if it.back == Fate::Lost {
                 it.back = arrived;
@@ -100,7 +100,8 @@ impl Traffic for Measured {
             }
             // The answer to an echo request has the codepoint with which that came.
             let washed = if self.icmp { p.flags & flags::WASHED } else { 0 };
-            out.send(End::Receiver, datagram(self.flow, p.len, flags::ACK | washed, p.seq));
+            let answer = datagram(self.flow, End::Receiver, p.len, p.seq);
+            out.send(End::Receiver, Packet { flags: answer.flags | washed, ..answer });
         }
     }
 
@@ -134,7 +135,7 @@ impl Traffic for Measured {
 
     fn on_end_of_run(&mut self, p: &Packet) {
         let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };
-        let fate = if p.has(flags::ACK) { &mut it.back } else { &mut it.there };
+        let fate = if p.is_reverse() { &mut it.back } else { &mut it.there };
         // Another copy may have arrived.
         if *fate == Fate::Lost {
             *fate = Fate::UnderWay;

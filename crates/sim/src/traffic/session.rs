@@ -10,7 +10,7 @@ use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::{HostQueue, Outbox};
 use crate::output::{Table, Transaction};
-use crate::packet::{flags, FlowTuple, Packet};
+use crate::packet::{FlowTuple, Packet};
 use crate::playback::{view, Player, Viewed};
 use crate::probe::{flow_row, latencies, levels, FlowRow, GroupTotals, Limits, Volume};
 use crate::refusal::Flaws;
@@ -299,7 +299,7 @@ impl<A: Application> Session<A> {
     /// Return the end that sends packets like this one.
     fn sender_of(&mut self, p: &Packet) -> &mut TwoWayEnd {
         let link = &mut self.links[p.flow() - self.index];
-        link.end(if p.has(flags::ACK) { Side::To } else { Side::From })
+        link.end(if p.is_reverse() { Side::To } else { Side::From })
     }
 }
 
@@ -338,7 +338,7 @@ impl<A: Application> Traffic for Session<A> {
     }
 
     fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let side = if p.has(flags::ACK) { Side::From } else { Side::To };
+        let side = if p.is_reverse() { Side::From } else { Side::To };
         self.on_arrival(p.flow() - self.index, side, p, out);
     }
 

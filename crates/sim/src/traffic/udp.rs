@@ -5,7 +5,7 @@ use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::{End, Outbox};
-use crate::packet::{FlowTuple, Packet, Way, NO_ATTACHMENT};
+use crate::packet::{FlowTuple, Kind, Packet, Way, NO_ATTACHMENT};
 use crate::probe::{flow_row, FlowRow};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
@@ -62,7 +62,7 @@ impl Traffic for Udp {
         self.sent += 1;
         let (len, next) = self.pace.send(out.now());
         out.set_timer(self.source, next);
-        out.send(End::Sender, datagram(self.flow, len, 0, 0));
+        out.send(End::Sender, datagram(self.flow, End::Sender, len, 0));
     }
 
     fn on_packet(&mut self, _p: &Packet, _out: &mut impl Outbox) {
@@ -90,7 +90,8 @@ impl Traffic for Udp {
     }
 }
 
-/// A datagram that sets out.
-pub(super) fn datagram(flow: u32, len: u16, flags: u16, seq: u32) -> Packet {
+/// A datagram that the end `from` sends.
+pub(super) fn datagram(flow: u32, from: End, len: u16, seq: u32) -> Packet {
+    let flags = from.direction().flags() | Kind::Datagram.flags();
     Packet { way: Way::new(flow), len, flags, seq, window: 0, tsval: 0, tsecr: 0, attachment: NO_ATTACHMENT }
 }

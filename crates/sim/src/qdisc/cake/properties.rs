@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::tests::{limited, spec};
-use crate::packet::{flags, Carries, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};
+use crate::packet::{Carries, Direction, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};
 use crate::pool;
 use crate::qdisc::lab::{packet, queue_context, Answer, Lab};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
@@ -191,7 +191,7 @@ fn run(pattern: &Pattern, serve: fn(&mut Run, Time)) -> History {
         serve(&mut run, at);
         let p = packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct });
         // The last flow sends ACKs, each for more than the one before.
-        let ack = Packet { flags: p.flags | flags::ACK, len: ACK_FRAME as u16, ..p };
+        let ack = Packet { flags: p.flags | Direction::Reverse.flags(), len: ACK_FRAME as u16, ..p };
         run.arrive(if flow + 1 == FLOWS { ack } else { p });
     }
     serve(&mut run, Time::MAX);

@@ -26,7 +26,7 @@ use super::jiffies::JIFFY;
 use super::lists::{List, Lists};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{Dequeued, QdiscStats, QueueContext, Verdict};
-use crate::packet::{flags, DropCause, FlowTuple, Packet};
+use crate::packet::{DropCause, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
@@ -177,7 +177,7 @@ impl Fq {
 
     /// The flow of a packet that says when it is to leave.
     fn of_socket(&mut self, p: &Packet) -> usize {
-        let socket = 2 * p.flow() + usize::from(p.has(flags::ACK));
+        let socket = 2 * p.flow() + p.direction() as usize;
         if self.sockets.len() <= socket {
             self.sockets.resize(socket + 1, 0);
         }

@@ -12,7 +12,7 @@ use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use crate::attachment::{Blocks, MAX_BESIDE_TIMESTAMPS};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use crate::packet::{flags, Direction, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
@@ -124,7 +124,7 @@ impl Receiver {
             self.rcv_adv = self.rcv_adv.max(window);
             let syn_ack = Packet {
                 len: SYN_FRAME as u16,
-                flags: flags::ACK | flags::SYN,
+                flags: Direction::Reverse.flags() | flags::SYN,
                 window: window as u32,
                 ..self.packet(1, out.now())
             };
@@ -155,7 +155,7 @@ impl Receiver {
             tsval: (now / MS) as u32,
             tsecr: self.ts_recent,
             attachment: NO_ATTACHMENT,
-            flags: flags::ACK,
+            flags: Direction::Reverse.flags(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::attachment::Blocks;
 use crate::cc::CaState;
 use crate::outbox::LoneOutbox;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
+use crate::packet::{flags, Direction, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
 use crate::spec::{HostSettings, StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::time::{MS, SEC};
@@ -58,7 +58,10 @@ impl Bench {
         sender.connect(&mut out);
         out.take_sent();
         out.now += 10 * MS;
-        sender.on_ack(&Packet { flags: flags::ACK | flags::SYN, window: 65_535, ..ack(1, 1000, &out) }, &mut out);
+        sender.on_ack(
+            &Packet { flags: Direction::Reverse.flags() | flags::SYN, window: 65_535, ..ack(1, 1000, &out) },
+            &mut out,
+        );
         Self { out, sender, window: 65_535 }
     }
 
@@ -123,7 +126,7 @@ fn ack(seq: u32, tsecr: u32, out: &LoneOutbox) -> Packet {
         tsval: (out.now / MS) as u32,
         tsecr,
         attachment: NO_ATTACHMENT,
-        flags: flags::ACK,
+        flags: Direction::Reverse.flags(),
     }
 }
 
@@ -292,7 +295,7 @@ fn a_lost_syn_comes_again_after_three_seconds_and_leaves_one_segment() {
     sender.on_timer(&mut out);
     assert_eq!(out.timer(SENDER_TIMER) - out.now, 3200 * MS);
     out.now += 10 * MS;
-    let p = Packet { flags: flags::ACK | flags::SYN, ..ack(1, 3000, &out) };
+    let p = Packet { flags: Direction::Reverse.flags() | flags::SYN, ..ack(1, 3000, &out) };
     sender.on_ack(&p, &mut out);
     assert_eq!(sender.sample().cwnd, 1.0);
 }

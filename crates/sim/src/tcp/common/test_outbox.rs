@@ -2,7 +2,7 @@
 
 use crate::attachment::Blocks;
 use crate::outbox::{LoneOutbox, Outbox};
-use crate::packet::{flags, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
+use crate::packet::{Direction, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
 
 impl LoneOutbox {
     /// A receiver's packet with this ACK number, SACK blocks and timestamp echo; `flags` beside ACK. Its window is 1000 segments.
@@ -15,7 +15,7 @@ impl LoneOutbox {
             tsval: 0,
             tsecr,
             attachment: NO_ATTACHMENT,
-            flags: flags | flags::ACK,
+            flags: flags | Direction::Reverse.flags(),
         };
         if !blocks.is_empty() {
             let mut list = Blocks::default();

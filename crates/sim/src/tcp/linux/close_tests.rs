@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use crate::outbox::LoneOutbox;
-use crate::packet::{flags, Packet, MSS};
+use crate::packet::{flags, Direction, Packet, MSS};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::receiver::{self, Receiver};
@@ -71,7 +71,7 @@ impl Path {
                 (Some(at), timer) if timer.is_none_or(|(time, _)| at <= time) => {
                     self.out.now = at;
                     let (_, p) = self.under_way.pop_front().expect("a packet");
-                    if p.has(flags::ACK) {
+                    if p.is_reverse() {
                         self.s.on_ack(&p, &mut self.out);
                     } else {
                         self.r.on_packet(&p, &mut self.out);
@@ -111,7 +111,7 @@ fn the_fin_goes_with_the_last_data_that_wait_or_alone() {
         path.run(|_| false);
         assert_eq!(path.times(flags::FIN)[0], fin);
         let last = path.sent.last().unwrap().1;
-        assert!(last.has(flags::CLOSED) && !last.has(flags::ACK));
+        assert!(last.has(flags::CLOSED) && !last.is_reverse());
         assert!(path.s.has_closed() && path.r.has_closed());
         assert_eq!(path.r.bytes_read(), segments * u64::from(MSS));
     }
@@ -125,11 +125,11 @@ fn a_lost_fin_of_the_receiver_is_sent_again_at_ever_longer_intervals() {
         let mut path = Path::new(stack, 1000);
         let mut left = 4;
         path.run(|p| {
-            let hit = p.has(flags::FIN) && p.has(flags::ACK) && left > 0;
+            let hit = p.has(flags::FIN) && p.is_reverse() && left > 0;
             left -= u32::from(hit);
             hit
         });
-        let sent: Vec<Time> = path.times(flags::FIN | flags::ACK).iter().map(|&(t, _)| t).collect();
+        let sent: Vec<Time> = path.times(flags::FIN | Direction::Reverse.flags()).iter().map(|&(t, _)| t).collect();
         for (pair, gap) in sent.windows(2).zip(gaps) {
             // A timer fires up to an eighth of its time late, by the level of the wheel that it falls in.
             assert!((gap..=gap + gap / 8 + 2).contains(&(pair[1] - pair[0])), "{stack}: {sent:?}");
@@ -142,8 +142,8 @@ fn a_lost_fin_of_the_receiver_is_sent_again_at_ever_longer_intervals() {
 #[test]
 fn a_receiver_whose_fin_nobody_answers_gives_up() {
     let mut path = Path::new("linux-6.12", 1000);
-    path.run(|p| p.has(flags::FIN) && p.has(flags::ACK));
-    let sent = path.times(flags::FIN | flags::ACK);
+    path.run(|p| p.has(flags::FIN) && p.is_reverse());
+    let sent = path.times(flags::FIN | Direction::Reverse.flags());
     assert!((9..=12).contains(&sent.len()), "{sent:?}");
     assert!(path.r.has_closed() && !path.s.has_closed());
 }

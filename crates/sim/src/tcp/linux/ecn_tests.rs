@@ -16,7 +16,7 @@ fn negotiated(
     let mut spec = bulk_flow();
     (spec.ecn, spec.transfer_bytes) = (true, Some(3 * u64::from(MSS)));
     let (mut syns, mut answers) = (0, 0);
-    let is_answer = |p: &Packet| p.has(flags::SYN) && (upload == p.has(flags::ACK));
+    let is_answer = |p: &Packet| p.has(flags::SYN) && (upload == p.is_reverse());
     let is_syn = |p: &Packet| p.has(flags::SYN) && !is_answer(p);
     let lost = |p: &Packet| {
         syns += usize::from(is_syn(p));
@@ -30,7 +30,7 @@ fn negotiated(
     let consents = of(&is_answer).iter().map(|p| p.flags & flags::ECN_SETUP == flags::ECE).collect();
     let capable = |which: &dyn Fn(&Packet) -> bool| of(which).iter().any(|p| p.ecn() == Ecn::Ect0);
     let data = capable(&|p| u32::from(p.len) > MSS);
-    let acks = capable(&|p| p.has(flags::ACK) && !p.has(flags::SYN));
+    let acks = capable(&|p| p.is_reverse() && !p.has(flags::SYN));
     (offers, consents, data, acks)
 }
 

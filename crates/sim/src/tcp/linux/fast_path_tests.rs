@@ -74,7 +74,7 @@ impl Path {
         for mut p in self.out.take_sent() {
             let blocks = self.out.blocks(&p);
             sent.push(format!("{now} {:?} {:?}", Packet { attachment: NO_ATTACHMENT, ..p }, blocks.as_slice()));
-            if p.has(flags::ACK) {
+            if p.is_reverse() {
                 self.acks.push_back((now + DELAY, p));
                 continue;
             }

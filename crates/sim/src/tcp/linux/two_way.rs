@@ -17,7 +17,7 @@ use self::outboxes::{ReceiverOutbox, SenderOutbox};
 use crate::attachment::{Attachment, Blocks};
 use crate::cc::{AnyCc, Needs};
 use crate::outbox::{HostQueue, Outbox};
-use crate::packet::{flags, Packet, HEADERS, NO_ATTACHMENT};
+use crate::packet::{flags, Direction, Packet, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{self, Beside, Sender};
@@ -242,7 +242,12 @@ impl TwoWayEnd {
         let p = &Packet { len: p.len - blocks.option_bytes() as u16, ..*p };
         let seq = self.receiver.number(number);
         let (wire_ack, (ack, _)) = (ack, self.sender.segment_of(ack));
-        let ack = Packet { seq: ack, attachment: NO_ATTACHMENT, flags: p.flags & flags::ECE | flags::ACK, ..*p };
+        let ack = Packet {
+            seq: ack,
+            attachment: NO_ATTACHMENT,
+            flags: p.flags & flags::ECE | Direction::Reverse.flags(),
+            ..*p
+        };
         let accepts = !self.receiver.is_established();
         if accepts {
             if self.opens {
@@ -330,7 +335,8 @@ impl TwoWayEnd {
 
     /// Puts the data of a packet, or its FIN, into the receive queue.
     fn take_data(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let data = Packet { attachment: NO_ATTACHMENT, flags: p.flags & !(flags::ACK | flags::ECE), ..*p };
+        let data =
+            Packet { attachment: NO_ATTACHMENT, flags: p.flags & !(Direction::Reverse.flags() | flags::ECE), ..*p };
         self.receiver.take_estimates(self.sender.estimates());
         let had_ended = self.receiver.has_ended();
         let (receiver, mut out) = self.acknowledging(out);

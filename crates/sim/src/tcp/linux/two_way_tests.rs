@@ -4,7 +4,7 @@ use crate::attachment::Attachment;
 use crate::cc::{AnyCc, Needs, Reno};
 use crate::outbox::LoneOutbox;
 use crate::outbox::{HostQueue, Outbox};
-use crate::packet::{flags, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
+use crate::packet::{flags, Direction, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::stack::Stack;
@@ -78,7 +78,7 @@ impl Pair {
             self.out.now = now;
             if arrival == Some(now) {
                 let (_, p) = self.under_way.remove(0);
-                let to = if p.has(flags::ACK) { CLIENT } else { SERVER };
+                let to = if p.is_reverse() { CLIENT } else { SERVER };
                 let payload = if p.has(flags::SYN) { 0 } else { u32::from(p.len).saturating_sub(HEADERS) };
                 self.arrived.push((now / MS, to, payload));
                 let read = self.ends[to].on_packet(&p, &mut self.out);
@@ -217,7 +217,7 @@ fn what_is_put_on_the_hosts_account_is_taken_off_it_and_nothing_else() {
 fn on_wire(pair: &mut Pair, p: &Packet) -> (u32, u32, u32, Vec<(u32, u32)>) {
     let attachment = pair.out.attachments.get(p);
     let blocks = attachment.blocks;
-    let (seq, ack) = if p.has(flags::ACK) { (attachment.other_seq, p.seq) } else { (p.seq, attachment.other_seq) };
+    let (seq, ack) = if p.is_reverse() { (attachment.other_seq, p.seq) } else { (p.seq, attachment.other_seq) };
     (seq, ack, u32::from(p.len) - HEADERS - blocks.option_bytes(), blocks.as_slice().to_vec())
 }
 
@@ -351,7 +351,7 @@ fn answers(pair: &mut Pair, to: usize, p: Packet) -> Vec<Packet> {
 
 /// A packet without data to an end, with the number 2 behind the FIN.
 fn bare(to: usize, flags: u16) -> Packet {
-    let direction = if to == CLIENT { flags::ACK } else { 0 };
+    let direction = if to == CLIENT { Direction::Reverse.flags() } else { 0 };
     Packet {
         way: Way::new(0),
         len: ACK_FRAME as u16,

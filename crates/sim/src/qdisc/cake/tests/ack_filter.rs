@@ -2,7 +2,7 @@
 
 use super::{limited, separate};
 use crate::attachment::Blocks;
-use crate::packet::{flags, Carries, DropCause, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
+use crate::packet::{flags, Carries, Direction, DropCause, Ecn, FlowTuple, Kind, Packet, ACK_FRAME, FULL_FRAME};
 use crate::qdisc::cake::CakeTins;
 use crate::qdisc::lab::{packet, queue_context, Lab};
 use crate::qdisc::{Qdisc, Verdict};
@@ -25,7 +25,7 @@ fn lab(ack_filter: CakeAckFilter, carries: Carries) -> Lab<CakeTins> {
 /// An ACK of flow 0.
 fn ack(seq: u32) -> Packet {
     let p = packet(0, ACK_FRAME, seq, Ecn::NotEct);
-    Packet { flags: p.flags | flags::ACK, tsval: 100 + seq, tsecr: 50 + seq, ..p }
+    Packet { flags: p.flags | Direction::Reverse.flags(), tsval: 100 + seq, tsecr: 50 + seq, ..p }
 }
 
 fn with(p: Packet, bits: u16) -> Packet {
@@ -152,7 +152,7 @@ fn where_both_ends_send_only_packets_without_data_go() {
     assert!(lab.dropped.is_empty());
     lab.offer(Packet { len: 500, ..ack(5) });
     assert_eq!(dropped(&mut lab), [3]);
-    let mut lab = self::lab(Aggressive, Carries::Datagrams);
-    (1..=4).for_each(|seq| assert_eq!(lab.offer(ack(seq)), Verdict::Queued));
+    let mut lab = self::lab(Aggressive, Carries::OneWay);
+    (1..=4).for_each(|seq| assert_eq!(lab.offer(with(ack(seq), Kind::Datagram.flags())), Verdict::Queued));
     assert!(lab.dropped.is_empty());
 }

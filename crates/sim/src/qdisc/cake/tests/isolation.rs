@@ -1,7 +1,7 @@
 //! Sharing of a cake between flows and between hosts.
 
 use super::{cake_lab, separate, spec, Lab};
-use crate::packet::{flags, Carries, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};
+use crate::packet::{Carries, Direction, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};
 use crate::qdisc::cake::flows::{associate, Place, QUEUES};
 use crate::qdisc::lab::packet;
 use crate::spec::CakeIsolation;
@@ -215,7 +215,7 @@ fn acks_are_flows_of_the_other_direction() {
     ];
     let mut lab = cake_lab(&spec(Some(10_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples);
     let data = packet(0, FULL_FRAME, 0, Ecn::Ect0);
-    let ack = Packet { flags: flags::ACK, ..packet(0, ACK_FRAME, 0, Ecn::NotEct) };
+    let ack = Packet { flags: Direction::Reverse.flags(), ..packet(0, ACK_FRAME, 0, Ecn::NotEct) };
     let reverse = packet(1, FULL_FRAME, 0, Ecn::Ect0);
     assert_ne!(lab.queue_of(data), lab.queue_of(ack));
     assert_eq!(lab.queue_of(reverse), lab.queue_of(ack));

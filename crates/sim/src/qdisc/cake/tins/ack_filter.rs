@@ -2,7 +2,7 @@
 //! `cake_tcph_may_drop`, `cake_tcph_sack_compare`).
 
 use crate::attachment::{Attachments, Blocks};
-use crate::packet::{flags, Carries, FlowTuple, Packet};
+use crate::packet::{flags, Carries, FlowTuple, Kind, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::qdisc::QueueContext;
 use crate::spec::CakeAckFilter;
@@ -28,13 +28,15 @@ const TELLING: u16 = flags::SYN | flags::FIN | flags::RST | flags::PSH | flags::
 impl Header {
     /// Return the header of a packet, or `None` if the packet is not TCP.
     fn of(p: &Packet, tuple: &FlowTuple, attachments: &Attachments) -> Option<Self> {
+        if p.kind() == Kind::Datagram {
+            return None;
+        }
         let opens = p.has(flags::SYN);
         let attached = attachments.get(p);
         let header = tuple.options.headers() + attached.blocks.option_bytes();
         let ack = match tuple.carries {
-            Carries::Datagrams => return None,
-            Carries::BothWays if !p.has(flags::ACK) => attached.other_seq,
-            Carries::OneWay if !p.has(flags::ACK) => 1 + u32::from(p.has(flags::CLOSED)),
+            Carries::BothWays if !p.is_reverse() => attached.other_seq,
+            Carries::OneWay if !p.is_reverse() => 1 + u32::from(p.has(flags::CLOSED)),
             Carries::OneWay | Carries::BothWays => p.seq,
         };
         Some(Self {
@@ -99,10 +101,10 @@ fn after(a: u32, b: u32) -> bool {
 pub(super) fn needless(filter: CakeAckFilter, queue: &Queue, s: &QueueContext) -> Option<(Option<Id>, Id)> {
     let read = |id: Id, pool: &Pool| {
         let p = &pool[id].packet;
-        (p.flow(), p.has(flags::ACK), Header::of(p, &s.tuples[p.flow()], &s.attachments))
+        (p.flow(), p.direction(), Header::of(p, &s.tuples[p.flow()], &s.attachments))
     };
     let last = queue.last()?;
-    let (flow, back, Some(newer)) = read(last, &s.packets) else { return None };
+    let (flow, direction, Some(newer)) = read(last, &s.packets) else { return None };
     if newer.opens {
         return None;
     }
@@ -111,8 +113,8 @@ pub(super) fn needless(filter: CakeAckFilter, queue: &Queue, s: &QueueContext) -
     let (mut found, mut before) = (0, None);
     for id in queue.ids(&s.packets).take(queue.len() - 1) {
         let previous = before.replace(id);
-        let (its_flow, its_way, Some(header)) = read(id, &s.packets) else { continue };
-        if (its_flow, its_way) != (flow, back) {
+        let (its_flow, its_direction, Some(header)) = read(id, &s.packets) else { continue };
+        if (its_flow, its_direction) != (flow, direction) {
             continue;
         }
         // Dropping the ACK before this one would lose the ECN flags that it echoed.

@@ -7,7 +7,7 @@
 
 use super::{Receiver, RttEstimates};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, HEADERS, RST_FRAME};
+use crate::packet::{flags, Direction, Ecn, Packet, HEADERS, RST_FRAME};
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
@@ -194,7 +194,7 @@ impl Receiver {
 
     /// Answers a packet that reaches no connection any more (`tcp_v4_send_reset`). The number is what that packet acknowledges.
     pub(super) fn reset(&mut self, p: &Packet, out: &mut impl Outbox) {
-        let flags = flags::ACK | flags::RST | (p.flags & flags::CLOSED) | Ecn::NotEct.flags();
+        let flags = Direction::Reverse.flags() | flags::RST | (p.flags & flags::CLOSED) | Ecn::NotEct.flags();
         let len = RST_FRAME as u16;
         self.counters.acks_sent += 1;
         out.send(End::Receiver, Packet { len, flags, seq: self.rcv_nxt, window: 0, tsval: 0, tsecr: 0, ..self.form });

@@ -3,7 +3,7 @@
 
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, SYN_FRAME};
+use crate::packet::{flags, Direction, Ecn, Packet, SYN_FRAME};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::request::Reaction;
 use crate::time::{Time, MS};
@@ -66,7 +66,7 @@ impl Receiver {
             Reaction::Ack => {
                 let ack = self.ack_packet(1, self.buffer.offered(), out.now());
                 self.counters.acks_sent += 1;
-                out.send(End::Receiver, Packet { flags: flags::ACK | Ecn::NotEct.flags(), ..ack });
+                out.send(End::Receiver, Packet { flags: Direction::Reverse.flags() | Ecn::NotEct.flags(), ..ack });
             }
             Reaction::Nothing => {}
         }
@@ -82,7 +82,7 @@ impl Receiver {
     pub(super) fn hear_of_ecn(&mut self, p: &Packet, asked: u16) {
         if p.flags & asked != asked {
             self.echo.turn_off();
-            self.form.flags = flags::ACK | Ecn::NotEct.flags();
+            self.form.flags = Direction::Reverse.flags() | Ecn::NotEct.flags();
         }
     }
 

@@ -35,7 +35,7 @@ use self::reader::Reader;
 use self::stream::Stream;
 use crate::attachment::most_blocks;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
+use crate::packet::{flags, Direction, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
@@ -173,7 +173,7 @@ impl Receiver {
                 tsval: 0,
                 tsecr: 0,
                 attachment: NO_ATTACHMENT,
-                flags: flags::ACK | if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
+                flags: Direction::Reverse.flags() | if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
             },
             buffer,
             echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),

@@ -7,7 +7,7 @@
 use super::Receiver;
 use crate::attachment::Blocks;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, HEADERS, RST_FRAME};
+use crate::packet::{flags, Direction, Ecn, Packet, HEADERS, RST_FRAME};
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::request::Request;
 use crate::time::Time;
@@ -191,12 +191,12 @@ impl Receiver {
     pub(in crate::tcp::linux) fn acknowledge_with(&mut self, window: u32, out: &mut impl Outbox) {
         let ack = self.ack_packet(self.rcv_nxt, window, out.now());
         self.counters.acks_sent += 1;
-        out.send(End::Receiver, Packet { flags: flags::ACK | Ecn::NotEct.flags(), ..ack });
+        out.send(End::Receiver, Packet { flags: Direction::Reverse.flags() | Ecn::NotEct.flags(), ..ack });
     }
 
     /// Answers a packet that reaches no connection. It has the number that the packet acknowledges, and acknowledges nothing (`tcp_v4_send_reset`).
     pub(in crate::tcp::linux) fn reset_stranger(&mut self, out: &mut impl Outbox) {
-        let flags = flags::ACK | flags::RST | Ecn::NotEct.flags();
+        let flags = Direction::Reverse.flags() | flags::RST | Ecn::NotEct.flags();
         let len = RST_FRAME as u16;
         let unnumbered = 0_u32.wrapping_sub(self.base());
         out.send(End::Receiver, Packet { len, flags, seq: unnumbered, window: 0, tsval: 0, tsecr: 0, ..self.form });

@@ -2,7 +2,7 @@
 
 use crate::attachment::{Attachment, Blocks};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, Verdict, HEADERS};
+use crate::packet::{flags, Direction, Packet, Verdict, HEADERS};
 use crate::tcp::linux::receiver::Receiver;
 use crate::tcp::linux::sender::Sender;
 use crate::time::Time;
@@ -49,7 +49,7 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
         let mut other_seq = ack;
         if !self.first {
             (p.seq, other_seq) = (ack, p.seq);
-            p.flags |= flags::ACK;
+            p.set_direction(Direction::Reverse);
         }
         self.out.attach(&mut p, Attachment { blocks, other_seq });
         self.counters.sent += 1;
@@ -105,7 +105,7 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
         let mut other_seq = self.seq;
         if self.first {
             (p.seq, other_seq) = (self.seq, p.seq);
-            p.flags &= !flags::ACK;
+            p.set_direction(Direction::Forward);
         }
         self.out.attach(&mut p, Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });
         self.counters.sent += 1;
