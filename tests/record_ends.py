@@ -13,7 +13,7 @@ from dumbbell.agreement.ends.rounds import played
 FILE = Path(__file__).parent / "agreement" / "ends" / "recorded.json.gz"
 SEED = 2026
 PLANS = [
-    # cases to record, kind, congestion control, ECN, TSO, SACK, timestamps, and whether connections are reset
+    # cases to record, kind, congestion control, ECN, TSO, SACK, timestamps, and whether connections are reset, or opened by both ends
     *((10, "send", cc, False, False, True, True) for cc in ("reno", "cubic", "bbr")),
     *((5, "send", cc, True, False, True, True) for cc in ("reno", "cubic", "dctcp", "bbr")),
     *((10, "send", cc, cc == "dctcp", True, True, True) for cc in ("reno", "cubic", "dctcp", "bbr")),
@@ -31,13 +31,15 @@ PLANS = [
     (5, "both", "reno", False, False, False, True),
     (5, "both", "reno", False, False, True, False),
     (10, "both", "cubic", False, False, True, True, True),
+    (5, "both", "cubic", True, False, True, True, False, True),
+    (5, "both", "reno", False, False, False, True, False, True),
 ]
-"""210 in all."""
+"""220 in all."""
 _MOST_DRAWN = 3000
 _MOST_ACTIONS = 150
 _ABORTS = 6
 """Where a plan says that connections are reset."""
-_RST = 4
+_SYN, _RST, _ACK = 2, 4, 16
 
 
 def recorded():
@@ -50,12 +52,22 @@ def is_reset(case):
     return any(action["do"] in ("abort", "quit") or action.get("flags", 0) & _RST for action in case["actions"])
 
 
+def is_crossed(case):
+    """True if a SYN reaches an end that has opened."""
+    opened = False
+    for action in case["actions"]:
+        opened |= action["do"] == "open"
+        if opened and action.get("flags", 0) & (_SYN | _ACK) == _SYN:
+            return True
+    return False
+
+
 def agreeing(count, *plan):
-    """Cases in which both ends agree, with the kernel's answers; of a plan with resets, those in which there is one."""
-    aborts = plan[_ABORTS:] == (True,)
+    """Cases in which both ends agree, with the kernel's answers; of a plan with resets or crossed SYNs, those in which there are some."""
+    aborts, crossed = (*plan[_ABORTS:], False, False)[:2]
     found = []
     for each in played(SEED, _MOST_DRAWN, *plan):
-        is_wanted = is_reset(each.case) == aborts and len(each.case["actions"]) <= _MOST_ACTIONS
+        is_wanted = is_reset(each.case) == aborts and is_crossed(each.case) == crossed and len(each.case["actions"]) <= _MOST_ACTIONS
         if each.difference is None and is_wanted:
             found.append({"case": each.case, "kernel": each.kernel})
         if len(found) == count:

@@ -48,6 +48,7 @@ def _ends(
     aborts: Annotated[
         bool, typer.Option("--aborts", help="The application leaves, or somebody resets the connection; with --kind both.")
     ] = False,
+    crossed: Annotated[bool, typer.Option("--crossed", help="Both ends open at once; with --kind both.")] = False,
     show: Annotated[int, typer.Option("--show", min=0, max=1000, help="Differences to show, one a class.")] = 3,
     out: Annotated[
         Path | None, typer.Option("--out", callback=creatable, help="Folder for the smallest case of each class, as a file to run again.")
@@ -68,10 +69,10 @@ def _ends(
     from dumbbell.agreement.ends.comparing import shown
     from dumbbell.agreement.ends.rounds import Tally
 
-    kinds = _kinds(kind, cc, tso, aborts)
+    kinds = _kinds(kind, cc, tso, aborts, crossed)
     tallies: dict[str, Tally] = {}
     first: dict[str, Compared] = {}
-    for each in _given(files) if files else _drawn(kinds, seed, count, cc, ecn or cc == "dctcp", tso, sack, timestamps, aborts):
+    for each in _given(files) if files else _drawn(kinds, seed, count, cc, ecn or cc == "dctcp", tso, sack, timestamps, aborts, crossed):
         tallies.setdefault(each.case["kind"], Tally()).add(each)
         if each.difference is not None:
             first.setdefault(each.difference.name, each)
@@ -86,7 +87,7 @@ def _ends(
         _print(tallies)
 
 
-def _kinds(kind: str | None, cc: str, tso: bool, aborts: bool) -> tuple[str, ...]:
+def _kinds(kind: str | None, cc: str, tso: bool, aborts: bool, crossed: bool) -> tuple[str, ...]:
     if kind is not None and kind not in KINDS:
         raise BadInput(f"--kind {kind}: expected {', '.join(KINDS)}")
     if cc not in CONTROLS:
@@ -95,18 +96,22 @@ def _kinds(kind: str | None, cc: str, tso: bool, aborts: bool) -> tuple[str, ...
         raise BadInput("--tso: only an end that sends builds TSO segments; expected --kind send")
     if aborts and kind != "both":
         raise BadInput("--aborts: only an end that sends and receives has them; expected --kind both")
+    if crossed and kind != "both":
+        raise BadInput("--crossed: only an end that sends and receives has it; expected --kind both")
+    if crossed and aborts:
+        raise BadInput("--crossed: expected without --aborts")
     return KINDS if kind is None else (kind,)
 
 
 def _drawn(
-    kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool, sack: bool, timestamps: bool, aborts: bool
+    kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool, sack: bool, timestamps: bool, aborts: bool, crossed: bool
 ) -> Iterator[Compared]:
     from dumbbell.agreement.ends.rounds import played
 
     for kind in kinds:
         with progress_bar(f"agree ends {kind}", "cases") as update:
             update(0, count)
-            for done, each in enumerate(played(seed, count, kind, cc, ecn, tso, sack, timestamps, aborts), start=1):
+            for done, each in enumerate(played(seed, count, kind, cc, ecn, tso, sack, timestamps, aborts, crossed), start=1):
                 yield each
                 update(done, count)
 

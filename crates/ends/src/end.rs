@@ -356,12 +356,15 @@ impl End {
         };
         let len = if syn { SYN_FRAME } else { ACK_FRAME + segment.payload + options };
         let ecn = Ecn::of_bits(segment.ecn);
+        // A SYN's window is not scaled. Linux scales that of a SYN-ACK all the same if both ends have opened (`tcp_rcv_state_process`).
+        let has_crossed = matches!(&self.half, Half::Both(end) if end.has_crossed());
+        let shift = if syn && !has_crossed { 0 } else { self.peer_scale };
         let p = Packet {
             way: Way::new(0),
             len: len as u16,
             flags: bits_of | more | ecn.flags(),
             seq,
-            window: segment.window << if syn { 0 } else { self.peer_scale },
+            window: segment.window << shift,
             tsval: if self.timestamps { segment.tsval } else { 0 },
             tsecr: if self.timestamps { segment.tsecr } else { 0 },
             attachment: NO_ATTACHMENT,

@@ -46,6 +46,9 @@ pub struct Options {
     /// The connection is reset by one of its ends or by neither of them, or its application leaves.
     #[serde(default)]
     pub aborts: bool,
+    /// Both ends open the connection at once.
+    #[serde(default)]
+    pub crossed: bool,
 }
 
 /// Draws the case of a number, and lets its peer play against the end of the simulator.
@@ -53,7 +56,8 @@ pub struct Options {
 /// # Errors
 /// A line about what the options ask of the end and cannot be.
 pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), String> {
-    let drawn = Drawn::new(options.seed, number);
+    let mut drawn = Drawn::new(options.seed, number);
+    drawn.end_opens |= options.crossed;
     let own = drawn.stream(options, number, "end", options.kind != Kind::Receive);
     let peers = drawn.stream(options, number, "peer", options.kind != Kind::Send);
     let mut case = Case {
@@ -76,6 +80,9 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
     };
     let mut end = End::new(&case)?;
     let mut peer = Peer::new(options.seed, number, drawn.clone(), peers, options);
+    if options.crossed {
+        peer.open_at(OPENS_AT + drawn.crosses_after(options.seed, number));
+    }
     if options.aborts {
         let (at, how) = Drawn::abort(options.seed, number);
         match how {
@@ -254,7 +261,8 @@ mod tests {
                     tso,
                     sack: true,
                     timestamps: true,
-                    aborts: kind == Kind::Both,
+                    aborts: kind == Kind::Both && cc == "cubic",
+                    crossed: kind == Kind::Both && cc != "cubic",
                 };
                 for number in 0..options.count {
                     let (case, answers) = play(&options, number).expect("an end");
@@ -281,6 +289,7 @@ mod tests {
             sack: true,
             timestamps: true,
             aborts: false,
+            crossed: false,
         };
         let (mut case, _) = play(&options, 0).expect("an end");
         let segment = Segment { flags: crate::case::bits::ACK, ack: 1_000_000, ..Segment::default() };

@@ -81,6 +81,7 @@ def drawn(
     sack: bool = True,
     timestamps: bool = True,
     aborts: bool = False,
+    crossed: bool = False,
 ) -> list[tuple[Case, list[Answer]]]:
     """Cases of a seed, with the simulator's answers."""
     options = {
@@ -94,15 +95,16 @@ def drawn(
         "sack": sack,
         "timestamps": timestamps,
         "aborts": aborts,
+        "crossed": crossed,
     }
     return _played(options)
 
 
-def drawn_again(case: Case) -> tuple[Case, list[Answer]]:
+def drawn_again(case: Case, aborts: bool, crossed: bool) -> tuple[Case, list[Answer]]:
     """The case of the same draw whose congestion control draws what that of this case does, and the simulator's answers."""
     options = {name: case[name] for name in ("seed", "kind", "cc", "control_seed", "ecn", "tso")}
     agreed = {name: case.get(name, True) for name in ("sack", "timestamps")}
-    [again] = _played(options | agreed | {"first": case["number"], "count": 1})
+    [again] = _played(options | agreed | {"first": case["number"], "count": 1, "aborts": aborts, "crossed": crossed})
     return again
 
 

@@ -66,12 +66,13 @@ def played(
     sack: bool = True,
     timestamps: bool = True,
     aborts: bool = False,
+    crossed: bool = False,
 ) -> Iterator[Compared]:
     """Draws cases, and compares what both ends do in each. Raises `EnvironmentFault`."""
     for first in range(0, count, _IN_ONE_GUEST):
         number = min(_IN_ONE_GUEST, count - first)
-        found = cases.drawn(seed, first, number, kind, cc, ecn, tso, sack, timestamps, aborts)
-        yield from (_drawn_alike(each) if _is_to_draw(each) else each for each in _compared(found))
+        found = cases.drawn(seed, first, number, kind, cc, ecn, tso, sack, timestamps, aborts, crossed)
+        yield from (_drawn_alike(each, aborts, crossed) if _is_to_draw(each) else each for each in _compared(found))
 
 
 def replayed(listed: list[Case]) -> list[Compared | None]:
@@ -93,7 +94,7 @@ def _is_to_draw(each: Compared) -> bool:
     return each.difference is not None and each.case["cc"] == _DRAWING
 
 
-def _drawn_alike(each: Compared) -> Compared:
+def _drawn_alike(each: Compared, aborts: bool, crossed: bool) -> Compared:
     """Compares a case whose peer has reacted to a control that drew what the kernel's draws: what it acknowledges was sent by both ends.
 
     In a guest of its own a case meets the same random numbers whatever is in it.
@@ -104,7 +105,7 @@ def _drawn_alike(each: Compared) -> Compared:
         each, again = _with_numbers_of_kernel(Compared(case, theirs, sim, difference(case, theirs, sim)))
         if again is None:
             break
-        case, sim = cases.drawn_again(again)
+        case, sim = cases.drawn_again(again, aborts, crossed)
     return each
 
 

@@ -18,6 +18,8 @@ from dumbbell.errors import EnvironmentFault
         (["--tso"], "--tso: only an end that sends builds TSO segments; expected --kind send"),
         (["--tso", "--kind", "both"], "--tso: only an end that sends builds TSO segments; expected --kind send"),
         (["--aborts"], "--aborts: only an end that sends and receives has them; expected --kind both"),
+        (["--crossed"], "--crossed: only an end that sends and receives has it; expected --kind both"),
+        (["--crossed", "--aborts", "--kind", "both"], "--crossed: expected without --aborts"),
         (["nowhere.json"], "nowhere.json: No such file or directory"),
     ],
 )

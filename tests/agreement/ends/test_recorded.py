@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from record_ends import PLANS, is_reset, recorded
+from record_ends import PLANS, is_crossed, is_reset, recorded
 
 from dumbbell.agreement.ends import KINDS, cases
 from dumbbell.agreement.ends.comparing import difference, shown
@@ -25,14 +25,19 @@ def test_the_simulator_answers_as_linux_did(found):
 
 def test_all_kinds_and_controls_are_recorded(found):
     described = Counter(
-        (*(case[name] for name in ("kind", "cc", "ecn", "tso")), case.get("sack", True), case.get("timestamps", True), is_reset(case))
+        (
+            *(case[name] for name in ("kind", "cc", "ecn", "tso")),
+            *(case.get(name, True) for name in ("sack", "timestamps")),
+            is_reset(case),
+            is_crossed(case),
+        )
         for case, _, _ in found
     )
     expected = Counter()
     for count, *plan in PLANS:
-        expected[(*plan, False)[:7]] += count
+        expected[(*plan, False, False)[:8]] += count
     assert described == expected
-    assert described.total() == 210
+    assert described.total() == 220
 
 
 def test_what_is_recorded_tells_other_behaviour(found):

@@ -168,6 +168,14 @@ impl Drawn {
         (at, how)
     }
 
+    /// So long after the end opens the peer does, ns: its SYN is under way, or would be, when the end's reaches it, and reaches the end after that has
+    /// opened. A stream of its own, as that of an abort.
+    pub fn crosses_after(&self, seed: u64, number: u64) -> Time {
+        let d = &mut Draw::new(seed, number, "crossed");
+        let after = d.between(0, self.rtt);
+        after.saturating_sub(self.rtt / 2)
+    }
+
     /// The turns of an end whose application reads at a rate: when, and how much.
     pub fn turns(&self, bps: u64, from: Time) -> impl Iterator<Item = (Time, u64)> {
         (0..self.horizon / TURN).map(move |turn| (from + (turn + 1) * TURN, brought(bps, turn)))

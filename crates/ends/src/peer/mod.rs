@@ -75,6 +75,8 @@ pub struct Peer {
     recent: u32,
     /// The peer closes as soon as the end has.
     answers_close: bool,
+    /// Both open.
+    crosses: bool,
 }
 
 impl Peer {
@@ -95,6 +97,7 @@ impl Peer {
             sending: Sending::new(&drawn, &stream, options.sack),
             recent: 0,
             answers_close: stream.closes.is_none(),
+            crosses: false,
             drawn,
         };
         if !peer.drawn.end_opens {
@@ -152,6 +155,12 @@ impl Peer {
     /// The connection is reset at this time.
     pub fn reset_at(&mut self, at: Time, rst: Rst) {
         self.put(at, Event::Resets(rst));
+    }
+
+    /// The peer opens at this time, whatever the end does.
+    pub fn open_at(&mut self, at: Time) {
+        self.crosses = true;
+        self.put(at, Event::Greets);
     }
 
     /// Delays a packet: it reaches the end at `at`.
@@ -232,15 +241,20 @@ impl Peer {
         if self.phase == Phase::Established {
             return;
         }
+        self.send_syn();
+        self.put(self.now + AGAIN, Event::Greets);
+    }
+
+    /// Sends a SYN, or a SYN-ACK once the end's SYN has come.
+    fn send_syn(&mut self) {
         self.phase = Phase::Opening;
-        let flags = if self.drawn.end_opens {
+        let flags = if self.receiving.next > 0 {
             bits::SYN | bits::ACK | if self.ecn { bits::ECE } else { 0 }
         } else {
             bits::SYN | if self.ecn { bits::ECE | bits::CWR } else { 0 }
         };
         let segment = self.segment(flags, 0, 0, 0);
         self.send(segment);
-        self.put(self.now + AGAIN, Event::Greets);
     }
 
     /// The connection is reset, if there is one, by the peer or by somebody in its name.
@@ -277,7 +291,7 @@ impl Peer {
             return self.arrives_syn(segment);
         }
         if self.phase != Phase::Established {
-            if self.phase == Phase::Closed || !self.drawn.end_opens {
+            if self.receiving.next == 0 {
                 return;
             }
             self.phase = Phase::Established;
@@ -305,6 +319,9 @@ impl Peer {
     }
 
     fn arrives_syn(&mut self, segment: &Segment) {
+        if self.crosses {
+            return self.arrives_crossing(segment);
+        }
         self.sending.scale = segment.scale.unwrap_or(0);
         self.receiving.next = 1;
         self.recent = self.recent.max(segment.tsval);
@@ -322,6 +339,25 @@ impl Peer {
         }
         self.acknowledge();
         self.send_more();
+    }
+
+    /// The end's SYN or SYN-ACK reaches a peer that opens as well.
+    fn arrives_crossing(&mut self, segment: &Segment) {
+        if self.phase == Phase::Established {
+            return self.acknowledge();
+        }
+        (self.sending.scale, self.receiving.next) = (segment.scale.unwrap_or(0), 1);
+        self.recent = self.recent.max(segment.tsval);
+        self.sending.open(segment);
+        if segment.has(bits::ACK) {
+            self.ecn &= segment.has(bits::ECE);
+            self.phase = Phase::Established;
+            self.acknowledge();
+            self.send_more();
+        } else {
+            self.ecn &= segment.flags & (bits::ECE | bits::CWR) == bits::ECE | bits::CWR;
+            self.send_syn();
+        }
     }
 
     fn plan_ack(&mut self, at_once: bool) {

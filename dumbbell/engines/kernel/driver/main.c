@@ -20,6 +20,8 @@
 /* A case begins at a multiple of 2^15 jiffies, which count from -300 s at 1000 a second: there the timer wheel rounds as at its beginning. */
 #define ALIGNED_MS 32768LL
 #define FIRST_MS (300000 % ALIGNED_MS)
+/* The first case begins after that. Linux takes the time of what never happened for jiffy 0, which lies ahead in the first 300 s. */
+#define BOOTED_MS 300000
 #define WRITE_MOST (1 << 20)
 #define READ_MOST (1 << 30)
 /* States of a connection (the kernel's enum, of which netinet/tcp.h has the names, is not in linux/tcp.h). */
@@ -221,6 +223,8 @@ static void begin_case(char *words)
 	if (sscanf(words, "%d %15s %d %d %d %d %d %d %d %d %d", &number, cc, &ecn, &device, &nodelay, &rcvbuf, &sndbuf, &reads, &opens, &sack, &timestamps) != 11 || device < 0 || device > 1)
 		fail("a case cannot be read");
 	begin_ms = now_ns(CLOCK_MONOTONIC) / 1000000 + 1000 - FIRST_MS;
+	if (begin_ms < BOOTED_MS)
+		begin_ms = BOOTED_MS;
 	begin_ms = (begin_ms / ALIGNED_MS + 1) * ALIGNED_MS + FIRST_MS;
 	memset(&end, 0, sizeof(end));
 	end.device = &devices[device];

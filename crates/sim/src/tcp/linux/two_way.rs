@@ -7,8 +7,9 @@
 //! delayed (`__tcp_ack_snd_check`). Then the application reads, and may write. Where header prediction takes the packet, data are queued before
 //! the ACK is processed.
 //!
-//! Leaves out: simultaneous open, giving up, TSO.
+//! Leaves out: giving up, TSO.
 
+mod crossed;
 mod gone;
 mod outboxes;
 
@@ -235,10 +236,14 @@ impl TwoWayEnd {
             self.on_reset(self.receiver.number(number), out);
             return self.receiver.bytes_read();
         }
-        if p.has(flags::SYN) {
-            self.on_syn(p, out);
-            return 0;
-        }
+        let of_syn_ack;
+        let (is_syn_ack, p) = if p.has(flags::SYN) {
+            let Some(rest) = self.on_syn(p, ack, out) else { return 0 };
+            of_syn_ack = rest;
+            (true, &of_syn_ack)
+        } else {
+            (false, p)
+        };
         let p = &Packet { len: p.len - blocks.option_bytes() as u16, ..*p };
         let seq = self.receiver.number(number);
         let (wire_ack, (ack, _)) = (ack, self.sender.segment_of(ack));
@@ -250,16 +255,11 @@ impl TwoWayEnd {
         };
         let accepts = !self.receiver.is_established();
         if accepts {
-            if self.opens {
+            let is_accepted =
+                if self.opens { self.end_crossing(&ack, p, seq, is_syn_ack, out) } else { self.accept(&ack, p, out) };
+            if !is_accepted {
                 return 0;
             }
-            let (receiver, mut acknowledging) = self.acknowledging(out);
-            if !receiver.hear_request(p, &mut acknowledging) {
-                return 0;
-            }
-            let (request, rtt_us) = receiver.accepted(&mut acknowledging);
-            let (sender, mut out) = self.sending(out, Blocks::default());
-            sender.accept(&ack, request, rtt_us, &mut out);
         }
         if !self.sender.is_established() {
             return 0;
@@ -268,13 +268,8 @@ impl TwoWayEnd {
         let has_data = u32::from(p.len) > HEADERS || p.has(flags::FIN);
         let end = seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN));
         if self.is_to_drop(&ack, seq, end) {
-            let (receiver, mut out) = self.acknowledging(out);
-            if has_data {
-                receiver.refuse(seq, end, &mut out);
-            } else {
-                receiver.answer_bare(&mut out);
-            }
-            return receiver.bytes_read();
+            self.answer_dropped(seq, end, out);
+            return self.receiver.bytes_read();
         }
         let is_predicted = !accepts && self.is_predicted(p, seq, &ack, blocks.count > 0);
         // Data that are what was expected say nothing by an ACK that says nothing new, and let nothing be sent.
@@ -377,7 +372,33 @@ impl TwoWayEnd {
         self.receiver.is_late(ack) && !is_harmless()
     }
 
-    fn on_syn(&mut self, p: &Packet, out: &mut impl Outbox) {
+    /// Answers a packet that is dropped, with data from `seq` to `end`, or a FIN, or nothing.
+    #[cold]
+    #[inline(never)]
+    fn answer_dropped(&mut self, seq: u32, end: u32, out: &mut impl Outbox) {
+        let (receiver, mut out) = self.acknowledging(out);
+        if end > seq {
+            receiver.refuse(seq, end, &mut out);
+        } else {
+            receiver.answer_bare(&mut out);
+        }
+    }
+
+    /// A packet reaches an end that the peer has called; false if it goes on waiting.
+    fn accept(&mut self, ack: &Packet, p: &Packet, out: &mut impl Outbox) -> bool {
+        let (receiver, mut acknowledging) = self.acknowledging(out);
+        if !receiver.hear_request(p, &mut acknowledging) {
+            return false;
+        }
+        let (request, rtt_us) = receiver.accepted(&mut acknowledging);
+        let (sender, mut out) = self.sending(out, Blocks::default());
+        sender.accept(ack, request, rtt_us, &mut out);
+        true
+    }
+
+    /// A SYN or SYN-ACK arrives, which acknowledges `ack`. Returns what is left of one that is taken in as if it were data.
+    #[inline(never)]
+    fn on_syn(&mut self, p: &Packet, ack: u32, out: &mut impl Outbox) -> Option<Packet> {
         if !self.opens {
             if !self.receiver.has_request() {
                 self.sender.hear_of_ecn(p, flags::ECN_SETUP);
@@ -388,17 +409,22 @@ impl TwoWayEnd {
             } else {
                 receiver.hear_request(p, &mut out);
             }
-            return;
+            return None;
         }
         if self.receiver.is_established() {
-            // The packet that ended the handshake got lost.
+            // The packet that ended the handshake got lost (`tcp_send_challenge_ack`).
             let (receiver, mut out) = self.acknowledging(out);
-            return receiver.acknowledge(&mut out);
+            receiver.answer_bare(&mut out);
+            return None;
+        }
+        if ack == 0 || self.sender.is_crossed() {
+            return self.on_crossing_syn(p, ack, out);
         }
         self.receiver.connected(p, out.now());
         let (sender, mut out) = self.sending(out, Blocks::default());
         sender.refresh(out.now());
         sender.on_syn_ack(p, &mut out);
+        None
     }
 
     /// The sending half, and what it acts through; `blocks` came with the packet in hand.

@@ -42,19 +42,32 @@ impl Pair {
 
     /// Of described ends.
     fn of(spec: &TcpSpec) -> Self {
-        let stack = Stack::from_spec(&spec.stack).unwrap();
-        let end = |which: usize| {
-            let cc = AnyCc::Reno(Reno);
-            TwoWayEnd::new(0, which * SOURCES, spec, &stack, cc, Needs::default(), which == CLIENT, which == CLIENT)
-        };
-        let ends = [end(CLIENT), end(SERVER)];
-        let mut pair =
-            Self { out: LoneOutbox::new(2 * SOURCES), ends, under_way: vec![], arrived: vec![], read: [0; 2] };
+        let mut pair = Self::closed(spec, false);
         pair.ends[CLIENT].open(&mut pair.out);
         pair.run_until(100 * MS, &mut |_, _| 0);
         assert!(pair.ends.iter().all(TwoWayEnd::is_established));
         pair.arrived.clear();
         pair
+    }
+
+    /// Closed ends, both of which open if `crossed`.
+    fn closed(spec: &TcpSpec, crossed: bool) -> Self {
+        let stack = Stack::from_spec(&spec.stack).unwrap();
+        let end = |which: usize| {
+            let cc = AnyCc::Reno(Reno);
+            TwoWayEnd::new(
+                0,
+                which * SOURCES,
+                spec,
+                &stack,
+                cc,
+                Needs::default(),
+                which == CLIENT,
+                crossed || which == CLIENT,
+            )
+        };
+        let ends = [end(CLIENT), end(SERVER)];
+        Self { out: LoneOutbox::new(2 * SOURCES), ends, under_way: vec![], arrived: vec![], read: [0; 2] }
     }
 
     fn write(&mut self, end: usize, bytes: u64) {
@@ -95,6 +108,33 @@ impl Pair {
         }
         self.out.now = until;
     }
+}
+
+#[test]
+fn ends_that_open_at_once_answer_each_others_syn_and_report_the_syn_of_the_syn_ack_as_a_duplicate() {
+    let mut pair = Pair::closed(&bulk_flow(), true);
+    for end in [CLIENT, SERVER] {
+        pair.ends[end].open(&mut pair.out);
+        pair.collect();
+    }
+    let mut sent = vec![];
+    for _ in 0..3 {
+        let packets = std::mem::take(&mut pair.under_way);
+        for (at, p) in packets.into_iter().filter(|(_, p)| !p.has(flags::ACK)) {
+            let Attachment { blocks, other_seq } = pair.out.take_attachment(&p);
+            sent.push((p.has(flags::SYN), p.seq, other_seq, blocks.as_slice().to_vec()));
+            // The other end's packet is the same the other way round.
+            let mirrored = Packet { seq: other_seq, flags: p.flags | flags::ACK, ..p };
+            let mut mirrored = mirrored;
+            pair.out.attach(&mut mirrored, Attachment { blocks, other_seq: p.seq });
+            pair.out.now = at;
+            pair.ends[CLIENT].on_packet(&mirrored, &mut pair.out);
+            pair.collect();
+        }
+    }
+    let nothing = vec![];
+    assert_eq!(sent, [(true, 0, 0, nothing.clone()), (true, 0, 1, nothing), (false, 1, 1, vec![(0, 1)])]);
+    assert!(pair.ends[CLIENT].is_established());
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub(super) struct AckDelay {
     /// Half the least interval, ns; and that after the last arrival of data in order.
     short_gap: Time,
     short_gap_ends: Time,
-    /// When the connection was established, which counts as the last arrival until data come.
+    /// When the connection was established, which counts as the last arrival until data come. 0: nothing does (`lrcvtime`).
     established: Time,
 }
 
@@ -138,7 +138,7 @@ impl AckDelay {
         self.interval = self.least;
     }
 
-    /// The connection is established, as if data had come (`lrcvtime`).
+    /// The connection is established, as if data had come.
     pub fn establish(&mut self, now: Time) {
         self.established = now;
     }
@@ -203,7 +203,10 @@ impl AckDelay {
     }
 
     fn ticks_since_data(&self, now: Time, clock: &Clock) -> u64 {
-        clock.tick(now) - clock.tick(self.short_gap_ends.saturating_sub(self.short_gap).max(self.established))
+        match self.short_gap_ends.saturating_sub(self.short_gap).max(self.established) {
+            0 => u64::MAX,
+            last => clock.tick(now) - clock.tick(last),
+        }
     }
 
     /// Data of this end follow those of the other so soon that both take turns.

@@ -106,6 +106,18 @@ impl Receiver {
         self.buffer.establish(now / 1000);
     }
 
+    /// The other end's SYN has crossed this one's.
+    pub(in crate::tcp::linux) fn cross(&mut self, p: &Packet) {
+        self.form.tsecr = p.tsval;
+        self.hear_of_ecn(p, flags::ECN_SETUP);
+    }
+
+    /// The connection is established whose SYNs have crossed. That counts as no arrival of data.
+    pub(in crate::tcp::linux) fn end_crossing(&mut self, now: Time) {
+        self.established = true;
+        self.buffer.establish(now / 1000);
+    }
+
     /// Establishes the connection that the other end opened; its request, and us since the last SYN-ACK.
     pub(in crate::tcp::linux) fn accepted(&mut self, out: &mut impl Outbox) -> (Request, u32) {
         let rtt_us = (out.now() / 1000 - self.rtt.syn_ack_us).max(1);
@@ -157,11 +169,6 @@ impl Receiver {
     /// The end looks at the clock, because a packet has come or its application writes (`tcp_mstamp_refresh`).
     pub(in crate::tcp::linux) fn look(&mut self, now: Time) {
         self.compression.look(now);
-    }
-
-    /// Acknowledges again what has come.
-    pub(in crate::tcp::linux) fn acknowledge(&mut self, out: &mut impl Outbox) {
-        self.send_ack(self.rcv_nxt, out);
     }
 
     /// Return the rest of the window advertised last, bytes (`tcp_receive_window`).

@@ -15,6 +15,8 @@ use crate::tcp::linux::stack::Stack;
 pub(super) struct Handshake {
     /// When the first SYN, or the last SYN-ACK, was sent, us.
     sent_us: u64,
+    /// Flags of the SYN-ACK by which this end answers a SYN that has crossed its own.
+    crossed: u16,
     /// SYNs that were sent again.
     retransmits: u32,
     pub request: Request,
@@ -25,7 +27,7 @@ pub(super) struct Handshake {
 impl Handshake {
     /// Before the first packet.
     pub fn new(stack: &Stack, clock: &Clock) -> Self {
-        Self { sent_us: 0, retransmits: 0, request: Request::new(stack, clock), is_over: false }
+        Self { sent_us: 0, crossed: 0, retransmits: 0, request: Request::new(stack, clock), is_over: false }
     }
 
     /// How often a SYN or a SYN-ACK was sent again.
@@ -47,13 +49,70 @@ impl Sender {
         if self.handshake.retransmits == 0 {
             self.handshake.sent_us = self.view.mstamp_us;
         }
-        let offer = self.ecn_offer(self.handshake.retransmits > 0);
-        let p = self.packet(0, SYN_FRAME, flags::SYN | offer, self.control_ecn());
+        let rest = match self.phase {
+            Phase::Crossed => self.handshake.crossed,
+            _ => self.ecn_offer(self.handshake.retransmits > 0),
+        };
+        let p = self.packet(0, SYN_FRAME, flags::SYN | rest, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, p)
     }
 
-    /// No SYN-ACK came in time.
+    /// A SYN of the peer's comes while this end waits for a SYN-ACK: both have called connect(). This end's SYN goes again as a SYN-ACK, and from now
+    /// on that is what is retransmitted (`tcp_rcv_synsent_state_process`, `tcp_send_synack`).
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp::linux) fn cross(&mut self, p: &Packet, out: &mut impl Outbox) {
+        self.refresh(out.now());
+        let offer = self.ecn_offer(self.handshake.retransmits > 0);
+        self.hear_of_ecn(p, flags::ECN_SETUP);
+        self.handshake.crossed = flags::HANDSHAKE | offer & self.ecn_consent();
+        self.form.tsecr = p.tsval;
+        self.update_window_in_bytes(p.window, 1, true);
+        (self.phase, self.view.snd_nxt) = (Phase::Crossed, 1);
+        self.send_syn(out);
+    }
+
+    /// The peer's SYN has crossed this end's, and nothing has answered the SYN-ACK yet.
+    #[inline]
+    pub(in crate::tcp::linux) fn is_crossed(&self) -> bool {
+        self.phase == Phase::Crossed
+    }
+
+    /// The packet `p` answers the SYN-ACK of an end whose SYN was crossed; it is a SYN-ACK itself if `by_syn_ack`. A timeout of the SYN is undone,
+    /// because nothing is noted of it any more when that is asked (`tcp_rcv_state_process`, `tcp_packet_delayed`).
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp::linux) fn end_crossing(&mut self, p: &Packet, by_syn_ack: bool, out: &mut impl Outbox) {
+        self.counters.acks_arrived += 1;
+        self.refresh(out.now());
+        let rtt_us = self.rtt_of_syn(p);
+        // The largest window is what the SYN said.
+        let window = if by_syn_ack { self.peer.bytes() } else { p.window };
+        self.establish(&Packet { window, ..*p }, rtt_us);
+        if by_syn_ack {
+            self.take_unscaled_window(p.window);
+        }
+        // `tcp_clean_rtx_queue` counts the SYN, and `tcp_rcv_state_process` the SYN-ACK.
+        self.view.delivered = 2;
+        self.ecn.unqueue_cwr();
+        if self.handshake.retransmits > 0 && !self.sack {
+            self.hold_loss_of_syn();
+        }
+        self.buffer.grow(self.window.cwnd, self.reordering.degree());
+    }
+
+    /// Time since the SYN that `p` answers, us, if it is known which.
+    fn rtt_of_syn(&mut self, p: &Packet) -> Option<u32> {
+        if self.handshake.retransmits > 0 {
+            return self.us_since_echo(p);
+        }
+        let rtt_us = self.view.mstamp_us - self.handshake.sent_us;
+        self.cc.on_syn_acked(rtt_us as i32);
+        Some(rtt_us.max(1) as u32)
+    }
+
+    /// No SYN-ACK came in time, or nothing that answers this end's.
     pub(super) fn on_syn_timeout(&mut self, out: &mut impl Outbox) {
         self.counters.rto_timeouts += 1;
         self.handshake.retransmits += 1;
@@ -62,7 +121,7 @@ impl Sender {
         if self.send_syn(out) == Verdict::Dropped {
             return self.set_timer(out, Pending::Retransmit, self.ticks_to_local_retry());
         }
-        if self.handshake.retransmits > self.stack.syn_linear_timeouts {
+        if self.phase == Phase::Crossed || self.handshake.retransmits > self.stack.syn_linear_timeouts {
             self.rtt.back_off();
         }
         self.set_timer(out, Pending::Retransmit, self.rto_ticks());
@@ -83,7 +142,7 @@ impl Sender {
             }
             // It came too late to open anything (`tcp_send_challenge_ack`).
             Phase::Established => self.answer_late(p, out),
-            Phase::SynSent => {}
+            Phase::SynSent | Phase::Crossed => {}
         }
     }
 
@@ -152,13 +211,7 @@ impl Sender {
             return;
         }
         self.hear_of_ecn(p, flags::ECE);
-        let rtt_us = if self.handshake.retransmits == 0 {
-            let rtt_us = self.view.mstamp_us - self.handshake.sent_us;
-            self.cc.on_syn_acked(rtt_us as i32);
-            Some(rtt_us.max(1) as u32)
-        } else {
-            self.us_since_echo(p)
-        };
+        let rtt_us = self.rtt_of_syn(p);
         self.establish(p, rtt_us);
         self.peer.note_syn_ack();
         if self.handshake.retransmits > 0 && self.answers_resent_syn(p) {
@@ -204,7 +257,7 @@ impl Sender {
 
     /// The connection is established by the packet `p`; `rtt_us`: since ours that it answers, if it is known which.
     pub(super) fn establish(&mut self, p: &Packet, rtt_us: Option<u32>) {
-        self.phase = Phase::Established;
+        let was_crossed = std::mem::replace(&mut self.phase, Phase::Established) == Phase::Crossed;
         self.clear_timer();
         self.form.tsecr = p.tsval;
         self.view.snd_una = 1;
@@ -224,7 +277,8 @@ impl Sender {
             Some(rtt_us) => self.take_rtt(rtt_us, rtt_us, false),
             None => self.rtt.fall_back(),
         }
-        if (self.handshake.retransmits > 1 && self.answers_resent_syn(p)) || self.handshake.request.shrinks_window() {
+        let times_out = !was_crossed && self.handshake.retransmits > 1 && self.answers_resent_syn(p);
+        if times_out || self.handshake.request.shrinks_window() {
             self.window.cwnd = 1;
         }
         self.cc.init(&self.view, &mut self.window);

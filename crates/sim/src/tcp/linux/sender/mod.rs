@@ -98,6 +98,8 @@ pub(in crate::tcp::linux) enum Phase {
     Closed,
     SynSent,
     SynReceived,
+    /// Both ends have called connect(), and the peer's SYN has come (TCP_SYN_RECV).
+    Crossed,
     Established,
 }
 

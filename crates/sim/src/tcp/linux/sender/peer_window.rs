@@ -41,6 +41,11 @@ impl PeerWindow {
         self.end = ack + self.segments;
     }
 
+    /// A window that is none of the largest, and is no more once the next one is another.
+    pub fn take_unscaled(&mut self, bytes: u32) {
+        (self.bytes, self.segments) = (bytes, bytes / self.mss);
+    }
+
     /// Not all segments are full, and it ends here.
     pub fn set_end(&mut self, end: u32) {
         self.end = end;

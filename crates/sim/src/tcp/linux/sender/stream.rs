@@ -173,6 +173,13 @@ impl Sender {
         news
     }
 
+    /// The window of the SYN-ACK that a crossed SYN is answered by counts as scaled, although it is not (`tcp_rcv_state_process`).
+    pub(super) fn take_unscaled_window(&mut self, bytes: u32) {
+        self.peer.take_unscaled(bytes);
+        self.stream.window_end = self.begins_at(1) + u64::from(bytes);
+        self.find_window_end();
+    }
+
     /// Finds the first segment that does not lie in the receiver's window as a whole.
     pub(super) fn find_window_end(&mut self) {
         let bytes = self.stream.window_end.saturating_sub(1);

@@ -83,7 +83,7 @@ impl Sender {
         self.refresh(out.now());
         match (self.phase, self.timer.pending) {
             (Phase::Closed, _) | (_, Pending::Nothing) => {}
-            (Phase::SynSent, _) => self.on_syn_timeout(out),
+            (Phase::SynSent | Phase::Crossed, _) => self.on_syn_timeout(out),
             (Phase::SynReceived, _) => self.on_syn_ack_timeout(out),
             (_, Pending::Reorder) => self.on_reorder_timeout(out),
             (_, Pending::EarlyRetransmit) => self.resume_early_retransmit(out),

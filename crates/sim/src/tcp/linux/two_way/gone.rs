@@ -69,7 +69,7 @@ impl TwoWayEnd {
     #[cold]
     #[inline(never)]
     pub(super) fn on_reset(&mut self, seq: u32, out: &mut impl Outbox) {
-        let is_synchronized = self.receiver.is_established();
+        let is_synchronized = self.receiver.is_established() || self.sender.is_crossed();
         if self.receiver.is_reset_by(seq) || !is_synchronized && self.opens {
             self.vanish(out);
         } else if !self.receiver.is_stale(seq) && !self.receiver.is_beyond(seq) {
@@ -88,7 +88,7 @@ impl TwoWayEnd {
 
     /// The application closes with an SO_LINGER of 0: the connection is reset. In LAST_ACK and CLOSING Linux tells the peer only if not all was sent.
     pub fn reset(&mut self, out: &mut impl Outbox) {
-        let is_opening = !self.receiver.is_established();
+        let is_opening = !self.receiver.is_established() && !self.sender.is_crossed();
         if self.ending.has_come() || is_opening && !self.opens {
             return;
         }

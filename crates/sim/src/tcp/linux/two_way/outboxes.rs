@@ -35,13 +35,16 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
 
     fn send(&mut self, _: End, p: Packet) -> Verdict {
         let mut p = p;
-        let (mut ack, mut blocks) = (0, Blocks::default());
+        let (ack, blocks);
         if p.has(flags::SYN) {
             p.window = self.receiver.offered();
+            // The SYN-ACK of an end whose SYN was crossed.
+            (ack, blocks) = (u32::from(p.has(flags::HANDSHAKE)), Blocks::default());
         } else {
             let said = self.receiver.ride(u32::from(p.len) > HEADERS, self.out);
             let base = self.receiver.base();
-            (ack, p.window, p.tsecr) = (said.ack.wrapping_add(base), said.window, said.tsecr);
+            ack = said.ack.wrapping_add(base);
+            (p.window, p.tsecr) = (said.window, said.tsecr);
             p.flags |= said.flags;
             blocks = said.blocks.moved_by(base);
             p.len += blocks.option_bytes() as u16;
