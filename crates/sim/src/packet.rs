@@ -162,6 +162,13 @@ impl Way {
     }
 }
 
+/// The [form](Packet::form) of a packet of this length with these header bits.
+#[inline]
+#[must_use]
+pub fn form(len: u16, flags: u16) -> u32 {
+    u32::from(flags) << 16 | u32::from(len)
+}
+
 /// One packet. Sequence and acknowledgement numbers count segments, or bytes where both ends send.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
@@ -242,6 +249,13 @@ impl Packet {
         } else {
             Kind::Segment
         }
+    }
+
+    /// Length and header bits in one word, so that one comparison checks both.
+    #[inline]
+    #[must_use]
+    pub fn form(&self) -> u32 {
+        form(self.len, self.flags)
     }
 
     /// IP ECN field.

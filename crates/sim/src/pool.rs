@@ -76,8 +76,8 @@ const EMPTY: Slot = Slot {
 };
 
 impl Pool {
-    /// Puts a packet into a slot.
-    #[inline]
+    /// Puts a packet into a slot. Inlined, so that the packet is written once.
+    #[inline(always)]
     pub fn put(&mut self, packet: Packet) -> Id {
         if self.word == 0 {
             self.find();

@@ -152,7 +152,7 @@ impl Network {
     }
 
     /// Hands a packet to the first port of its way, or to the end.
-    #[inline]
+    #[inline(always)]
     fn set_out(&mut self, p: Packet, first: Option<usize>) -> Verdict {
         let id = self.shared.packets.put(p);
         if self.inspects {

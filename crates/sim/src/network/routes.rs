@@ -101,7 +101,7 @@ impl Routes {
     }
 
     /// The first port of a flow's packets in a direction; `None` if there is none on their way.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn first(&self, flow: usize, direction: Direction) -> Option<usize> {
         self.port(self.begin[flow][direction as usize])

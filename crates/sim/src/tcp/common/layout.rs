@@ -323,6 +323,14 @@ impl Layout {
         self.shorts.binary_search_by_key(&segment, |s| s.segment).map_or(self.mss, |at| self.shorts[at].payload)
     }
 
+    /// True if a segment and the one after it have the same payload.
+    #[inline]
+    #[must_use]
+    pub fn has_same(&self, segment: u32) -> bool {
+        // Most segments are full.
+        self.next_short(segment) > segment + 1 || self.payload(segment) == self.payload(segment + 1)
+    }
+
     /// The first segment from `segment` on that may not be full; the largest number if all are.
     #[inline]
     #[must_use]
@@ -349,20 +357,26 @@ impl Layout {
     }
 
     /// Payload before a segment, bytes; nothing that was [forgotten](Self::forget) may lie behind it.
+    #[inline]
     #[must_use]
     pub fn before(&self, segment: u32) -> u64 {
         if segment == 0 {
             return 0;
         }
-        let lack = match self.shorts.front() {
-            None => self.lack,
+        let lack = if self.shorts.is_empty() { self.lack } else { self.lack_before(segment) };
+        u64::from(segment - 1) * u64::from(self.mss) - lack
+    }
+
+    /// Bytes that the short segments before a segment lack of being full.
+    #[inline(never)]
+    fn lack_before(&self, segment: u32) -> u64 {
+        match self.shorts.front() {
             Some(first) if segment <= first.segment => first.lack_before,
-            Some(_) => {
+            _ => {
                 let at = self.shorts.partition_point(|s| s.segment < segment);
                 self.shorts.get(at).map_or(self.lack, |s| s.lack_before)
             }
-        };
-        u64::from(segment.saturating_sub(1)) * u64::from(self.mss) - lack
+        }
     }
 
     /// The segment behind whose beginning `bytes` of payload end.

@@ -101,10 +101,10 @@ impl LazyTimer {
         self.queued_until(clock) > now
     }
 
-    /// Moves the event to where the deadline is, if that is earlier.
+    /// Moves the event to where the deadline is, the tick in `expires`, if that is earlier.
     #[inline(never)]
     fn come_earlier(&mut self, clock: &impl Ticks, out: &mut impl Outbox) {
-        let fires = self.queued_until(clock);
+        let fires = clock.fires(clock.tick(self.set_at), self.run, self.expires);
         if fires < self.armed {
             self.arm(clock, fires, out);
         }
@@ -125,10 +125,10 @@ impl LazyTimer {
         (self.expires, self.set_at) = (us, now);
     }
 
-    /// When it was [set later](Self::set_later), if it was.
+    /// When it was [set later](Self::set_later), if it was, whether or not it has fired since.
     #[inline]
     pub fn set_later_at(&self) -> Option<Time> {
-        (self.is_set && self.is_late).then_some(self.set_at)
+        self.is_late.then_some(self.set_at)
     }
 
     /// The tick that it is set for.
@@ -146,12 +146,14 @@ impl LazyTimer {
     }
 
     /// When what it is queued for comes.
+    #[inline(always)]
     fn queued_until(&self, clock: &impl Ticks) -> Time {
         let (expires, set_in) = self.queued_for(clock);
         clock.fires(set_in, self.run, expires)
     }
 
     /// When it fires.
+    #[inline(always)]
     fn fires(&self, clock: &impl Ticks) -> Time {
         if self.is_set {
             self.queued_until(clock)

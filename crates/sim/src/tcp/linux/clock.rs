@@ -13,8 +13,10 @@ const LEVEL_SHIFT: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     tick: u64,
-    /// 2^64 over `tick`, rounded down: ticks are counted several times a packet, and a multiplication is cheaper than a division.
+    /// 2^(64 + `shift`) over `tick`, rounded up, and the logarithm of `tick`, rounded down: ticks are counted several times a packet, and a
+    /// multiplication is cheaper than a division.
     reciprocal: u64,
+    shift: u32,
     wheel: TimerWheel,
 }
 
@@ -29,15 +31,17 @@ impl Clock {
     #[must_use]
     pub fn new(hz: u32, wheel: TimerWheel) -> Self {
         let tick = SEC / u64::from(hz);
-        Self { tick, reciprocal: u64::MAX / tick, wheel }
+        debug_assert!(!tick.is_power_of_two(), "the reciprocal has 65 bits");
+        let shift = tick.ilog2();
+        Self { tick, reciprocal: ((1u128 << (u64::BITS + shift)) / u128::from(tick)) as u64 + 1, shift, wheel }
     }
 
-    /// Whole ticks in a span, ns.
+    /// Whole ticks in a span of less than 2^63 ns.
     #[inline]
     fn ticks(&self, ns: u64) -> u64 {
-        // The reciprocal lacks less than 1 of 2^64, so that the estimate is right or one too low.
-        let estimate = ((u128::from(ns) * u128::from(self.reciprocal)) >> 64) as u64;
-        estimate + u64::from(ns - estimate * self.tick >= self.tick)
+        // The reciprocal is less than 1 too large, so that the product is less than 2^63 too large. A quotient that is not whole lacks at least one
+        // part in `tick` of the next whole number, and that is more than 2^63 of the product.
+        ((u128::from(ns) * u128::from(self.reciprocal)) >> 64) as u64 >> self.shift
     }
 
     /// True if the ticks of a time are its milliseconds.
@@ -52,6 +56,20 @@ impl Clock {
     #[must_use]
     pub fn to_us(&self, jiffies: u64) -> u64 {
         jiffies * self.tick / 1000
+    }
+
+    /// When a timer of a wheel without levels fires that is set in tick `now` for tick `expires`.
+    #[inline(never)]
+    fn fires_without_levels(&self, now: u64, expires: u64) -> Time {
+        if self.wheel == TimerWheel::Exact {
+            return expires.max(now + 1) * self.tick;
+        }
+        let slack = expires.saturating_sub(now) / 256;
+        let expires = expires.max(now + 1);
+        let latest = expires + slack;
+        // Of the ticks from `expires` to `latest` one that ends in many zeros, so that timers meet.
+        let zeros = (expires ^ latest).checked_ilog2().unwrap_or(0);
+        ((latest >> zeros) << zeros) * self.tick
     }
 
     /// Milliseconds to ticks, rounded up.
@@ -75,7 +93,8 @@ impl Ticks for Clock {
     #[inline]
     fn in_ticks(&self, us: u64) -> u64 {
         if self.ticks_are_ms() {
-            us.div_ceil(MS / US)
+            // In this form it is one multiplication.
+            (us + (MS / US - 1)) / (MS / US)
         } else {
             self.ticks(us * US + self.tick - 1)
         }
@@ -84,17 +103,10 @@ impl Ticks for Clock {
     /// A wheel of levels rounds up to the granularity of the level that the timer falls in, and never fires in the tick of its expiry. Its own
     /// clock chooses the level. That is one tick ahead when the timers of the present tick have been run: where their handlers set timers
     /// (`__run_timers`, `calc_wheel_index`).
+    #[inline]
     fn fires(&self, now: u64, run: u64, expires: u64) -> Time {
-        if self.wheel == TimerWheel::Exact {
-            return expires.max(now + 1) * self.tick;
-        }
-        if self.wheel == TimerWheel::Slack {
-            let slack = expires.saturating_sub(now) / 256;
-            let expires = expires.max(now + 1);
-            let latest = expires + slack;
-            // Of the ticks from `expires` to `latest` one that ends in many zeros, so that timers meet.
-            let zeros = (expires ^ latest).checked_ilog2().unwrap_or(0);
-            return ((latest >> zeros) << zeros) * self.tick;
+        if self.wheel != TimerWheel::Levels {
+            return self.fires_without_levels(now, expires);
         }
         let delta = expires.saturating_sub(now.max(run));
         let mut level = 0;

@@ -98,21 +98,25 @@ impl Head {
         }
     }
 
-    /// Joins the head that follows: returns its charge after that, bytes. `None` if there is no room, or if it does not continue this one.
+    /// Joins the head that follows. Inlined, since most segments out of order are joined to one. Returns its charge after that, bytes. `None` if there is no room, or if it does not continue this one.
+    #[inline(always)]
     pub fn join(&mut self, next: &Self, cost: &Cost) -> Option<u64> {
         if !cost.shared || self.end != next.start {
             return None;
         }
         let fragments = self.fragments(cost);
         let room = if fragments == 0 { cost.tailroom - self.inside } else { 0 };
-        if next.payload <= room {
+        let charged = if next.payload <= room {
             self.inside += next.payload;
-        } else if next.inside > 0 || fragments + next.fragments(cost) > FRAGMENTS {
-            return None;
+            0
         } else {
-            self.fragments = fragments + next.fragments(cost);
-        }
-        let charged = if next.payload <= room { 0 } else { u64::from(next.payload) };
+            let fragments = fragments + next.fragments(cost);
+            if next.inside > 0 || fragments > FRAGMENTS {
+                return None;
+            }
+            self.fragments = fragments;
+            u64::from(next.payload)
+        };
         self.end = next.end;
         self.payload += next.payload;
         Some(charged)

@@ -231,7 +231,7 @@ impl AckDelay {
         interval = interval.min(self.longest);
         let now = clock.tick(out.now());
         let mut expires = now + interval;
-        if let Some(pending) = self.timer.expires(clock).filter(|_| self.waiting) {
+        if let Some(pending) = self.waiting.then(|| self.timer.expires(clock)).flatten() {
             if pending <= now + (interval >> 2) {
                 return false;
             }
@@ -257,6 +257,7 @@ impl AckDelay {
     /// True if the ACK that waits began to so short a time ago that [`Self::wait`] would leave its timer as it is.
     #[inline]
     pub fn has_just_begun(&self, now: Time) -> bool {
+        // An ACK may wait on for a timer that has fired: that one was set longer ago than this.
         self.waiting && self.timer.set_later_at().is_some_and(|from| now < from + self.short_gap)
     }
 

@@ -4,7 +4,7 @@
 use super::charge::Head;
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{Ecn, Packet, HEADERS};
+use crate::packet::{form, Ecn, Packet, HEADERS};
 use crate::time::Time;
 
 impl Receiver {
@@ -12,9 +12,7 @@ impl Receiver {
     /// that is left of [`Self::on_data`] is to count it, to widen the window and to acknowledge every second one.
     #[inline]
     pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
-        p.seq == self.rcv_nxt
-            && p.seq < self.fast_path.until
-            && (p.flags, p.len) == (self.fast_path.flags, self.fast_path.len)
+        p.seq == self.rcv_nxt && p.seq < self.fast_path.until && p.form() == self.fast_path.form
     }
 
     /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
@@ -113,8 +111,7 @@ impl Receiver {
         let roomy = self.buffer.is_measured() && self.buffer.has_scale() && !self.buffer.is_tight_in_order();
         let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
         if nothing_waits && roomy && unmarked {
-            self.fast_path.flags = ecn.flags();
-            self.fast_path.len = (HEADERS + self.layout.mss()) as u16;
+            self.fast_path.form = form((HEADERS + self.layout.mss()) as u16, ecn.flags());
             // One short of the segment that fills the window being timed, or ends the transfer: those take the full path.
             let until = self.buffer.window_ends().min(u64::from(self.layout.end())).saturating_sub(1);
             self.fast_path.until = until as u32;

@@ -95,9 +95,8 @@ struct Kernel {
 struct FastPath {
     /// 0: none do.
     until: u32,
-    flags: u16,
-    /// Length of the frame of a full segment, bytes.
-    len: u16,
+    /// The length of the frame of a full segment, and its header bits.
+    form: u32,
 }
 
 /// A receiver. Wide because most fields are components with private state, whose types say when they are called; those that every segment

@@ -35,7 +35,9 @@ impl Receiver {
     /// A packet begins beyond the end of the window (`tcp_sequence`).
     #[inline]
     pub(in crate::tcp::linux) fn is_beyond(&self, seq: u32) -> bool {
-        seq > self.rcv_nxt && self.bytes_between(self.buffer.acked_until(), seq) > self.buffer.advertised()
+        seq > self.rcv_nxt
+            && self.bytes_at_most(seq) > self.buffer.advertised()
+            && self.bytes_unacknowledged(seq) > self.buffer.advertised()
     }
 
     /// Answers the segment `[seq, end)`, which is dropped, by a duplicate ACK.

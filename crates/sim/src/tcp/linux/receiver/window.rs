@@ -69,15 +69,28 @@ impl Receiver {
     /// The window is closed to the next segment, unless that is a FIN alone (`tcp_data_queue`).
     #[inline]
     pub(super) fn is_closed_to(&self, p: &Packet) -> bool {
-        // Most segments come long before the window ends.
-        let at_most = u64::from(p.seq - self.buffer.acked_until()) * u64::from(self.layout.mss());
-        at_most >= self.buffer.advertised() && self.buffer.left(self.unacknowledged()) == 0 && !is_bare_fin(p)
+        self.bytes_at_most(p.seq) >= self.buffer.advertised()
+            && self.buffer.left(self.unacknowledged()) == 0
+            && !is_bare_fin(p)
     }
 
     /// A segment behind the next one begins inside the window.
     #[inline]
     pub(super) fn has_room_for(&self, seq: u32) -> bool {
-        self.bytes_between(self.buffer.acked_until(), seq) < self.buffer.advertised()
+        self.bytes_at_most(seq) < self.buffer.advertised() || self.bytes_unacknowledged(seq) < self.buffer.advertised()
+    }
+
+    /// The most bytes that can lie between the last ACK and `seq`. That is enough to know for most segments, which come long before the window
+    /// ends.
+    #[inline]
+    pub(super) fn bytes_at_most(&self, seq: u32) -> u64 {
+        u64::from(seq - self.buffer.acked_until()) * u64::from(self.layout.mss())
+    }
+
+    /// Payload between the last ACK and `seq`, bytes.
+    #[inline(never)]
+    pub(super) fn bytes_unacknowledged(&self, seq: u32) -> u64 {
+        self.bytes_between(self.buffer.acked_until(), seq)
     }
 
     /// Reading has made room for twice the window that is left. To ask for the window ends quick ACKs in a tight buffer.
@@ -93,8 +106,8 @@ impl Receiver {
     /// The application has read what shares the first head, so many segments are behind that, and a round trip has passed.
     #[inline(never)]
     pub(super) fn tune(&mut self, behind_first: u32, now: Time) {
-        let read = self.bytes_of_data(self.rcv_nxt - behind_first);
-        let waiting = self.bytes_of_data(self.rcv_nxt) + u64::from(self.closing.has_ended()) - read;
-        self.buffer.tune(read, waiting, now / US);
+        let came = self.bytes_of_data(self.rcv_nxt);
+        let read = if behind_first == 0 { came } else { self.bytes_of_data(self.rcv_nxt - behind_first) };
+        self.buffer.tune(read, came + u64::from(self.closing.has_ended()) - read, now / US);
     }
 }

@@ -382,7 +382,21 @@ impl Sender {
     }
 
     /// Takes in the window of an ACK, unless others that offered more have overtaken it (`tcp_may_update_window`); true if it did.
+    #[inline(always)]
     pub(in crate::tcp::linux) fn update_peer_window(&mut self, bytes: u32, ack: u32) -> bool {
+        if bytes == self.peer.bytes() && ack > 1 && !self.layout.is_stream() {
+            // Most ACKs offer what the last one did.
+            if ack > self.view.snd_una || bytes == 0 {
+                self.take_peer_window(bytes, ack);
+                return true;
+            }
+            return false;
+        }
+        self.update_peer_window_in_full(bytes, ack)
+    }
+
+    #[inline(never)]
+    fn update_peer_window_in_full(&mut self, bytes: u32, ack: u32) -> bool {
         let is_first = ack == 1 && self.peer.is_first_after_syn_ack();
         let says_less = ack <= self.view.snd_una && bytes <= self.peer.bytes() && bytes > 0;
         if says_less && !is_first && !self.layout.is_stream() {

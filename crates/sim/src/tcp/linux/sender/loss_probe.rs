@@ -52,10 +52,10 @@ impl Sender {
     /// Schedules a tail loss probe; false if none is due.
     #[inline]
     pub(in crate::tcp::linux) fn schedule_loss_probe(&mut self, out: &mut impl Outbox, advancing: bool) -> bool {
-        let is_due = self.stack.tail_loss_probe
+        let is_due = matches!(self.view.state, CaState::Open | CaState::Cwr)
+            && self.stack.tail_loss_probe
             && self.sack
-            && self.view.packets_out > 0
-            && matches!(self.view.state, CaState::Open | CaState::Cwr);
+            && self.view.packets_out > 0;
         if is_due {
             self.set_probe_timer(out, advancing);
         }

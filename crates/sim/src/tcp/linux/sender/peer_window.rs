@@ -16,6 +16,8 @@ pub(in crate::tcp::linux) struct PeerWindow {
     /// The largest ever, bytes and whole segments.
     most_bytes: u32,
     largest: u32,
+    /// It was never so large that half of it takes a full segment.
+    is_small: bool,
     /// The last ACK that advertised another size than the one before.
     changed_by: u32,
     /// No ACK has come since the SYN-ACK.
@@ -25,7 +27,17 @@ pub(in crate::tcp::linux) struct PeerWindow {
 impl PeerWindow {
     /// Nothing is advertised yet to a sender of segments of `mss` bytes.
     pub fn new(mss: u32) -> Self {
-        Self { end: 0, bytes: 0, segments: 0, mss, most_bytes: 0, largest: 0, changed_by: 0, by_syn_ack: false }
+        Self {
+            end: 0,
+            bytes: 0,
+            segments: 0,
+            mss,
+            most_bytes: 0,
+            largest: 0,
+            is_small: true,
+            changed_by: 0,
+            by_syn_ack: false,
+        }
     }
 
     /// An ACK for `ack` advertises so many bytes.
@@ -36,6 +48,7 @@ impl PeerWindow {
             self.changed_by = ack;
             self.segments = bytes / self.mss;
             self.most_bytes = self.most_bytes.max(bytes);
+            self.is_small = self.most_bytes < 2 * self.mss;
             self.largest = self.largest.max(self.segments);
         }
         self.end = ack + self.segments;
@@ -80,7 +93,7 @@ impl PeerWindow {
     /// The window was never so large that half of it takes a full segment.
     #[inline]
     pub fn is_small(&self) -> bool {
-        self.most_bytes < 2 * self.mss
+        self.is_small
     }
 
     /// Half of the largest window ever, or all of one that is tiny, bytes: no segment, not even a TSO segment, is larger (`tcp_bound_to_half_wnd`).

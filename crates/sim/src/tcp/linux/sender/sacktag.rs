@@ -184,7 +184,7 @@ impl Sender {
 
     /// A segment that is SACKed now is joined to the one before it if that is SACKed, too, and as long, unless a retransmission of either is under way
     /// (`tcp_shift_skb_data`). If that fills a hole, the next one is joined, too, if it was SACKed earlier. (Not so if nothing is before the hole.)
-    #[inline(never)]
+    #[inline(always)]
     fn join(&mut self, seq: u32) {
         if self.join_to_last(seq) && seq + 1 < self.view.snd_nxt {
             self.join_to_last(seq + 1);
@@ -192,12 +192,13 @@ impl Sender {
     }
 
     /// Joins a segment, and what is joined to it, to the one before; true if it was possible.
+    #[inline(always)]
     fn join_to_last(&mut self, seq: u32) -> bool {
         const ASKED: u8 = mark::SACKED | mark::RETRANS | mark::LOST;
         let (marks, before) = (self.board.get(seq).marks, self.board.get(seq - 1).marks);
         let is_joined = before & ASKED == mark::SACKED
             && marks & (ASKED | mark::MERGED) == mark::SACKED
-            && self.layout.payload(seq) == self.layout.payload(seq - 1);
+            && self.layout.has_same(seq - 1);
         if is_joined {
             self.buffer.note_merged();
             self.board.get_mut(seq).marks |= mark::MERGED;

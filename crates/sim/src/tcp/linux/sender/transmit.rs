@@ -119,7 +119,7 @@ impl Sender {
         let idle = self.view.packets_out == 0;
         self.chrono_busy();
         let (mut sent, mut limited, mut receiver_limited) = (0, false, false);
-        let mss = self.current_mss(out);
+        let mss = if self.layout.is_stream() { self.current_mss(out) } else { NONE };
         while self.has_data() {
             if self.is_early(out.now()) {
                 self.wait_for_departure(out);

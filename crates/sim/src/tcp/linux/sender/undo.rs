@@ -196,15 +196,21 @@ impl Sender {
     }
 
     /// Something above `low` was delivered before `low`, which was never retransmitted.
+    #[inline]
     pub(in crate::tcp::linux) fn check_reordering(&mut self, low: u32) {
         self.note_reordering(low, self.highest_sacked_seq());
     }
 
     /// Something just below `high` was delivered before `low`, which was never retransmitted.
+    #[inline]
     pub(in crate::tcp::linux) fn note_reordering(&mut self, low: u32, high: u32) {
-        if low >= high {
-            return;
+        if low < high {
+            self.adapt_to_reordering(low, high);
         }
+    }
+
+    #[inline(never)]
+    fn adapt_to_reordering(&mut self, low: u32, high: u32) {
         if self.reordering.note(self.span_on_wire(low, high).div_ceil(u64::from(self.layout.mss())) as u32) {
             self.fack.disable();
         }

@@ -67,40 +67,47 @@ impl ReceiveBuffer {
     }
 
     /// The application has read so many bytes of the connection, and others wait to be read (`tcp_rcv_space_adjust`).
+    #[inline]
     pub fn tune(&mut self, read: u64, waiting: u64, now_us: u64) {
         let copied = (read - self.reading.since).saturating_sub(waiting);
         self.reading.since = read;
         if copied > self.reading.bytes {
-            match self.tuning {
-                ReceiveTuning::Off => {}
-                ReceiveTuning::Twice => {
-                    let segments = (2 * copied / self.mss).max(1);
-                    let size = (segments * self.growth_per_segment()).min(self.most);
-                    if size > self.size {
-                        self.resize(size);
-                        self.clamp = 2 * copied;
-                    }
-                }
-                ReceiveTuning::Ahead => {
-                    // Twice for losses, and more while the sender speeds up.
-                    let mut window = (copied << 1) + 16 * self.mss;
-                    window += (window * (copied - self.reading.bytes) / self.reading.bytes) << 1;
-                    let size = if self.charge.assumed {
-                        window / self.mss * self.growth_per_segment()
-                    } else {
-                        (window << 8) / self.ratio
-                    };
-                    let size = size.min(self.most);
-                    if size > self.size {
-                        self.resize(size);
-                        self.clamp = self.full;
-                    }
-                }
-            }
-            self.reading.bytes = copied;
-            self.update_in_order();
+            self.grow_for(copied);
         }
         self.reading.since_us = now_us;
         self.plan();
+    }
+
+    /// The application has read so many bytes in a round trip, more than ever.
+    #[inline(never)]
+    fn grow_for(&mut self, copied: u64) {
+        match self.tuning {
+            ReceiveTuning::Off => {}
+            ReceiveTuning::Twice => {
+                let segments = (2 * copied / self.mss).max(1);
+                let size = (segments * self.growth_per_segment()).min(self.most);
+                if size > self.size {
+                    self.resize(size);
+                    self.clamp = 2 * copied;
+                }
+            }
+            ReceiveTuning::Ahead => {
+                // Twice for losses, and more while the sender speeds up.
+                let mut window = (copied << 1) + 16 * self.mss;
+                window += (window * (copied - self.reading.bytes) / self.reading.bytes) << 1;
+                let size = if self.charge.assumed {
+                    window / self.mss * self.growth_per_segment()
+                } else {
+                    (window << 8) / self.ratio
+                };
+                let size = size.min(self.most);
+                if size > self.size {
+                    self.resize(size);
+                    self.clamp = self.full;
+                }
+            }
+        }
+        self.reading.bytes = copied;
+        self.update_in_order();
     }
 }

@@ -34,9 +34,7 @@ const TCP_HEADER: u64 = 20;
 /// What a segment takes of the buffer, bytes.
 #[derive(Clone, Copy, Debug)]
 struct Charge {
-    /// Memory charged for one full segment without offloads: payload, head, sk_buff and shared info.
-    truesize: u64,
-    /// The part of it that is head, sk_buff and shared info.
+    /// Memory charged for one segment without offloads beside its payload: head, sk_buff and shared info.
     head: u64,
     /// The share of the buffer for payload stays what it was assumed to be, and is not measured.
     assumed: bool,
@@ -91,13 +89,14 @@ pub(super) struct ReceiveBuffer {
     most: u64,
     size: u64,
     ratio: u64,
-    /// Payload that fits into the empty buffer, and beside one segment, bytes.
+    /// Payload that fits into the empty buffer, bytes.
     full: u64,
-    beside_one: u64,
     /// Largest window (`window_clamp`).
     clamp: u64,
     ssthresh: u64,
     scale: u32,
+    /// The bytes of a window that its shift cuts off: the largest number of them.
+    cut_off: u64,
     advertised: Advertised,
     reading: Reading,
     rtt: WindowRtt,
@@ -118,6 +117,8 @@ struct InOrder {
     window_read: u64,
     /// So little of it is left after one segment that it may open wide, or that is not known.
     small: bool,
+    /// With at least so many bytes charged, too little room is left to ask for quick ACKs.
+    tight_from: u64,
 }
 
 impl ReceiveBuffer {
@@ -145,7 +146,6 @@ impl ReceiveBuffer {
             timestamps: TIMESTAMPS.into(),
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
             charge: Charge {
-                truesize,
                 head: u64::from(stack.receive_charge(0)),
                 assumed: stack.adv_win_scale.is_some(),
                 beside: stack.growth_beside.map_or(GROWTH_BESIDE, |bytes| u64::from(bytes + TIMESTAMPS)),
@@ -154,10 +154,10 @@ impl ReceiveBuffer {
             size,
             ratio,
             full,
-            beside_one: (size.saturating_sub(truesize) * ratio) >> 8,
             clamp,
             ssthresh,
             scale,
+            cut_off: (1 << scale) - 1,
             advertised: Advertised { bytes: window, from: 1 },
             reading: Reading { bytes: ssthresh.min(10 * mss), since_us: 0, since: 0, until: NEVER },
             rtt: WindowRtt::default(),
@@ -167,6 +167,7 @@ impl ReceiveBuffer {
                 window: 0,
                 window_read: 0,
                 small: false,
+                tight_from: 0,
             },
             most_at_first,
         };
@@ -200,10 +201,19 @@ impl ReceiveBuffer {
 
     /// Called when the buffer, or what may be advertised of it, has changed.
     fn update_in_order(&mut self) {
+        self.in_order.tight_from = self.tight_from();
         self.in_order.grown = self.room(self.in_order.charged) == 0;
         self.in_order.window = self.select(self.in_order.charged);
         self.in_order.window_read = self.select(0);
         self.in_order.small = !self.has_scale() || 2 * self.in_order.window.saturating_sub(self.mss) <= self.clamp;
+    }
+
+    /// The least number of bytes, more than none, with which less than half of the buffer is free when they are charged.
+    fn tight_from(&self) -> u64 {
+        match self.clamp.min(self.full) >> 1 {
+            0 => u64::MAX,
+            half => self.size.saturating_sub((half << 8).div_ceil(self.ratio)) + 1,
+        }
     }
 
     /// The connection is established.
@@ -276,11 +286,7 @@ impl ReceiveBuffer {
     /// Free space for payload with `charged` bytes in use.
     #[inline]
     fn free(&self, charged: u64) -> u64 {
-        match charged {
-            0 => self.full,
-            one if one == self.charge.truesize => self.beside_one,
-            _ => self.payload_in(self.size.saturating_sub(charged)),
-        }
+        self.payload_in(self.size.saturating_sub(charged))
     }
 
     /// True if the first segments have shown what they had to show.
@@ -321,26 +327,34 @@ impl ReceiveBuffer {
 
     /// To the next number that the shift of the window lets through.
     fn round_up(&self, bytes: u64) -> u64 {
-        (bytes + (1 << self.scale) - 1) >> self.scale << self.scale
+        (bytes + self.cut_off) & !self.cut_off
     }
 
     /// The window to advertise with so many bytes charged (`__tcp_select_window`).
+    #[inline]
     fn select(&self, charged: u64) -> u64 {
         let mut free = self.free(charged);
-        let most = self.clamp.min(self.full);
-        let mss = self.seen_mss.min(most);
-        if mss == 0 {
-            return 0;
-        }
-        if free < most >> 1 {
-            free = free >> self.scale << self.scale;
-            if free < self.full >> 4 || free < mss {
+        if self.is_tight(charged) {
+            free &= !self.cut_off;
+            if free < self.full >> 4 || free < self.seen_mss.min(self.clamp) {
                 return 0;
             }
         }
         let free = free.min(self.ssthresh);
         if self.has_scale() {
-            return self.round_up(free);
+            self.round_up(free)
+        } else {
+            self.select_without_scale(free)
+        }
+    }
+
+    /// [`Self::select`] where windows have no shift and so many bytes are free.
+    #[inline(never)]
+    fn select_without_scale(&self, free: u64) -> u64 {
+        let most = self.clamp.min(self.full);
+        let mss = self.seen_mss.min(most);
+        if mss == 0 {
+            return 0;
         }
         // Whole segments; the window offered last if that is within a segment of what there is.
         let offered = self.advertised.bytes;
@@ -434,7 +448,7 @@ impl ReceiveBuffer {
 
     /// True if too little room is left to ask for quick ACKs.
     pub fn is_tight(&self, charged: u64) -> bool {
-        charged > 0 && self.free(charged) < self.clamp.min(self.full) >> 1
+        charged >= self.in_order.tight_from
     }
 
     /// [`Self::is_tight`] with nothing out of order.
@@ -481,6 +495,5 @@ impl ReceiveBuffer {
     fn resize(&mut self, size: u64) {
         self.size = size;
         self.full = self.payload_in(size);
-        self.beside_one = self.payload_in(size.saturating_sub(self.charge.truesize));
     }
 }
