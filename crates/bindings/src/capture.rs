@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use dumbbell_sim::capture::{Capture, Header, Wire};
-use dumbbell_sim::packet::flags as sim;
+use dumbbell_sim::segment::flags as sim;
 use dumbbell_sim::tap::{LEFT, PATH};
 use dumbbell_trace::packet::flags;
 use dumbbell_trace::{Frame, TcpOption, Transport, Writer};

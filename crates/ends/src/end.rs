@@ -3,10 +3,9 @@
 use dumbbell_sim::attachment::{Attachment, Blocks, MAX_BLOCKS};
 use dumbbell_sim::cc;
 use dumbbell_sim::outbox::{LoneOutbox, Outbox};
-use dumbbell_sim::packet::{
-    flags, Direction, Ecn, Packet, Way, ACK_FRAME, ETHERNET, HEADERS, NO_ATTACHMENT, SYN_FRAME,
-};
+use dumbbell_sim::packet::{Direction, Ecn, Way, ACK_FRAME, ETHERNET, HEADERS, NO_ATTACHMENT, SYN_FRAME};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place};
+use dumbbell_sim::segment::{self as tcp, flags};
 use dumbbell_sim::spec::TcpSpec;
 use dumbbell_sim::tcp::linux::receiver::{self, Receiver};
 use dumbbell_sim::tcp::linux::sender::{self, Info, Sender};
@@ -234,8 +233,8 @@ impl End {
     }
 
     /// A packet that the end has sent, with the numbers of the wire.
-    fn on_wire(&mut self, p: &Packet) -> Segment {
-        let Attachment { blocks, other_seq } = self.line.take_attachment(p);
+    fn on_wire(&mut self, p: &tcp::Segment) -> Segment {
+        let Attachment { blocks, other_seq } = self.line.take_attachment(p.attachment);
         let has = |flag| p.has(flag);
         let syn = has(flags::SYN);
         let beside = HEADERS + blocks.option_bytes();
@@ -287,7 +286,7 @@ impl End {
         let (mut p, attachment) = self.of_wire(segment)?;
         let out = &mut self.line;
         if attachment != Attachment::default() || matches!(self.half, Half::Both(_)) {
-            out.attach(&mut p, attachment);
+            p.attachment = out.attach(attachment);
         }
         match &mut self.half {
             Half::Send(sender) => sender.on_ack(&p, out),
@@ -308,7 +307,7 @@ impl End {
     }
 
     /// A packet of the wire as the end takes it.
-    fn of_wire(&mut self, segment: &Segment) -> Result<(Packet, Attachment), String> {
+    fn of_wire(&mut self, segment: &Segment) -> Result<(tcp::Segment, Attachment), String> {
         let (payload, blocks) = (segment.payload, segment.sacks.len());
         if payload > self.mss || blocks > MAX_BLOCKS {
             let expected = format!("expected at most {} and {MAX_BLOCKS}", self.mss);
@@ -359,7 +358,7 @@ impl End {
         // A SYN's window is not scaled. Linux scales that of a SYN-ACK all the same if both ends have opened (`tcp_rcv_state_process`).
         let has_crossed = matches!(&self.half, Half::Both(end) if end.has_crossed());
         let shift = if syn && !has_crossed { 0 } else { self.peer_scale };
-        let p = Packet {
+        let p = tcp::Segment {
             way: Way::new(0),
             len: len as u16,
             flags: bits_of | more | ecn.flags(),

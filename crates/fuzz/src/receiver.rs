@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use dumbbell_sim::outbox::{End, LoneOutbox, Outbox};
-use dumbbell_sim::packet::{flags, Ecn, Packet, Way, ACK_FRAME, FULL_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use dumbbell_sim::packet::{Ecn, Way, ACK_FRAME, FULL_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use dumbbell_sim::segment::{flags, Segment};
 use dumbbell_sim::spec::{StackSpec, TcpSpec};
 use dumbbell_sim::tcp::endpoint::Receiver;
 use dumbbell_sim::tcp::implementation::{listing, Implementation};
@@ -158,7 +159,7 @@ impl World {
 
     fn packet(&mut self, seq: u32, len: u32, flags: u16, tsval: u32) {
         let tsecr = tsval.saturating_sub(20);
-        let p = Packet {
+        let p = Segment {
             way: Way::new(0),
             len: len as u16,
             flags,
@@ -189,12 +190,12 @@ impl World {
 
     /// Look at all that the receiver has sent and delivered.
     fn look(&mut self) {
-        let sent = self.line.take_sent_by();
+        let sent = self.line.take_sent_by::<Segment>();
         assert!(sent.len() < MOST_AT_ONCE, "{} packets at once", sent.len());
         for (from, p) in sent {
             assert_eq!(from, End::Receiver);
             assert!(p.is_reverse(), "a packet without an acknowledgment");
-            let blocks = self.line.take_attachment(&p).blocks;
+            let blocks = self.line.take_attachment(p.attachment).blocks;
             for &(start, end) in blocks.as_slice() {
                 assert!(
                     start < end && (start..end).all(|seq| self.arrived.contains(&seq)),

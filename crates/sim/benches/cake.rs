@@ -4,10 +4,11 @@ use std::hint::black_box;
 
 use criterion::Criterion;
 use dumbbell_sim::attachment::Attachments;
-use dumbbell_sim::packet::{Carries, Ecn, FlowTuple, Options, Packet, Way, FULL_FRAME, NO_ATTACHMENT};
+use dumbbell_sim::packet::{Agreed, Body, Ecn, FlowTuple, Packet, Way, FULL_FRAME, NO_ATTACHMENT};
 use dumbbell_sim::pool::Pool;
 use dumbbell_sim::qdisc::{AnyQdisc, Dequeued, Qdisc, QueueContext};
 use dumbbell_sim::rng::Rng;
+use dumbbell_sim::segment::TcpHeaders;
 use dumbbell_sim::spec::{CakeDiffserv, CakeFraming, CakeIsolation, CakeMore, QdiscSpec};
 
 /// Shaper rate, bit/s.
@@ -20,10 +21,7 @@ fn packet(flow: u32) -> Packet {
     Packet {
         way: Way::new(flow),
         len: FULL_FRAME as u16,
-        seq: 0,
-        window: 0,
-        tsval: 0,
-        tsecr: 0,
+        body: Body::default(),
         attachment: NO_ATTACHMENT,
         flags: ecn.flags(),
     }
@@ -54,8 +52,7 @@ fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, stan
             sport: 40_000 + i as u16,
             dport: 5001,
             dscp: 0,
-            carries: Carries::OneWay,
-            options: Options::default(),
+            agreed: Agreed::default(),
         })
         .collect();
     let mut rng = Rng::for_component(1, "port/bench");
@@ -68,6 +65,7 @@ fn one(c: &mut Criterion, name: &str, isolation: CakeIsolation, flows: u32, stan
         packets,
         dropped,
         tuples,
+        headers: &TcpHeaders,
         attachments: Attachments::default(),
         departure: 0,
     };

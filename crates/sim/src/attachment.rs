@@ -102,19 +102,15 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// Attaches something to a packet that has no attachment yet.
-    pub fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        p.attachment = self.put(attachment);
-    }
-
     /// Give the copy of a packet a copy of its attachment.
     pub fn copy(&mut self, p: &mut Packet) {
         if p.attachment != NO_ATTACHMENT {
-            p.attachment = self.put(self.get(p));
+            p.attachment = self.put(self.get(p.attachment));
         }
     }
 
-    fn put(&mut self, attachment: Attachment) -> u32 {
+    /// Puts the attachment of a packet that is about to be sent into a slot.
+    pub fn put(&mut self, attachment: Attachment) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = attachment;
             return slot;
@@ -131,24 +127,24 @@ impl Attachments {
         }
     }
 
-    /// Return the attachment of a packet, or an attachment without blocks if the packet has none.
+    /// Return the attachment in a packet's slot, or an attachment without blocks if the packet has none.
     #[inline]
     #[must_use]
-    pub fn get(&self, p: &Packet) -> Attachment {
-        if p.attachment == NO_ATTACHMENT {
+    pub fn get(&self, slot: u32) -> Attachment {
+        if slot == NO_ATTACHMENT {
             Attachment::default()
         } else {
-            self.slots[p.attachment as usize]
+            self.slots[slot as usize]
         }
     }
 
     /// Return the attachment as [`Self::get`] does, and free its slot: the packet is gone.
     #[inline]
-    pub fn take(&mut self, p: &Packet) -> Attachment {
-        if p.attachment != NO_ATTACHMENT {
-            self.free.push(p.attachment);
+    pub fn take(&mut self, slot: u32) -> Attachment {
+        if slot != NO_ATTACHMENT {
+            self.free.push(slot);
         }
-        self.get(p)
+        self.get(slot)
     }
 }
 

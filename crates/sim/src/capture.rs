@@ -6,7 +6,8 @@
 //! Leaves out: the SYN-ACK's identification of 0, the window of a data sender that receives none.
 
 use crate::attachment::{Attachment, Blocks, MAX_BLOCKS};
-use crate::packet::{flags, Ecn, FlowTuple, Options, Packet};
+use crate::packet::{Ecn, FlowTuple};
+use crate::segment::{flags, Options, Segment};
 use crate::spec::{Direction, TcpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
@@ -48,7 +49,7 @@ impl Numbers {
     }
 
     /// Notes how long a segment is, which the writes of the application decide, and whether it has the FIN.
-    fn note(&mut self, p: &Packet, segment: u32, payload: u32) {
+    fn note(&mut self, p: &Segment, segment: u32, payload: u32) {
         if p.has(flags::FIN) {
             self.fin = segment;
         }
@@ -144,7 +145,7 @@ impl Capture {
         tap.records.retain(|record| record.time <= end);
         tap.records.sort_by_key(|record| record.time);
         for (note, attachment) in tap.packets() {
-            flows[note.packet.flow()].note(&note.packet, &attachment);
+            flows[note.packet.flow()].note(&note.packet.into(), &attachment);
         }
         Self { tap, flows }
     }
@@ -170,18 +171,19 @@ impl Capture {
     /// The numbers of a packet.
     #[must_use]
     pub fn wire(&self, record: &Record) -> Wire {
-        let (Note { packet: p, id }, attachment) = self.tap.packet(record);
+        let (Note { packet, id }, attachment) = self.tap.packet(record);
+        let p = &Segment::from(*packet);
         let flow = &self.flows[p.flow()];
         let ends = ((flow.tuple.src, flow.tuple.sport), (flow.tuple.dst, flow.tuple.dport));
         let (source, destination) = if p.is_reverse() { (ends.1, ends.0) } else { ends };
         let payload = if flow.layout.is_none() {
             p.len - UDP_HEADERS
         } else if flow.second_scale.is_some() {
-            payload_of_either(p, flow.tuple.options, &attachment) as u16
+            payload_of_either(p, flow.options(), &attachment) as u16
         } else if p.is_reverse() || p.has(flags::SYN | flags::HANDSHAKE) {
             0
         } else {
-            p.len - flow.tuple.options.headers() as u16
+            p.len - flow.options().headers() as u16
         };
         let header = match (&flow.layout, flow.second_scale) {
             (None, _) if flow.echoes => {
@@ -198,6 +200,11 @@ impl Capture {
 }
 
 impl FlowHeaders {
+    /// The options of a TCP flow.
+    fn options(&self) -> Options {
+        Options::of(self.tuple.agreed)
+    }
+
     /// Return the header fields of a TCP flow.
     #[must_use]
     pub fn tcp(spec: &TcpSpec, tuple: FlowTuple, scale: u8) -> Self {
@@ -222,8 +229,8 @@ impl FlowHeaders {
 
     /// Note facts that only the packets of the run tell: which segment has the FIN. A receiver that sends no data has one number in its
     /// direction, that of its FIN.
-    fn note(&mut self, p: &Packet, attachment: &Attachment) {
-        let options = self.tuple.options;
+    fn note(&mut self, p: &Segment, attachment: &Attachment) {
+        let options = self.options();
         if let Some(layout) = self.layout.as_mut().filter(|_| self.second_scale.is_none() && !p.is_reverse()) {
             let payload = payload_of_either(p, options, attachment);
             if payload > 0 && !p.has(flags::FIN) {
@@ -240,7 +247,7 @@ impl FlowHeaders {
         Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second_scale: None, echoes }
     }
 
-    fn header_of_two_way(&self, layout: &Numbers, second_scale: u8, p: &Packet, attachment: &Attachment) -> Header {
+    fn header_of_two_way(&self, layout: &Numbers, second_scale: u8, p: &Segment, attachment: &Attachment) -> Header {
         let opens = p.has(flags::SYN);
         let (seq, ack, scale) = if p.is_reverse() {
             (attachment.other_seq, p.seq, self.scale)
@@ -255,12 +262,12 @@ impl FlowHeaders {
             acknowledges: !opens || ack > 0,
             window: (p.window >> if opens { 0 } else { scale }).min(u32::from(u16::MAX)) as u16,
             timestamps: self.timestamps(p),
-            syn: opens.then_some((self.mss_option(layout), scale, self.tuple.options.sack)),
+            syn: opens.then_some((self.mss_option(layout), scale, self.options().sack)),
             sacks: (attachment.blocks.ranges, attachment.blocks.as_slice().len()),
         }
     }
 
-    fn header(&self, layout: &Numbers, p: &Packet, blocks: &Blocks) -> Header {
+    fn header(&self, layout: &Numbers, p: &Segment, blocks: &Blocks) -> Header {
         let (answer, opens) = (p.is_reverse(), p.has(flags::SYN));
         let sequence = layout.number(p.seq);
         let closed = u32::from(p.has(flags::CLOSED));
@@ -288,29 +295,29 @@ impl FlowHeaders {
             acknowledges: answers_syn || !(opens || p.has(flags::RST)),
             window,
             timestamps: self.timestamps(p),
-            syn: opens.then_some((self.mss_option(layout), scale, self.tuple.options.sack)),
+            syn: opens.then_some((self.mss_option(layout), scale, self.options().sack)),
             sacks: layout.blocks(blocks),
         }
     }
 
     /// The timestamps of a packet; a reset of a closed port has no options.
-    fn timestamps(&self, p: &Packet) -> Option<(u32, u32)> {
-        (self.tuple.options.timestamps && !p.has(flags::RST)).then_some((p.tsval, p.tsecr))
+    fn timestamps(&self, p: &Segment) -> Option<(u32, u32)> {
+        (self.options().timestamps && !p.has(flags::RST)).then_some((p.tsval, p.tsecr))
     }
 
     /// The MSS as SYNs tell it: without the timestamps that every segment has.
     fn mss_option(&self, numbers: &Numbers) -> u16 {
-        (numbers.layout.mss() + self.tuple.options.timestamp_bytes()) as u16
+        (numbers.layout.mss() + self.options().timestamp_bytes()) as u16
     }
 
     /// A packet of a sender that neither brings data nor acknowledges anything.
-    fn is_probe(&self, p: &Packet) -> bool {
-        u32::from(p.len) == self.tuple.options.headers() && !p.has(flags::FIN | flags::HANDSHAKE | flags::CLOSED)
+    fn is_probe(&self, p: &Segment) -> bool {
+        u32::from(p.len) == self.options().headers() && !p.has(flags::FIN | flags::HANDSHAKE | flags::CLOSED)
     }
 }
 
 /// Payload of a packet of a connection whose ends both send, bytes.
-fn payload_of_either(p: &Packet, options: Options, attachment: &Attachment) -> u32 {
+fn payload_of_either(p: &Segment, options: Options, attachment: &Attachment) -> u32 {
     if p.has(flags::SYN) {
         0
     } else {

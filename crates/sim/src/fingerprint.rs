@@ -5,8 +5,10 @@
 //! `fingerprint` it has no state and no cost.
 
 #[cfg(any(test, feature = "fingerprint"))]
-use crate::packet::flags;
+use crate::packet::BODY_BITS;
 use crate::packet::{DropCause, Packet, Verdict};
+#[cfg(any(test, feature = "fingerprint"))]
+use crate::segment::flags;
 use crate::time::Time;
 
 /// An event in the life of a packet.
@@ -43,11 +45,11 @@ pub struct Fingerprint {
 /// The flow tells the kind. The hash leaves the ECN flags of a SYN out, because the codepoints of later packets show if it offers ECN.
 #[cfg(any(test, feature = "fingerprint"))]
 fn bits(p: &Packet) -> u64 {
-    let unhashed = if p.has(flags::SYN) { flags::ECN_SETUP } else { 0 };
-    let moved = flags::RST | flags::WASHED;
-    let (reset, washed) = (p.has(flags::RST), p.has(flags::WASHED));
-    let kept = (p.flags ^ p.ecn().flags() ^ p.kind().flags()) & !(unhashed | moved);
-    u64::from(kept) | u64::from(reset) << 12 | u64::from(washed) << 10
+    let has = |bit| p.flags & bit != 0;
+    let unhashed = if has(flags::SYN) { flags::ECN_SETUP } else { 0 };
+    let of_body = p.flags & BODY_BITS & !(unhashed | flags::RST);
+    let later = [(has(flags::RST), 12), (p.is_corrupt(), 11), (p.is_washed(), 10), (p.is_reverse(), 0)];
+    later.iter().fold(u64::from(of_body), |bits, &(is_set, place)| bits | u64::from(is_set) << place)
 }
 
 impl Fingerprint {
@@ -73,7 +75,7 @@ impl Fingerprint {
             now,
             port.unwrap_or(NO_PORT) as u64,
             self.number(p.flow()),
-            u64::from(p.seq),
+            u64::from(p.body.0[0]),
             bits(p),
             u64::from(p.ecn().bits()),
             u64::from(p.len),

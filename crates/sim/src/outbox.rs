@@ -49,18 +49,18 @@ pub trait Outbox {
     /// Send a packet of the end `from`. Return the verdict of the first port, before anything else happens, if that port belongs to the
     /// sending host: a drop there is a transmission that failed. For a port of another host, return `Queued`, because a host does not learn
     /// what other hosts do.
-    fn send(&mut self, from: End, p: Packet) -> Verdict;
+    fn send(&mut self, from: End, p: impl Into<Packet>) -> Verdict;
 
     /// Send like [`Self::send`], but a queue on the host that looks at the time holds the packet until `departure`.
-    fn send_at(&mut self, from: End, p: Packet, _departure: Time) -> Verdict {
+    fn send_at(&mut self, from: End, p: impl Into<Packet>, _departure: Time) -> Verdict {
         self.send(from, p)
     }
 
     /// Sets the event of a timer of the end, or moves it; `NEVER` takes it away.
     fn set_timer(&mut self, source: usize, at: Time);
 
-    /// Attaches something to a packet that is about to be sent.
-    fn attach(&mut self, p: &mut Packet, attachment: Attachment);
+    /// Returns the slot of the attachment for a packet that is about to be sent.
+    fn attach(&mut self, attachment: Attachment) -> u32;
 
     /// True if no other packet reaches this end of the flow at this time after the one in hand. An application acts once all packets of an
     /// instant have been dealt with, as no process of Linux runs before the softirq is over: if this is true, at once.
@@ -76,8 +76,8 @@ pub trait Outbox {
         0
     }
 
-    /// Take the attachment of a packet that has arrived; a packet without one has an attachment without blocks.
-    fn take_attachment(&mut self, p: &Packet) -> Attachment;
+    /// Take the attachment out of the slot of a packet that has arrived; a packet without one has an attachment without blocks.
+    fn take_attachment(&mut self, slot: u32) -> Attachment;
 }
 
 /// The outbox of an end alone: it keeps the packets that the end sends and the times of its timers. Whoever drives the end carries both out:
@@ -110,14 +110,9 @@ impl LoneOutbox {
         }
     }
 
-    /// Takes the packets sent, in order.
-    pub fn take_sent(&mut self) -> Vec<Packet> {
-        self.take_sent_by().into_iter().map(|(_, p)| p).collect()
-    }
-
     /// Takes the packets sent, each with the end that sent it, in order.
-    pub fn take_sent_by(&mut self) -> Vec<(End, Packet)> {
-        std::mem::take(&mut self.sent)
+    pub fn take_sent_by<P: From<Packet>>(&mut self) -> Vec<(End, P)> {
+        self.sent.drain(..).map(|(from, p)| (from, p.into())).collect()
     }
 
     /// The time of a timer's event; `NEVER` if it is not set.
@@ -138,8 +133,8 @@ impl Outbox for LoneOutbox {
         self.now
     }
 
-    fn send(&mut self, from: End, p: Packet) -> Verdict {
-        self.sent.push((from, p));
+    fn send(&mut self, from: End, p: impl Into<Packet>) -> Verdict {
+        self.sent.push((from, p.into()));
         self.verdicts.pop_front().unwrap_or(Verdict::Queued)
     }
 
@@ -148,12 +143,12 @@ impl Outbox for LoneOutbox {
         self.timers[source] = at;
     }
 
-    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.attachments.attach(p, attachment);
+    fn attach(&mut self, attachment: Attachment) -> u32 {
+        self.attachments.put(attachment)
     }
 
-    fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        self.attachments.take(p)
+    fn take_attachment(&mut self, slot: u32) -> Attachment {
+        self.attachments.take(slot)
     }
 
     fn is_last_now(&self) -> bool {

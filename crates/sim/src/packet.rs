@@ -49,6 +49,13 @@ impl Ecn {
         (self.0 >> Self::SHIFT) as u8
     }
 
+    /// The field of a packet with these header bits.
+    #[inline]
+    #[must_use]
+    pub const fn of_flags(flags: u16) -> Self {
+        Self(flags & Self::MASK)
+    }
+
     /// The field among the header bits of a packet.
     #[inline]
     #[must_use]
@@ -96,36 +103,12 @@ impl Kind {
     }
 }
 
-/// Header bits of a packet. Bit 0 is the [direction](Direction::flags), bit 13 the [kind](Kind::flags), and the two highest are the ECN field
-/// ([`Ecn::flags`]).
-pub mod flags {
-    /// First packet of a handshake.
-    pub const SYN: u16 = 2;
-    /// Congestion window reduced.
-    pub const CWR: u16 = 4;
-    /// ECN echo.
-    pub const ECE: u16 = 8;
-    /// In a SYN: the end that opens offers ECN. The answer has ECE alone if the other end agrees.
-    pub const ECN_SETUP: u16 = ECE | CWR;
-    /// SCE echo, the former NS bit.
-    pub const ESCE: u16 = 16;
-    /// Sent before.
-    pub const RETRANSMISSION: u16 = 32;
-    /// From the sender, without data: the third packet of the handshake, or the answer to an ACK that PAWS has dropped.
-    pub const HANDSHAKE: u16 = 64;
-    /// The application's write ended here.
-    pub const PSH: u16 = 128;
-    /// The end sends nothing after this.
-    pub const FIN: u16 = 256;
-    /// A bit of it is wrong: the checksum of the end that it reaches finds that.
-    pub const CORRUPT: u16 = 2048;
-    /// From a receiver: sent after its FIN. From a sender, without data: acknowledges that FIN.
-    pub const CLOSED: u16 = 512;
-    /// The answer of a receiver whose connection is closed. Acknowledges nothing and has no timestamps.
-    pub const RST: u16 = 1024;
-    /// A queue has set its codepoint to 0.
-    pub const WASHED: u16 = 4096;
-}
+/// A bit of the packet is wrong: the checksum of the end that it reaches finds that.
+const CORRUPT: u16 = 1 << 11;
+/// A queue has set its codepoint to 0.
+const WASHED: u16 = 1 << 12;
+/// The bits of the header that are not the network's.
+pub const BODY_BITS: u16 = 0x07fe;
 
 /// Nothing attached.
 pub const NO_ATTACHMENT: u32 = u32::MAX;
@@ -147,6 +130,13 @@ impl Way {
         Self(flow << Self::HOP_BITS)
     }
 
+    /// Index of the flow.
+    #[inline]
+    #[must_use]
+    pub fn flow(self) -> usize {
+        (self.0 >> Self::HOP_BITS) as usize
+    }
+
     /// One port further, of 255 at most.
     #[inline]
     #[must_use]
@@ -162,30 +152,28 @@ impl Way {
     }
 }
 
-/// The [form](Packet::form) of a packet of this length with these header bits.
-#[inline]
-#[must_use]
-pub fn form(len: u16, flags: u16) -> u32 {
-    u32::from(flags) << 16 | u32::from(len)
+/// What a packet carries. Only its transport knows what the words mean ([`crate::segment`] for TCP).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Body(pub [u32; 4]);
+
+impl Body {
+    /// The word that the network only compares with that of other packets of the flow. While a packet is under way, a tap may keep another
+    /// number there that grows alike.
+    pub const STAMP: usize = 2;
 }
 
-/// One packet. Sequence and acknowledgement numbers count segments, or bytes where both ends send.
+/// One packet: the header that the network reads, and what it carries.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// Its flow, and its position in the flow's list of ports.
     pub way: Way,
     /// Frame length on the meter, bytes.
     pub len: u16,
-    /// Header bits and ECN field; see `flags`.
+    /// Header bits: bit 0 is the [direction](Direction::flags), bits 11 and 12 say what happened to the packet on its way, bit 13 is the
+    /// [kind](Kind::flags), and the two highest are the ECN field ([`Ecn::flags`]). The others ([`BODY_BITS`]) belong to the body.
     pub flags: u16,
-    /// First number carried (data), or next one expected (ACK).
-    pub seq: u32,
-    /// Advertised window, bytes (ACK).
-    pub window: u32,
-    /// Timestamp value, ms.
-    pub tsval: u32,
-    /// Timestamp echo, ms.
-    pub tsecr: u32,
+    /// What it carries.
+    pub body: Body,
     /// Slot of the [attachment](crate::attachment), or `NO_ATTACHMENT`.
     pub attachment: u32,
 }
@@ -195,25 +183,42 @@ impl Packet {
     #[inline]
     #[must_use]
     pub fn flow(&self) -> usize {
-        (self.way.0 >> Way::HOP_BITS) as usize
+        self.way.flow()
     }
 
     /// The codepoint that it has here, `sent` being that of its flow.
     #[inline]
     #[must_use]
     pub fn codepoint(&self, sent: u8) -> u8 {
-        if self.has(flags::WASHED) {
+        if self.is_washed() {
             0
         } else {
             sent
         }
     }
 
-    /// True if header bit(s) `f` are set.
+    /// True if a queue has set its codepoint to 0.
     #[inline]
     #[must_use]
-    pub fn has(&self, f: u16) -> bool {
-        self.flags & f != 0
+    pub fn is_washed(&self) -> bool {
+        self.flags & WASHED != 0
+    }
+
+    /// A queue sets its codepoint to 0.
+    pub fn wash(&mut self) {
+        self.flags |= WASHED;
+    }
+
+    /// True if one of its bits is wrong.
+    #[inline]
+    #[must_use]
+    pub fn is_corrupt(&self) -> bool {
+        self.flags & CORRUPT != 0
+    }
+
+    /// One of its bits is wrong from here on.
+    pub fn corrupt(&mut self) {
+        self.flags |= CORRUPT;
     }
 
     /// Its direction on the way of its flow.
@@ -231,38 +236,25 @@ impl Packet {
     #[inline]
     #[must_use]
     pub fn is_reverse(&self) -> bool {
-        self.has(Direction::Reverse.flags())
-    }
-
-    /// Writes the direction.
-    #[inline]
-    pub fn set_direction(&mut self, direction: Direction) {
-        self.flags = self.flags & !Direction::Reverse.flags() | direction.flags();
+        self.flags & Direction::Reverse.flags() != 0
     }
 
     /// What it carries.
     #[inline]
     #[must_use]
     pub fn kind(&self) -> Kind {
-        if self.has(Kind::Datagram.flags()) {
+        if self.flags & Kind::Datagram.flags() != 0 {
             Kind::Datagram
         } else {
             Kind::Segment
         }
     }
 
-    /// Length and header bits in one word, so that one comparison checks both.
-    #[inline]
-    #[must_use]
-    pub fn form(&self) -> u32 {
-        form(self.len, self.flags)
-    }
-
     /// IP ECN field.
     #[inline]
     #[must_use]
     pub fn ecn(&self) -> Ecn {
-        Ecn(self.flags & Ecn::MASK)
+        Ecn::of_flags(self.flags)
     }
 
     /// Writes the IP ECN field.
@@ -272,71 +264,9 @@ impl Packet {
     }
 }
 
-/// The ends of a TCP connection that send data.
+/// What the ends of a flow have agreed on without which its packets cannot be read. Only their transport knows what it means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Carries {
-    /// One end.
-    #[default]
-    OneWay,
-    /// Both ends.
-    BothWays,
-}
-
-/// The options that both ends of a TCP connection have agreed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Selective acknowledgments (RFC 2018).
-    pub sack: bool,
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-}
-
-impl Default for Options {
-    /// Both, as hosts of today have them.
-    fn default() -> Self {
-        Self { sack: true, timestamps: true }
-    }
-}
-
-impl Options {
-    /// Bytes that timestamps take of each segment.
-    #[must_use]
-    pub fn timestamp_bytes(self) -> u32 {
-        if self.timestamps {
-            TIMESTAMPS
-        } else {
-            0
-        }
-    }
-
-    /// Ethernet + IP + TCP header without SACK blocks, bytes.
-    #[must_use]
-    pub fn headers(self) -> u32 {
-        HEADERS - TIMESTAMPS + self.timestamp_bytes()
-    }
-
-    /// Return the packet as it is on the wire. TCP counts timestamps in every frame but a reset. A SYN without timestamps keeps 4 bytes of
-    /// the option, to align the SACK option.
-    #[must_use]
-    pub fn on_wire(self, p: Packet) -> Packet {
-        if p.has(flags::RST) {
-            return p;
-        }
-        let aligns = if p.has(flags::SYN) && self.sack { 4 } else { 0 };
-        let missing = (TIMESTAMPS - self.timestamp_bytes()).saturating_sub(aligns);
-        Packet { len: p.len - missing as u16, ..p }
-    }
-
-    /// The packet as TCP counts it. Without timestamps all of them are 0, which never says anything new.
-    #[must_use]
-    pub fn at_host(self, p: Packet) -> Packet {
-        if self.timestamps {
-            p
-        } else {
-            Packet { len: p.len + TIMESTAMPS as u16, tsval: 0, tsecr: 0, ..p }
-        }
-    }
-}
+pub struct Agreed(pub u8);
 
 /// Addresses and ports of a flow in the direction of its data; ACKs have them swapped. Packets of both directions have its DSCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -351,10 +281,8 @@ pub struct FlowTuple {
     pub dport: u16,
     /// Differentiated services codepoint (RFC 2474), 0 to 63.
     pub dscp: u8,
-    /// The ends that send data, for a flow of TCP.
-    pub carries: Carries,
-    /// The options that both ends have agreed on, for a flow of TCP.
-    pub options: Options,
+    /// What the ends have agreed on.
+    pub agreed: Agreed,
 }
 
 /// Reason why a packet was dropped.

@@ -3,7 +3,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use crate::packet::{Packet, Way, NO_ATTACHMENT};
+use crate::packet::{Body, Packet, Way, NO_ATTACHMENT};
 use crate::prefetch::{prefetch_element, LONG_QUEUE};
 use crate::time::Time;
 
@@ -62,16 +62,7 @@ const LARGE: usize = 8192;
 /// A slot that was never used.
 const EMPTY: Slot = Slot {
     time: 0,
-    packet: Packet {
-        way: Way::new(0),
-        len: 0,
-        flags: 0,
-        seq: 0,
-        window: 0,
-        tsval: 0,
-        tsecr: 0,
-        attachment: NO_ATTACHMENT,
-    },
+    packet: Packet { way: Way::new(0), len: 0, flags: 0, body: Body([0; 4]), attachment: NO_ATTACHMENT },
     next: NONE,
 };
 
@@ -289,7 +280,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Id, Pool, Queue, Slot, WORD};
-    use crate::packet::Ecn;
+    use crate::packet::{Ecn, Packet};
     use crate::qdisc::lab::packet;
 
     #[test]
@@ -350,11 +341,11 @@ mod tests {
                     model.push_back(seq);
                     seq += 1;
                 } else if what == 2 {
-                    let taken = queue.pop(&pool).map(|id| pool.take(id).seq);
+                    let taken = queue.pop(&pool).map(|id| pool.take(id).number());
                     prop_assert_eq!(taken, model.pop_front());
                 } else {
-                    prop_assert_eq!(queue.first().map(|id| pool[id].packet.seq), model.front().copied());
-                    prop_assert!(queue.iter(&pool).map(|p| p.seq).eq(model.iter().copied()));
+                    prop_assert_eq!(queue.first().map(|id| pool[id].packet.number()), model.front().copied());
+                    prop_assert!(queue.iter(&pool).map(Packet::number).eq(model.iter().copied()));
                 }
                 prop_assert_eq!((queue.len(), queue.is_empty()), (model.len(), model.is_empty()));
                 most = most.max(models.iter().map(VecDeque::len).sum());

@@ -1,12 +1,12 @@
 //! Taps for captures ([`crate::capture`] makes headers of their notes): at every host, when packets leave it and when they arrive, and
 //! behind ports. Like a packet socket, a tap is behind the queue: a packet that a host's own queue drops, or still holds, has not left.
 //!
-//! A packet is noted once, when TCP sends it. On its way it carries the number of that note in place of its timestamp value. The network
-//! only compares two of these values (cake's ACK filter asks which is later). When the packet arrives it gets the value back. So packets
+//! A packet is noted once, when TCP sends it. On its way it carries the number of that note in its body, in place of a word
+//! ([`Body::STAMP`]) of which the network only asks which of two is later (cake's ACK filter does). When the packet arrives it gets the value back. So packets
 //! are no larger, and a retransmission is not taken for the packet that it repeats.
 
 use crate::attachment::{Attachment, Attachments};
-use crate::packet::{flags, Ecn, Packet, Way, NO_ATTACHMENT};
+use crate::packet::{Body, Ecn, Packet, Way, NO_ATTACHMENT};
 use crate::time::Time;
 
 /// A packet at a host.
@@ -147,20 +147,20 @@ impl Tap {
         let mut noted = Packet { way: Way::new(hosts.number), ..*packet };
         if packet.attachment != NO_ATTACHMENT {
             noted.attachment = self.attachments.len() as u32;
-            self.attachments.push(attachments.get(packet));
+            self.attachments.push(attachments.get(packet.attachment));
         }
         self.notes.push(Note { packet: noted, id });
-        packet.tsval = note;
+        packet.body.0[Body::STAMP] = note;
     }
 
     /// A packet arrives at its host.
     pub fn arrives(&mut self, time: Time, packet: &mut Packet) {
         let place = RIGHT - self.hosts[packet.flow()].source(packet);
-        let note = packet.tsval;
+        let note = packet.body.0[Body::STAMP];
         if self.at_hosts {
             self.note(time, place, packet);
         }
-        packet.tsval = self.notes[note as usize].packet.tsval;
+        packet.body.0[Body::STAMP] = self.notes[note as usize].packet.body.0[Body::STAMP];
     }
 
     /// A packet leaves the queue of port `port`, which is its host's own or not, at `out`, and reaches the next place at `arrives` unless
@@ -174,8 +174,8 @@ impl Tap {
     }
 
     fn note(&mut self, time: Time, place: u8, packet: &Packet) {
-        let washed = packet.has(flags::WASHED);
-        self.records.push(Record { time, place, ecn: packet.ecn(), washed, note: packet.tsval });
+        let washed = packet.is_washed();
+        self.records.push(Record { time, place, ecn: packet.ecn(), washed, note: packet.body.0[Body::STAMP] });
     }
 
     /// Return the packet of a record as it left, and its attachment.

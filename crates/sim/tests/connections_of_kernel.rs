@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::*;
 use dumbbell_sim::capture::Header;
-use dumbbell_sim::packet::flags;
+use dumbbell_sim::segment::flags;
 use dumbbell_sim::spec::{ExchangeSpec, NetworkSpec, QdiscSpec, ShaperSpec, TcpSpec};
 use dumbbell_sim::tap::RIGHT;
 

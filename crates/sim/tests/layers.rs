@@ -11,25 +11,40 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rng", &[]),
     ("packet", &[]),
     ("attachment", &["packet", "prefetch"]),
+    ("headers", &["attachment", "packet"]),
+    ("outbox", &["attachment", "packet", "time"]),
+    ("segment", &["attachment", "headers", "outbox", "packet"]),
     ("refusal", &[]),
-    ("spec", &["packet"]),
+    ("spec", &["segment"]),
     ("draw", &["refusal", "rng", "spec"]),
     ("playback", &["time"]),
     ("events", &["time"]),
     ("pool", &["packet", "prefetch", "time"]),
-    ("fingerprint", &["packet", "time"]),
+    ("fingerprint", &["packet", "segment", "time"]),
     ("tap", &["attachment", "packet", "time"]),
-    ("outbox", &["attachment", "packet", "time"]),
-    ("qdisc", &["attachment", "packet", "pool", "prefetch", "refusal", "rng", "spec", "time"]),
+    ("qdisc", &["attachment", "headers", "packet", "pool", "prefetch", "refusal", "rng", "spec", "time"]),
     ("port", &["packet", "pool", "qdisc", "refusal", "rng", "spec", "time"]),
     (
         "network",
-        &["attachment", "events", "fingerprint", "outbox", "packet", "pool", "port", "qdisc", "rng", "tap", "time"],
+        &[
+            "attachment",
+            "events",
+            "fingerprint",
+            "headers",
+            "outbox",
+            "packet",
+            "pool",
+            "port",
+            "qdisc",
+            "rng",
+            "tap",
+            "time",
+        ],
     ),
     ("cc", &["packet", "refusal", "rng"]),
-    ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "spec", "time"]),
+    ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "segment", "spec", "time"]),
     ("flow", &["outbox", "packet", "prefetch", "tcp", "time"]),
-    ("capture", &["attachment", "packet", "spec", "tap", "tcp", "time"]),
+    ("capture", &["attachment", "packet", "segment", "spec", "tap", "tcp", "time"]),
     ("output", &["capture", "time"]),
     ("probe", &["flow", "network", "output", "packet", "playback", "port", "qdisc", "spec", "tcp", "time"]),
     (
@@ -48,6 +63,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "probe",
             "refusal",
             "rng",
+            "segment",
             "spec",
             "tcp",
             "time",
@@ -57,7 +73,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "simulation",
         &[
             "capture", "events", "flow", "network", "outbox", "output", "packet", "port", "prefetch", "probe",
-            "refusal", "spec", "tap", "tcp", "time", "traffic",
+            "refusal", "segment", "spec", "tap", "tcp", "time", "traffic",
         ],
     ),
 ];
@@ -127,6 +143,16 @@ fn every_module_knows_exactly_those_that_it_may() {
         assert_eq!(found.remove(*module), Some(listed), "what {module} knows, and what this file says of it");
     }
     assert!(found.is_empty(), "not in the list: {found:?}");
+}
+
+/// What is between the ends of a flow. A packet's body is none of its business.
+const NETWORK: [&str; 8] = ["packet", "attachment", "headers", "pool", "tap", "qdisc", "port", "network"];
+
+#[test]
+fn the_network_knows_no_transport() {
+    for (module, known) in LAYERS.iter().filter(|(module, _)| NETWORK.contains(module)) {
+        assert!(!["segment", "tcp"].iter().any(|transport| known.contains(transport)), "{module}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Network, PORTS};
 use crate::fingerprint::PacketEvent;
-use crate::packet::{flags, DropCause, Packet, Verdict};
+use crate::packet::{DropCause, Packet, Verdict};
 use crate::pool::Id;
 use crate::port::{Faults, Kind};
 use crate::time::Time;
@@ -27,7 +27,7 @@ impl Network {
         let original = (twice && !lost).then(|| self.shared.packets[id].packet);
         if self.faults(i).corrupts() {
             self.faults(i).counts.corrupted += 1;
-            self.shared.packets[id].packet.flags |= flags::CORRUPT;
+            self.shared.packets[id].packet.corrupt();
         }
         if self.faults(i).is_full() {
             let offered = PacketEvent::Offered(Verdict::Dropped);

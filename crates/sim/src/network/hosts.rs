@@ -40,8 +40,8 @@ impl Network {
         let Some(releases) = self.releases.as_mut().filter(|_| self.ports[i].is_on_host() && on_its_host) else {
             return;
         };
-        let p = self.shared.tuples[p.flow()].options.at_host(p);
-        releases.packets.push((p, self.shared.attachments.get(&p)));
+        let p = self.shared.headers.at_host(p, &self.shared.tuples[p.flow()]);
+        releases.packets.push((p, self.shared.attachments.get(p.attachment)));
         self.events.set(releases.source, self.shared.now);
     }
 

@@ -3,7 +3,6 @@
 
 use super::Network;
 use crate::fingerprint::PacketEvent;
-use crate::packet::flags;
 use crate::pool::Id;
 use crate::port::Kind;
 
@@ -13,18 +12,19 @@ impl Network {
         self.inspects |= self.ports.iter().any(|port| matches!(&port.kind, Kind::Faulty(link) if link.may_corrupt()));
     }
 
-    /// A flow has come that has `timestamps`.
-    pub(super) fn expect_options(&mut self, timestamps: bool) {
-        (self.strips, self.inspects) = (self.strips || !timestamps, self.inspects || !timestamps);
+    /// A flow has come: look at its packets if their frames have other lengths than its ends count.
+    pub(super) fn expect_headers(&mut self, flow: usize) {
+        let differ = self.shared.headers.differ_on_wire(&self.shared.tuples[flow]);
+        (self.refits, self.inspects) = (self.refits || differ, self.inspects || differ);
     }
 
-    /// Gives a packet that TCP sends the length that it has on the wire, and notes it.
+    /// Gives a packet that an end sends the length that it has on the wire, and notes it.
     #[cold]
     #[inline(never)]
     pub(super) fn inspect_departure(&mut self, id: Id) {
-        if self.strips {
+        if self.refits {
             let p = &mut self.shared.packets[id].packet;
-            *p = self.shared.tuples[p.flow()].options.on_wire(*p);
+            *p = self.shared.headers.on_wire(*p, &self.shared.tuples[p.flow()]);
         }
         if let Some(tap) = &mut self.tap {
             let p = &mut self.shared.packets[id].packet;
@@ -38,7 +38,7 @@ impl Network {
     #[cold]
     #[inline(never)]
     pub(super) fn inspect(&mut self, mut id: Id) -> Option<Id> {
-        while self.shared.packets[id].packet.has(flags::CORRUPT) {
+        while self.shared.packets[id].packet.is_corrupt() {
             let p = &self.shared.packets[id].packet;
             self.fingerprint.note(self.shared.now, None, p, PacketEvent::Lost);
             self.forget(id);
@@ -47,9 +47,9 @@ impl Network {
         if let Some(tap) = &mut self.tap {
             tap.arrives(self.shared.now, &mut self.shared.packets[id].packet);
         }
-        if self.strips {
+        if self.refits {
             let p = &mut self.shared.packets[id].packet;
-            *p = self.shared.tuples[p.flow()].options.at_host(*p);
+            *p = self.shared.headers.at_host(*p, &self.shared.tuples[p.flow()]);
         }
         Some(id)
     }

@@ -16,6 +16,7 @@ pub use shares::Shares;
 use crate::attachment::{Attachment, Attachments};
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
+use crate::headers::Headers;
 use crate::outbox::{End, Outbox};
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
@@ -56,8 +57,8 @@ pub struct Network {
     tap: Option<Box<Tap>>,
     /// Packets that have reached an end are noted there, or may have a wrong bit.
     inspects: bool,
-    /// True if some flow has no timestamps, so that its frames are shorter than TCP counts them.
-    strips: bool,
+    /// True if the frames of some flow have other lengths than its ends count.
+    refits: bool,
     /// Counts the bytes that flows send through [watched](Port::watched_until) ports.
     pub shares: Option<Box<Shares>>,
     /// Hashes the events of packets.
@@ -73,9 +74,16 @@ pub struct Network {
 pub const PORTS: usize = 2;
 
 impl Network {
-    /// A network at time 0; the random stream of each port comes from `seed` and its id.
+    /// A network at time 0, of packets with these headers; the random stream of each port comes from `seed` and its id.
     #[must_use]
-    pub fn new(ports: Vec<Port>, routes: Routes, tuples: Vec<FlowTuple>, events: EventSet, seed: u64) -> Self {
+    pub fn new(
+        ports: Vec<Port>,
+        routes: Routes,
+        tuples: Vec<FlowTuple>,
+        headers: &'static dyn Headers,
+        events: EventSet,
+        seed: u64,
+    ) -> Self {
         let drops = vec![FlowDrops::default(); routes.flows()];
         let rngs = ports.iter().map(|port| Rng::for_component(seed, &format!("port/{}", port.id))).collect();
         let (packets, dropped, attachments) = (Pool::default(), Vec::new(), Attachments::default());
@@ -83,12 +91,22 @@ impl Network {
             events,
             ports,
             routes,
-            shared: QueueContext { now: 0, port: 0, rngs, packets, dropped, tuples, attachments, departure: 0 },
+            shared: QueueContext {
+                now: 0,
+                port: 0,
+                rngs,
+                packets,
+                dropped,
+                tuples,
+                headers,
+                attachments,
+                departure: 0,
+            },
             drops,
             arrivals: Queue::default(),
             tap: None,
             inspects: false,
-            strips: false,
+            refits: false,
             shares: None,
             fingerprint: Fingerprint::default(),
             releases: None,
@@ -96,8 +114,7 @@ impl Network {
             next_in_pipe: NEVER,
         };
         network.expect_corruption();
-        let all = network.shared.tuples.iter().all(|tuple| tuple.options.timestamps);
-        network.expect_options(all);
+        (0..network.shared.tuples.len()).for_each(|flow| network.expect_headers(flow));
         network
     }
 
@@ -139,7 +156,7 @@ impl Network {
         }
         (self.drops[flow], self.shared.tuples[flow]) = (FlowDrops::default(), tuple);
         self.fingerprint.renumber(flow, number);
-        self.expect_options(tuple.options.timestamps);
+        self.expect_headers(flow);
     }
 
     /// No packet of the flow with this index is under way any more, and none will come.
@@ -429,7 +446,7 @@ impl Network {
     #[inline(always)]
     fn forget(&mut self, id: Id) {
         let p = self.shared.packets.take(id);
-        self.shared.attachments.take(&p);
+        self.shared.attachments.take(p.attachment);
         let d = &mut self.drops[p.flow()];
         if p.is_reverse() {
             d.acks += 1;
@@ -446,7 +463,8 @@ impl Outbox for Network {
     }
 
     #[inline(always)]
-    fn send(&mut self, from: End, p: Packet) -> Verdict {
+    fn send(&mut self, from: End, p: impl Into<Packet>) -> Verdict {
+        let p = p.into();
         // The callers know which end they are: this is decided when they are compiled, without a look at the flags that they just wrote.
         let (flow, direction) = (p.flow(), from.direction());
         let verdict = self.set_out(p, self.routes.first(flow, direction));
@@ -457,8 +475,8 @@ impl Outbox for Network {
         }
     }
 
-    fn send_at(&mut self, from: End, p: Packet, departure: Time) -> Verdict {
-        self.send_paced(from, p, departure)
+    fn send_at(&mut self, from: End, p: impl Into<Packet>, departure: Time) -> Verdict {
+        self.send_paced(from, p.into(), departure)
     }
 
     #[inline(always)]
@@ -466,12 +484,12 @@ impl Outbox for Network {
         self.events.set_other(source, at);
     }
 
-    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.shared.attachments.attach(p, attachment);
+    fn attach(&mut self, attachment: Attachment) -> u32 {
+        self.shared.attachments.put(attachment)
     }
 
-    fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        self.shared.attachments.take(p)
+    fn take_attachment(&mut self, slot: u32) -> Attachment {
+        self.shared.attachments.take(slot)
     }
 
     #[inline]

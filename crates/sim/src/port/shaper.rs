@@ -179,7 +179,7 @@ mod tests {
             s.now = now;
             let mut leaving = Queue::default();
             assert_eq!(line.serve(&mut fifo, &mut s, &mut leaving), next);
-            assert_eq!(leaving.iter(&s.packets).map(|p| p.seq).collect::<Vec<_>>(), [seq]);
+            assert_eq!(leaving.iter(&s.packets).map(|p| p.number()).collect::<Vec<_>>(), [seq]);
             assert_eq!(line.out(s.now), now + 1_000_000);
         }
     }

@@ -211,7 +211,7 @@ mod tests {
         lab.offer_full(0, 16, Ecn::NotEct);
         lab.offer_full(1, 4, Ecn::NotEct);
         assert_eq!(lab.offer(packet(1, FULL_FRAME, 99, Ecn::NotEct)), Verdict::Queued);
-        assert_eq!(lab.dropped.iter().map(|(p, _)| p.seq).collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
+        assert_eq!(lab.dropped.iter().map(|(p, _)| p.number()).collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
         assert_eq!(lab.losers(), [0; 8]);
         assert_eq!(lab.qdisc.packets(), 13);
     }

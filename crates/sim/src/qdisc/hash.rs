@@ -45,15 +45,7 @@ impl Hasher {
 #[inline]
 pub(super) fn directed(t: &FlowTuple, p: &Packet) -> FlowTuple {
     if p.is_reverse() {
-        FlowTuple {
-            src: t.dst,
-            dst: t.src,
-            sport: t.dport,
-            dport: t.sport,
-            dscp: t.dscp,
-            carries: t.carries,
-            options: t.options,
-        }
+        FlowTuple { src: t.dst, dst: t.src, sport: t.dport, dport: t.sport, dscp: t.dscp, agreed: t.agreed }
     } else {
         *t
     }

@@ -2,9 +2,10 @@
 
 use super::{AnyQdisc, Dequeued, Qdisc, QueueContext, Verdict};
 use crate::attachment::{Attachment, Attachments};
-use crate::packet::{Carries, DropCause, Ecn, FlowTuple, Options, Packet, Way, NO_ATTACHMENT};
+use crate::packet::{Agreed, Body, DropCause, Ecn, FlowTuple, Packet, Way, NO_ATTACHMENT};
 use crate::pool::Pool;
 use crate::rng::Rng;
+use crate::segment::TcpHeaders;
 use crate::spec::QdiscSpec;
 use crate::time::Time;
 
@@ -27,17 +28,21 @@ pub(crate) enum Answer {
     Empty,
 }
 
-/// A data packet.
+/// A data packet with a number to tell it from others.
 pub(crate) fn packet(flow: u32, len: u32, seq: u32, ecn: Ecn) -> Packet {
     Packet {
         way: Way::new(flow),
         len: len as u16,
         flags: ecn.flags(),
-        seq,
-        window: 0,
-        tsval: 0,
-        tsecr: 0,
+        body: Body([seq, 0, 0, 0]),
         attachment: NO_ATTACHMENT,
+    }
+}
+
+impl Packet {
+    /// The number by which tests tell packets apart.
+    pub(crate) fn number(&self) -> u32 {
+        self.body.0[0]
     }
 }
 
@@ -50,6 +55,7 @@ pub(crate) fn queue_context(rng: Rng, tuples: Vec<FlowTuple>) -> QueueContext {
         packets: Pool::default(),
         dropped: vec![],
         tuples,
+        headers: &TcpHeaders,
         attachments: Attachments::default(),
         departure: 0,
     }
@@ -60,15 +66,7 @@ impl Lab {
     pub fn new(spec: &QdiscSpec, seed: u64) -> Self {
         let mut rng = Rng::for_component(seed, "qdisc/lab");
         let tuples = (0..64)
-            .map(|i| FlowTuple {
-                src: i,
-                dst: 100 + i,
-                sport: i as u16,
-                dport: 80,
-                dscp: 0,
-                carries: Carries::OneWay,
-                options: Options::default(),
-            })
+            .map(|i| FlowTuple { src: i, dst: 100 + i, sport: i as u16, dport: 80, dscp: 0, agreed: Agreed::default() })
             .collect();
         let qdisc = AnyQdisc::build(spec, crate::packet::FULL_FRAME, &mut rng).unwrap();
         Self::with(qdisc, queue_context(rng, tuples))
@@ -104,7 +102,7 @@ impl<Q: Qdisc> Lab<Q> {
 
     /// Attaches something to a packet that is to be offered.
     pub fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.shared.attachments.attach(p, attachment);
+        p.attachment = self.shared.attachments.put(attachment);
     }
 
     /// Offers `count` full packets of a flow.

@@ -41,6 +41,7 @@ pub use sfq::Sfq;
 
 use self::peek_buffer::PeekByDequeue;
 use crate::attachment::Attachments;
+use crate::headers::Headers;
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
@@ -74,6 +75,8 @@ pub struct QueueContext {
     pub dropped: Vec<(Id, DropCause)>,
     /// Addresses and ports of each flow, for hashing; index is that of the flow.
     pub tuples: Vec<FlowTuple>,
+    /// What the packets' transport says of their headers.
+    pub headers: &'static dyn Headers,
     /// Data that few of the packets carry beside their header.
     pub attachments: Attachments,
     /// Time at which the offered packet is to leave its host, as its sender says; 0: as soon as it can. Only fq looks at it.

@@ -172,7 +172,7 @@ impl Run {
         self.offered.0 += 1;
         self.offered.1 += u64::from(len);
         let verdict = self.lab.offer(packet(flow, len, seq, if ect { Ecn::Ect0 } else { Ecn::NotEct }));
-        let own = self.lab.dropped.iter().any(|(d, _)| d.seq == seq);
+        let own = self.lab.dropped.iter().any(|(d, _)| d.number() == seq);
         assert!(verdict != Verdict::Dropped || own);
         assert!(verdict == Verdict::Queued || !self.lab.dropped.is_empty());
         self.check();
@@ -180,7 +180,7 @@ impl Run {
 
     /// Everything is sent, dropped or held.
     fn check(&mut self) {
-        let drops = self.lab.dropped.drain(..).map(|(p, _)| (p.flow(), p.seq, p.len));
+        let drops = self.lab.dropped.drain(..).map(|(p, _)| (p.flow(), p.number(), p.len));
         self.history.dropped.extend(drops);
         let h = &self.history;
         let bytes: u64 = h.sent.iter().map(|s| u64::from(s.3)).chain(h.dropped.iter().map(|d| u64::from(d.2))).sum();
@@ -202,7 +202,7 @@ impl Run {
             assert!(!self.peeks || seen == Some(u32::from(p.len)));
             assert!(self.peeks || self.lab.qdisc.stats().last_sojourn == self.lab.sojourn);
             self.free_at = self.lab.now + u64::from(p.len) * self.byte_ns;
-            self.history.sent.push((self.lab.now, p.flow(), p.seq, p.len, p.ecn()));
+            self.history.sent.push((self.lab.now, p.flow(), p.number(), p.len, p.ecn()));
             self.check();
         }
     }

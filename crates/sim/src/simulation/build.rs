@@ -6,11 +6,12 @@ use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network, Routes, PORTS};
-use crate::packet::{self, Carries, FlowTuple, Options, ETHERNET, FULL_FRAME};
+use crate::packet::{self, Agreed, FlowTuple, ETHERNET, FULL_FRAME};
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
+use crate::segment::TcpHeaders;
 use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, TcpSpec, WorkloadSpec, FORMAT};
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic;
@@ -47,7 +48,7 @@ impl<'a> World<'a> {
         let events = EventSet::new(PORTS..first_flow_source(spec), sources, FLOW_SOURCES);
         let (routes, ways) = routes(spec, &groups);
         let slots = Slots::new(groups, ways, sources, spec, controls);
-        let mut network = Network::new(ports, routes, tuples, events, spec.seed);
+        let mut network = Network::new(ports, routes, tuples, &TcpHeaders, events, spec.seed);
         if has_host_queues(spec) {
             network.put_on_hosts(spec.hosts.iter().filter_map(|host| host.egress), host_source(spec));
         }
@@ -302,19 +303,17 @@ fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
 
 /// The addresses and ports of all flows, bulk flows first.
 fn tuples(spec: &NetworkSpec) -> Vec<FlowTuple> {
-    let bulk = spec.connections().map(|(_, tcp, each)| tuple(spec, tcp.into(), Some(tcp), each.ports));
-    let listed = spec.listed().map(|(workload, each)| FlowTuple {
-        carries: Carries::BothWays,
-        ..tuple(spec, workload.heading(), workload.tcp(), each.ports)
-    });
+    let bulk = spec.connections().map(|(_, tcp, each)| tuple(spec, tcp.into(), (Some(tcp), false), each.ports));
+    let listed =
+        spec.listed().map(|(workload, each)| tuple(spec, workload.heading(), (workload.tcp(), true), each.ports));
     bulk.chain(listed).collect()
 }
 
-/// The addresses and ports of a bulk flow between two hosts; `tcp`: of its connection, if it is one.
+/// The addresses and ports of a flow between two hosts, of its connection, if it is one, and whether both ends of that send.
 pub(super) fn tuple(
     spec: &NetworkSpec,
     heading: Heading,
-    tcp: Option<&TcpSpec>,
+    (tcp, both_send): (Option<&TcpSpec>, bool),
     [sport, dport]: [u16; 2],
 ) -> FlowTuple {
     FlowTuple {
@@ -323,8 +322,7 @@ pub(super) fn tuple(
         sport,
         dport,
         dscp: heading.dscp,
-        carries: Carries::OneWay,
-        options: tcp.map_or_else(Options::default, TcpSpec::options),
+        agreed: tcp.map_or_else(Agreed::default, |tcp| tcp.options().agreed(both_send)),
     }
 }
 

@@ -25,7 +25,7 @@ impl World<'_> {
     /// Tells the sender of a packet that it has left the host; true if it waited for that.
     fn take_off(&mut self, (p, attachment): &Released) -> bool {
         if let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow_if_there(p.flow())) {
-            return flow.sender.on_left_host(p);
+            return flow.sender.on_left_host(&(*p).into());
         }
         let whose = self.members.get(p.flow() - self.flows.len());
         whose.is_some_and(|&whose| self.others[whose].on_left_host(p, attachment))

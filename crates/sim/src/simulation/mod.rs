@@ -19,6 +19,7 @@ use crate::packet::{Direction, Packet};
 use crate::port::Schedule;
 use crate::probe::{latencies, GroupTotals, Sampler};
 use crate::refusal::{Flaws, Part, Place, Refusal};
+use crate::segment::Segment;
 use crate::spec::NetworkSpec;
 use crate::tcp::linux::receiver::reader::TURN;
 use crate::time::{Time, NEVER, SEC};
@@ -147,13 +148,14 @@ impl World<'_> {
             }
             self.dispatch(source);
             while let Some(p) = self.network.arrival() {
+                let p = Segment::from(p);
                 // Every connection comes here, so that its packets are handled in this loop and not by a call.
                 let (flow, in_slot) = match self.flows.get_mut(p.flow()) {
                     Some(flow) => (flow, false),
                     None => match self.slots.flow(p.flow()) {
                         Some(flow) => (flow, true),
                         None => {
-                            self.on_other_arrival(&p);
+                            self.on_other_arrival(&p.into());
                             continue;
                         }
                     },

@@ -125,7 +125,7 @@ impl<'a> Slots<'a> {
         let (number, arrival) = g.making.arrivals.on_timer(network);
         g.making.tcp.transfer_bytes = Some(arrival.bytes);
         let (tcp, way) = (&g.making.tcp, FlowWay { rtt: arrival.rtt, ..self.ways[group][arrival.class] });
-        let tuple = tuple(self.network, tcp.into(), Some(tcp), arrival.ports);
+        let tuple = tuple(self.network, tcp.into(), (Some(tcp), false), arrival.ports);
         network.renew_flow(index, self.first_flow as u64 + serial, way, tuple);
         if let Some(shares) = &mut network.shares {
             shares.renew(index, group);

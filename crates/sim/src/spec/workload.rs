@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Direction, DistributionSpec};
-use crate::packet::Options;
+use crate::segment::Options;
 
 /// Connections or streams that are alike. There is one a group, and none is moved in a run: its size does not matter.
 #[allow(clippy::large_enum_variant)]

@@ -6,7 +6,7 @@ use super::linux::sender::LimitedTimes;
 use super::linux::{receiver, sender};
 use crate::cc::{CaState, INFINITE_SSTHRESH};
 use crate::outbox::{HostQueue, Outbox};
-use crate::packet::Packet;
+use crate::segment::Segment;
 use crate::time::Time;
 
 /// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.
@@ -86,7 +86,7 @@ impl Sender {
 
     /// A packet of this sender has left the host's own queue, sent on or dropped. True if the sender waited for that: then
     /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
-    pub fn on_left_host(&mut self, p: &Packet) -> bool {
+    pub fn on_left_host(&mut self, p: &Segment) -> bool {
         match self {
             Self::Linux(s) => s.on_left_host(p),
             Self::Bsd(_) => false,
@@ -103,7 +103,7 @@ impl Sender {
 
     /// A packet of the receiver arrives.
     #[inline]
-    pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         match self {
             Self::Linux(s) => s.on_ack(p, out),
             Self::Bsd(s) => s.on_ack(p, out),
@@ -233,7 +233,7 @@ pub enum Receiver {
 impl Receiver {
     /// A packet of the sender arrives.
     #[inline]
-    pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) {
         match self {
             Self::Linux(r) => r.on_packet(p, out),
             Self::Bsd(r) => r.on_packet(p, out),

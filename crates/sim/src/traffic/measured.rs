@@ -2,13 +2,13 @@
 //! ECN-capable.
 
 use super::pace::Pace;
-use super::udp::datagram;
+use super::udp::{datagram, number};
 use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::{End, Outbox};
 use crate::output::{Datagram, Fate};
-use crate::packet::{flags, FlowTuple, Packet};
+use crate::packet::{FlowTuple, Packet};
 use crate::probe::{flow_row, FlowRow};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
@@ -82,7 +82,7 @@ impl Traffic for Measured {
     /// counts.
     fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
         let arrived = Fate::Arrived(out.now());
-        let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };
+        let Some(it) = self.datagrams.get_mut(number(p) as usize) else { return };
         if p.is_reverse() {
             self.back += 1;
             if it.back == Fate::Lost {
@@ -99,9 +99,11 @@ impl Traffic for Measured {
                 it.back = Fate::Lost;
             }
             // The answer to an echo request has the codepoint with which that came.
-            let washed = if self.icmp { p.flags & flags::WASHED } else { 0 };
-            let answer = datagram(self.flow, End::Receiver, p.len, p.seq);
-            out.send(End::Receiver, Packet { flags: answer.flags | washed, ..answer });
+            let mut answer = datagram(self.flow, End::Receiver, p.len, number(p));
+            if self.icmp && p.is_washed() {
+                answer.wash();
+            }
+            out.send(End::Receiver, answer);
         }
     }
 
@@ -134,7 +136,7 @@ impl Traffic for Measured {
     }
 
     fn on_end_of_run(&mut self, p: &Packet) {
-        let Some(it) = self.datagrams.get_mut(p.seq as usize) else { return };
+        let Some(it) = self.datagrams.get_mut(number(p) as usize) else { return };
         let fate = if p.is_reverse() { &mut it.back } else { &mut it.there };
         // Another copy may have arrived.
         if *fate == Fate::Lost {

@@ -265,7 +265,7 @@ impl<A: Application> Session<A> {
     fn on_arrival(&mut self, which: usize, side: Side, p: &Packet, out: &mut impl Outbox) {
         let link = &mut self.links[which];
         let was_established = link.from.is_established();
-        let read = link.end(side).on_packet(p, out);
+        let read = link.end(side).on_packet(&(*p).into(), out);
         if self.stopped {
             return;
         }
@@ -350,7 +350,7 @@ impl<A: Application> Traffic for Session<A> {
     }
 
     fn on_left_host(&mut self, p: &Packet, attachment: &Attachment) -> bool {
-        self.sender_of(p).on_left_host(p, attachment)
+        self.sender_of(p).on_left_host(&(*p).into(), attachment)
     }
 
     fn on_room_in_host(&mut self, p: &Packet, out: &mut impl Outbox) {

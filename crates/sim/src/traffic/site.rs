@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::cc::{find, BoxedControl, INFINITE_SSTHRESH};
-use crate::packet::{Options, ETHERNET, TIMESTAMPS};
+use crate::packet::{ETHERNET, TIMESTAMPS};
 use crate::refusal::Flaws;
+use crate::segment::Options;
 use crate::spec::{Heading, HostSettings, NetworkSpec, PortSpec, QdiscSpec, TcpSpec};
 
 /// Makes a congestion control of the caller's own by its name and parameters, for each connection that asks for one; the flaws are of its

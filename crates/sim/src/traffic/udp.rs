@@ -5,7 +5,7 @@ use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::{End, Outbox};
-use crate::packet::{FlowTuple, Kind, Packet, Way, NO_ATTACHMENT};
+use crate::packet::{Body, FlowTuple, Kind, Packet, Way, NO_ATTACHMENT};
 use crate::probe::{flow_row, FlowRow};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
@@ -90,8 +90,13 @@ impl Traffic for Udp {
     }
 }
 
-/// A datagram that the end `from` sends.
+/// A datagram with a number that the end `from` sends.
 pub(super) fn datagram(flow: u32, from: End, len: u16, seq: u32) -> Packet {
     let flags = from.direction().flags() | Kind::Datagram.flags();
-    Packet { way: Way::new(flow), len, flags, seq, window: 0, tsval: 0, tsecr: 0, attachment: NO_ATTACHMENT }
+    Packet { way: Way::new(flow), len, flags, body: Body([seq, 0, 0, 0]), attachment: NO_ATTACHMENT }
+}
+
+/// The number of a datagram.
+pub(super) fn number(p: &Packet) -> u32 {
+    p.body.0[0]
 }

@@ -169,7 +169,7 @@ fn pass(mut link: Faults, count: u32, bytes: u32) -> Vec<(u64, u32)> {
     for seq in 0..count {
         let now = u64::from(seq) * MS;
         while link.next(&pool) <= now {
-            out.push((link.next(&pool), pool[link.pop(&pool).unwrap()].packet.seq));
+            out.push((link.next(&pool), pool[link.pop(&pool).unwrap()].packet.number()));
         }
         match link.due(now, bytes) {
             Some(due) => {
@@ -180,7 +180,7 @@ fn pass(mut link: Faults, count: u32, bytes: u32) -> Vec<(u64, u32)> {
         }
     }
     while link.next(&pool) < NEVER {
-        out.push((link.next(&pool), pool[link.pop(&pool).unwrap()].packet.seq));
+        out.push((link.next(&pool), pool[link.pop(&pool).unwrap()].packet.number()));
     }
     out
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::tests::{limited, spec};
-use crate::packet::{Carries, Direction, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};
+use crate::packet::{Agreed, Direction, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
 use crate::pool;
 use crate::qdisc::lab::{packet, queue_context, Answer, Lab};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
@@ -88,8 +88,7 @@ impl Run {
             sport: i as u16,
             dport: 80,
             dscp: [0, 8, 46][i as usize / 2],
-            carries: Carries::OneWay,
-            options: Options::default(),
+            agreed: Agreed::default(),
         };
         let mut rng = Rng::for_component(pattern.seed, "port/q");
         let qdisc = AnyQdisc::build(&spec, FULL_FRAME, &mut rng).unwrap();
@@ -98,14 +97,14 @@ impl Run {
     }
 
     fn collect_drops(&mut self) {
-        self.history.dropped.extend(self.lab.dropped.drain(..).map(|(p, _)| (p.flow(), p.seq, p.len)));
+        self.history.dropped.extend(self.lab.dropped.drain(..).map(|(p, _)| (p.flow(), p.number(), p.len)));
     }
 
     fn arrive(&mut self, p: Packet) {
         self.offered.0 += 1;
         self.offered.1 += u64::from(p.len);
         let verdict = self.lab.offer(p);
-        let own = self.lab.dropped.iter().any(|(d, _)| (d.flow(), d.seq) == (p.flow(), p.seq));
+        let own = self.lab.dropped.iter().any(|(d, _)| (d.flow(), d.number()) == (p.flow(), p.number()));
         assert_eq!(own, verdict == Verdict::Dropped);
         assert!(verdict != Verdict::Congestion || !self.lab.dropped.is_empty());
         self.collect_drops();
@@ -132,7 +131,7 @@ impl Run {
             });
             self.collect_drops();
             let now = self.lab.now;
-            self.history.sent.extend(released.iter().map(|p| (now, p.flow(), p.seq, p.len, p.ecn())));
+            self.history.sent.extend(released.iter().map(|p| (now, p.flow(), p.number(), p.len, p.ecn())));
             self.check();
             if next > until || next == NEVER {
                 break;
@@ -152,7 +151,7 @@ impl Run {
             self.collect_drops();
             match answer {
                 Answer::Packet(p) => {
-                    self.history.sent.push((self.lab.now, p.flow(), p.seq, p.len, p.ecn()));
+                    self.history.sent.push((self.lab.now, p.flow(), p.number(), p.len, p.ecn()));
                     assert_eq!(self.lab.qdisc.stats().last_sojourn, self.lab.sojourn);
                 }
                 Answer::Empty => {
@@ -170,7 +169,7 @@ impl Run {
                     let drops = self.lab.dropped.len();
                     self.collect_drops();
                     match answer {
-                        Answer::Packet(p) => self.history.sent.push((t, p.flow(), p.seq, p.len, p.ecn())),
+                        Answer::Packet(p) => self.history.sent.push((t, p.flow(), p.number(), p.len, p.ecn())),
                         Answer::Wait(_) if self.ingress && drops > 0 => {}
                         Answer::Wait(_) | Answer::Empty => panic!("idle when allowed to send"),
                     }

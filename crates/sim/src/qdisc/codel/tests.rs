@@ -196,7 +196,10 @@ fn the_threshold_marks_whatever_waited_longer() {
 fn a_full_queue_drops_what_arrives() {
     let mut lab = Lab::new(&QdiscSpec::Codel { limit_packets: 2, control: spec(false) }, 1);
     lab.offer_full(0, 3, Ecn::NotEct);
-    assert_eq!(lab.dropped.iter().map(|(p, cause)| (p.seq, *cause)).collect::<Vec<_>>(), [(3, DropCause::Overflow)]);
+    assert_eq!(
+        lab.dropped.iter().map(|(p, cause)| (p.number(), *cause)).collect::<Vec<_>>(),
+        [(3, DropCause::Overflow)]
+    );
     // A packet in the peek buffer counts as held.
     lab.dropped.clear();
     assert!(lab.peek().is_some());

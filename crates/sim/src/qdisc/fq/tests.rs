@@ -3,7 +3,7 @@
 use super::super::lab::{packet, Answer, Lab};
 use super::super::{Qdisc, Verdict};
 use super::{Fq, NONE};
-use crate::packet::{Carries, DropCause, Ecn, FlowTuple, Options, ACK_FRAME, FULL_FRAME};
+use crate::packet::{Agreed, DropCause, Ecn, FlowTuple, ACK_FRAME, FULL_FRAME};
 use crate::rng::Rng;
 use crate::spec::{FqSpec, QdiscSpec};
 use crate::time::{MS, US};
@@ -133,15 +133,7 @@ fn a_flow_never_seen_waits_until_the_second_band_has_sent_its_part() {
 #[test]
 fn a_flow_that_was_idle_for_long_is_removed_by_a_younger_one_of_its_tree() {
     let tuples: Vec<FlowTuple> = (0..2000)
-        .map(|i| FlowTuple {
-            src: i,
-            dst: 1,
-            sport: 1,
-            dport: 80,
-            dscp: 0,
-            carries: Carries::OneWay,
-            options: Options::default(),
-        })
+        .map(|i| FlowTuple { src: i, dst: 1, sport: 1, dport: 80, dscp: 0, agreed: Agreed::default() })
         .collect();
     let made = || Fq::new(&SPEC, &mut Rng::for_component(1, "qdisc/lab")).unwrap();
     let hash = |flow: usize| made().hasher.flow(&tuples[flow]) as usize % 1024;
@@ -172,7 +164,7 @@ fn limits_of_a_flow_and_of_all() {
     assert_eq!(lab.offer(packet(0, FULL_FRAME, 99, Ecn::NotEct)), Verdict::Dropped);
     lab.offer_full(1, 3, Ecn::NotEct);
     assert_eq!(lab.offer(packet(2, ACK_FRAME, 99, Ecn::NotEct)), Verdict::Dropped);
-    assert!(lab.dropped.iter().all(|(p, cause)| p.seq == 99 && *cause == DropCause::Overflow));
+    assert!(lab.dropped.iter().all(|(p, cause)| p.number() == 99 && *cause == DropCause::Overflow));
     // Packets that pass the queue by count against neither limit.
     assert_eq!((lab.losers(), lab.qdisc.packets()), (vec![0, 2], 16));
 }

@@ -27,7 +27,7 @@ fn flows(lab: &mut Lab, count: usize) -> Vec<usize> {
 }
 
 fn numbers(lab: &mut Lab) -> Vec<u32> {
-    lab.dropped.drain(..).map(|(p, _)| p.seq).collect()
+    lab.dropped.drain(..).map(|(p, _)| p.number()).collect()
 }
 
 #[test]

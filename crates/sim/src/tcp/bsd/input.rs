@@ -6,7 +6,8 @@
 use super::sender::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, MSS};
+use crate::packet::MSS;
+use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::Ticks;
 
 const SEG: u64 = MSS as u64;
@@ -16,9 +17,9 @@ const REXMT_THRESH: u32 = 3;
 impl Sender {
     /// A packet of the receiver arrives.
     #[inline(never)]
-    pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
-        let blocks = out.take_attachment(p).blocks;
+        let blocks = out.take_attachment(p.attachment).blocks;
         self.rcv_tick = self.clock.tick(out.now());
         match (self.phase, p.has(flags::SYN)) {
             (Phase::SynSent, true) => self.on_syn_ack(p, out),
@@ -32,7 +33,7 @@ impl Sender {
         }
     }
 
-    fn on_established(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
+    fn on_established(&mut self, p: &Segment, blocks: &Blocks, out: &mut impl Outbox) {
         let (ack, window) = (p.seq, u64::from(p.window));
         if blocks.count > 0 || !self.holes.is_empty() {
             self.holes.update(self.snd_una, ack, self.snd_max, blocks.as_slice());
@@ -122,7 +123,7 @@ impl Sender {
     }
 
     /// Something was acknowledged.
-    fn on_new_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+    fn on_new_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         let ack = p.seq;
         let bytes = self.layout.span(self.snd_una, ack);
         if self.window.fast_recovery {

@@ -4,7 +4,8 @@
 
 use super::sender::{Phase, Sender};
 use crate::outbox::{End, Outbox};
-use crate::packet::{Packet, Verdict, MSS};
+use crate::packet::{Verdict, MSS};
+use crate::segment::Segment;
 use crate::tcp::common::lazy_timer::Ticks;
 
 const SEG: i64 = MSS as i64;
@@ -163,7 +164,7 @@ impl Sender {
     }
 
     /// Puts a packet on its way; false if the local queue dropped it, which leaves a window of one segment.
-    fn transmit(&mut self, p: Packet, out: &mut impl Outbox) -> bool {
+    fn transmit(&mut self, p: Segment, out: &mut impl Outbox) -> bool {
         self.counters.sent += 1;
         if out.send(End::Sender, p) == Verdict::Dropped {
             if !self.timer.is_set() {

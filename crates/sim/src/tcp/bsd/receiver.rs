@@ -12,7 +12,8 @@ use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use crate::attachment::{Blocks, MAX_BESIDE_TIMESTAMPS};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Direction, Ecn, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use crate::packet::{Direction, Ecn, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
@@ -116,13 +117,13 @@ impl Receiver {
 
     /// A packet of the sender arrives.
     #[inline(never)]
-    pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.arrived += 1;
         if p.has(flags::SYN) {
             self.ts_recent = p.tsval;
             let window = self.buffer.bytes.min(MAX_WINDOW);
             self.rcv_adv = self.rcv_adv.max(window);
-            let syn_ack = Packet {
+            let syn_ack = Segment {
                 len: SYN_FRAME as u16,
                 flags: Direction::Reverse.flags() | flags::SYN,
                 window: window as u32,
@@ -146,8 +147,8 @@ impl Receiver {
         self.scale as u8
     }
 
-    fn packet(&self, ack: u32, now: Time) -> Packet {
-        Packet {
+    fn packet(&self, ack: u32, now: Time) -> Segment {
+        Segment {
             way: Way::new(self.flow),
             len: ACK_FRAME as u16,
             seq: ack,
@@ -159,7 +160,7 @@ impl Receiver {
         }
     }
 
-    fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+    fn on_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         let seq = p.seq;
         match p.ecn() {
             Ecn::Ce => self.counters.ce += 1,
@@ -198,7 +199,7 @@ impl Receiver {
     }
 
     /// The common case.
-    fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
+    fn in_order(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.sacks.clear();
         let payload = u64::from(self.layout.payload(self.rcv_nxt));
         self.rcv_nxt += 1;
@@ -268,12 +269,12 @@ impl Receiver {
     fn send_ack(&mut self, out: &mut impl Outbox) {
         let window = self.window();
         let scaled = window >> self.scale << self.scale;
-        let mut p = Packet { window: scaled as u32, ..self.packet(self.rcv_nxt, out.now()) };
+        let mut p = Segment { window: scaled as u32, ..self.packet(self.rcv_nxt, out.now()) };
         if !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
             self.sacks.as_slice().iter().take(MAX_BESIDE_TIMESTAMPS).for_each(|&b| blocks.push(b));
             p.len += blocks.option_bytes() as u16;
-            out.attach(&mut p, blocks.into());
+            p.attachment = out.attach(blocks.into());
         }
         if self.buffer.auto() {
             self.round.began_ms.get_or_insert((out.now() / MS) as u32);

@@ -12,7 +12,8 @@ use super::stack::Stack;
 use super::timer::Purpose;
 use crate::cc::CaState;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use crate::packet::{Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
@@ -135,7 +136,7 @@ impl Sender {
     }
 
     /// The SYN-ACK completes the handshake; data follows at once.
-    pub(super) fn on_syn_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_syn_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.phase = Phase::Established;
         self.snd_una = 1;
         // The window of a SYN is not scaled.
@@ -165,8 +166,8 @@ impl Sender {
     }
 
     /// A packet of this sender.
-    pub(super) fn packet(&self, seq: u32, len: u32, flags: u16, now: Time) -> Packet {
-        Packet {
+    pub(super) fn packet(&self, seq: u32, len: u32, flags: u16, now: Time) -> Segment {
+        Segment {
             way: Way::new(self.flow),
             len: len as u16,
             seq,
@@ -179,24 +180,24 @@ impl Sender {
     }
 
     /// A packet without data.
-    pub(super) fn empty_packet(&self, now: Time) -> Packet {
+    pub(super) fn empty_packet(&self, now: Time) -> Segment {
         self.packet(self.snd_max, ACK_FRAME, flags::HANDSHAKE, now)
     }
 
     /// A packet with segment `seq`.
-    pub(super) fn data_packet(&self, seq: u32, now: Time) -> Packet {
+    pub(super) fn data_packet(&self, seq: u32, now: Time) -> Segment {
         let again = if seq < self.snd_max { flags::RETRANSMISSION } else { 0 };
         self.packet(seq, HEADERS + self.layout.payload(seq), again, now)
     }
 
     /// Notes the timestamps of an ACK.
-    pub(super) fn take_rtt(&mut self, p: &Packet, now: Time) {
+    pub(super) fn take_rtt(&mut self, p: &Segment, now: Time) {
         self.ts_recent = p.tsval;
         self.rtt.sample(((now / MS) as u32).saturating_sub(p.tsecr));
     }
 
     /// Notes the timestamp of an ACK that gives no sample.
-    pub(super) fn note_timestamp(&mut self, p: &Packet) {
+    pub(super) fn note_timestamp(&mut self, p: &Segment) {
         self.ts_recent = p.tsval;
     }
 

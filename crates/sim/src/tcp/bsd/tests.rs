@@ -7,7 +7,8 @@ use crate::attachment::Blocks;
 use crate::cc::CaState;
 use crate::outbox::LoneOutbox;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Direction, Packet, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
+use crate::packet::{Direction, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
+use crate::segment::{flags, Segment};
 use crate::spec::{HostSettings, StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::time::{MS, SEC};
@@ -59,7 +60,7 @@ impl Bench {
         out.take_sent();
         out.now += 10 * MS;
         sender.on_ack(
-            &Packet { flags: Direction::Reverse.flags() | flags::SYN, window: 65_535, ..ack(1, 1000, &out) },
+            &Segment { flags: Direction::Reverse.flags() | flags::SYN, window: 65_535, ..ack(1, 1000, &out) },
             &mut out,
         );
         Self { out, sender, window: 65_535 }
@@ -72,11 +73,11 @@ impl Bench {
 
     fn ack_with(&mut self, seq: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
         let sent_ms = (self.out.now / MS) as u32 - 10;
-        let mut p = Packet { window: self.window, ..ack(seq, sent_ms, &self.out) };
+        let mut p = Segment { window: self.window, ..ack(seq, sent_ms, &self.out) };
         if !blocks.is_empty() {
             let mut list = Blocks::default();
             blocks.iter().for_each(|&b| list.push(b));
-            self.out.attach(&mut p, list.into());
+            p.attachment = self.out.attach(list.into());
         }
         self.sender.on_ack(&p, &mut self.out);
         self.taken()
@@ -117,8 +118,8 @@ impl Bench {
     }
 }
 
-fn ack(seq: u32, tsecr: u32, out: &LoneOutbox) -> Packet {
-    Packet {
+fn ack(seq: u32, tsecr: u32, out: &LoneOutbox) -> Segment {
+    Segment {
         way: Way::new(0),
         len: ACK_FRAME as u16,
         seq,
@@ -295,7 +296,7 @@ fn a_lost_syn_comes_again_after_three_seconds_and_leaves_one_segment() {
     sender.on_timer(&mut out);
     assert_eq!(out.timer(SENDER_TIMER) - out.now, 3200 * MS);
     out.now += 10 * MS;
-    let p = Packet { flags: Direction::Reverse.flags() | flags::SYN, ..ack(1, 3000, &out) };
+    let p = Segment { flags: Direction::Reverse.flags() | flags::SYN, ..ack(1, 3000, &out) };
     sender.on_ack(&p, &mut out);
     assert_eq!(sender.sample().cwnd, 1.0);
 }
@@ -359,8 +360,8 @@ impl Sink {
         sink
     }
 
-    fn segment(&self, seq: u32, flags: u16) -> Packet {
-        Packet { len: 1514, flags, ..ack(seq, 0, &self.out) }
+    fn segment(&self, seq: u32, flags: u16) -> Segment {
+        Segment { len: 1514, flags, ..ack(seq, 0, &self.out) }
     }
 
     /// As `new`, and the window has been announced.
@@ -379,7 +380,10 @@ impl Sink {
 
     fn acks(&mut self) -> Vec<Ack> {
         let packets = self.out.take_sent();
-        packets.iter().map(|p| (p.seq, p.window, self.out.take_attachment(p).blocks.as_slice().to_vec())).collect()
+        packets
+            .iter()
+            .map(|p| (p.seq, p.window, self.out.take_attachment(p.attachment).blocks.as_slice().to_vec()))
+            .collect()
     }
 }
 
@@ -442,7 +446,7 @@ fn a_buffer_that_nobody_set_grows_by_a_step_a_round_trip_of_seven_eighths() {
     let mut s = Sink::new(None);
     let first = 66_608;
     let window = |s: &mut Sink, seq: u32, echo: u32| {
-        let p = Packet { tsecr: echo, ..s.segment(seq, 0) };
+        let p = Segment { tsecr: echo, ..s.segment(seq, 0) };
         s.receiver.on_packet(&p, &mut s.out);
         s.acks().last().map(|a| a.1)
     };

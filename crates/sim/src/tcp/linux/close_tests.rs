@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use crate::outbox::LoneOutbox;
-use crate::packet::{flags, Direction, Packet, MSS};
+use crate::packet::{Direction, MSS};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::receiver::{self, Receiver};
@@ -20,9 +21,9 @@ pub(super) struct Path {
     out: LoneOutbox,
     s: Sender,
     r: Receiver,
-    under_way: VecDeque<(Time, Packet)>,
+    under_way: VecDeque<(Time, Segment)>,
     /// What was sent, and when.
-    pub sent: Vec<(Time, Packet)>,
+    pub sent: Vec<(Time, Segment)>,
 }
 
 impl Path {
@@ -38,13 +39,13 @@ impl Path {
     }
 
     /// Runs until nothing is on its way and no timer is set; `lost` says of each packet that is sent whether it is lost.
-    fn run(&mut self, lost: impl FnMut(&Packet) -> bool) {
+    fn run(&mut self, lost: impl FnMut(&Segment) -> bool) {
         self.s.connect(&mut self.out);
         self.go_on(lost);
     }
 
     /// The same, but that the receiving end opens.
-    pub fn run_download(mut self, lost: impl FnMut(&Packet) -> bool) -> Self {
+    pub fn run_download(mut self, lost: impl FnMut(&Segment) -> bool) -> Self {
         self.r = self.r.opening();
         self.r.connect(&mut self.out);
         self.go_on(lost);
@@ -52,12 +53,12 @@ impl Path {
     }
 
     /// The same, but that the sending end opens.
-    pub fn run_upload(mut self, lost: impl FnMut(&Packet) -> bool) -> Self {
+    pub fn run_upload(mut self, lost: impl FnMut(&Segment) -> bool) -> Self {
         self.run(lost);
         self
     }
 
-    fn go_on(&mut self, mut lost: impl FnMut(&Packet) -> bool) {
+    fn go_on(&mut self, mut lost: impl FnMut(&Segment) -> bool) {
         loop {
             for p in self.out.take_sent() {
                 self.sent.push((self.out.now, p));

@@ -1,7 +1,8 @@
 //! How both ends agree on ECN, whatever is lost of the handshake.
 
 use super::close_tests::Path;
-use crate::packet::{flags, Ecn, Packet, MSS};
+use crate::packet::{Ecn, MSS};
+use crate::segment::{flags, Segment};
 use crate::tcp::common::layout::tests::bulk_flow;
 
 /// What an upload or a download shows whose SYNs (`lost_syns`) and SYN-ACKs are lost so often: whether each SYN offers ECN, whether each
@@ -16,19 +17,19 @@ fn negotiated(
     let mut spec = bulk_flow();
     (spec.ecn, spec.transfer_bytes) = (true, Some(3 * u64::from(MSS)));
     let (mut syns, mut answers) = (0, 0);
-    let is_answer = |p: &Packet| p.has(flags::SYN) && (upload == p.is_reverse());
-    let is_syn = |p: &Packet| p.has(flags::SYN) && !is_answer(p);
-    let lost = |p: &Packet| {
+    let is_answer = |p: &Segment| p.has(flags::SYN) && (upload == p.is_reverse());
+    let is_syn = |p: &Segment| p.has(flags::SYN) && !is_answer(p);
+    let lost = |p: &Segment| {
         syns += usize::from(is_syn(p));
         answers += usize::from(is_answer(p));
         (is_syn(p) && syns <= lost_syns) || (is_answer(p) && answers <= lost_answers)
     };
     let path = Path::of(&spec, stack, cc);
     let sent = if upload { path.run_upload(lost) } else { path.run_download(lost) }.sent;
-    let of = |which: &dyn Fn(&Packet) -> bool| sent.iter().map(|(_, p)| *p).filter(|p| which(p)).collect::<Vec<_>>();
+    let of = |which: &dyn Fn(&Segment) -> bool| sent.iter().map(|(_, p)| *p).filter(|p| which(p)).collect::<Vec<_>>();
     let offers = of(&is_syn).iter().map(|p| p.flags & flags::ECN_SETUP == flags::ECN_SETUP).collect();
     let consents = of(&is_answer).iter().map(|p| p.flags & flags::ECN_SETUP == flags::ECE).collect();
-    let capable = |which: &dyn Fn(&Packet) -> bool| of(which).iter().any(|p| p.ecn() == Ecn::Ect0);
+    let capable = |which: &dyn Fn(&Segment) -> bool| of(which).iter().any(|p| p.ecn() == Ecn::Ect0);
     let data = capable(&|p| u32::from(p.len) > MSS);
     let acks = capable(&|p| p.is_reverse() && !p.has(flags::SYN));
     (offers, consents, data, acks)

@@ -9,7 +9,8 @@ use crate::attachment::Attachment;
 use crate::cc::CONTROLS;
 use crate::outbox::LoneOutbox;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Ecn, Packet, NO_ATTACHMENT};
+use crate::packet::{Ecn, NO_ATTACHMENT};
+use crate::segment::{flags, Segment};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{Pending, Sender};
@@ -44,9 +45,9 @@ struct Path {
     s: Sender,
     r: Receiver,
     /// Packets under way, by direction, with the time of their arrival.
-    data: VecDeque<(Time, Packet)>,
-    overtaken: VecDeque<(Time, Packet)>,
-    acks: VecDeque<(Time, Packet)>,
+    data: VecDeque<(Time, Segment)>,
+    overtaken: VecDeque<(Time, Segment)>,
+    acks: VecDeque<(Time, Segment)>,
     /// How many packets took the fast path at either end.
     fast: [u32; 2],
     disguise: bool,
@@ -73,7 +74,7 @@ impl Path {
         let now = self.out.now;
         for mut p in self.out.take_sent() {
             let blocks = self.out.blocks(&p);
-            sent.push(format!("{now} {:?} {:?}", Packet { attachment: NO_ATTACHMENT, ..p }, blocks.as_slice()));
+            sent.push(format!("{now} {:?} {:?}", Segment { attachment: NO_ATTACHMENT, ..p }, blocks.as_slice()));
             if p.is_reverse() {
                 self.acks.push_back((now + DELAY, p));
                 continue;
@@ -98,7 +99,7 @@ impl Path {
         }
     }
 
-    fn deliver_data(&mut self, mut p: Packet) {
+    fn deliver_data(&mut self, mut p: Segment) {
         if self.disguise {
             p.flags |= flags::RETRANSMISSION;
         }
@@ -106,9 +107,9 @@ impl Path {
         self.r.on_packet(&p, &mut self.out);
     }
 
-    fn deliver_ack(&mut self, mut p: Packet) {
+    fn deliver_ack(&mut self, mut p: Segment) {
         if self.disguise && p.attachment == NO_ATTACHMENT {
-            self.out.attach(&mut p, Attachment::default());
+            p.attachment = self.out.attach(Attachment::default());
         }
         self.fast[0] += u32::from(self.s.takes_fast_path(&p));
         self.s.on_ack(&p, &mut self.out);

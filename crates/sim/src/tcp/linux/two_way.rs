@@ -18,7 +18,8 @@ use self::outboxes::{ReceiverOutbox, SenderOutbox};
 use crate::attachment::{Attachment, Blocks};
 use crate::cc::{AnyCc, Needs};
 use crate::outbox::{HostQueue, Outbox};
-use crate::packet::{flags, Direction, Packet, HEADERS, NO_ATTACHMENT};
+use crate::packet::{Direction, HEADERS, NO_ATTACHMENT};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::linux::receiver::{self, Receiver};
 use crate::tcp::linux::sender::{self, Beside, Sender};
@@ -117,7 +118,7 @@ impl TwoWayEnd {
     }
 
     /// A packet of this end has left the host's own queue; true if the sending half waited for that.
-    pub fn on_left_host(&mut self, p: &Packet, attachment: &Attachment) -> bool {
+    pub fn on_left_host(&mut self, p: &Segment, attachment: &Attachment) -> bool {
         if p.has(flags::RST) {
             return false;
         }
@@ -126,7 +127,7 @@ impl TwoWayEnd {
         let (seq, _) = self.sender.segment_of(number);
         // The blocks of an ACK are no payload.
         let len = p.len - attachment.blocks.option_bytes() as u16;
-        self.sender.on_left_host(&Packet { seq, len, ..*p })
+        self.sender.on_left_host(&Segment { seq, len, ..*p })
     }
 
     /// There is room in the host's own queue, and the sending half waited for it.
@@ -223,12 +224,12 @@ impl TwoWayEnd {
     }
 
     /// A packet of the peer arrives. Returns the bytes that the application has read so far.
-    pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> u64 {
+    pub fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) -> u64 {
         self.counters.arrived += 1;
-        let Attachment { blocks, other_seq } = out.take_attachment(p);
+        let Attachment { blocks, other_seq } = out.take_attachment(p.attachment);
         let (ack, number) = if self.first { (p.seq, other_seq) } else { (other_seq, p.seq) };
         if self.ending.has_come() {
-            let p = &Packet { len: p.len - blocks.option_bytes() as u16, ..*p };
+            let p = &Segment { len: p.len - blocks.option_bytes() as u16, ..*p };
             self.answer_when_gone(p, self.receiver.number(number), ack, out);
             return self.receiver.bytes_read();
         }
@@ -244,10 +245,10 @@ impl TwoWayEnd {
         } else {
             (false, p)
         };
-        let p = &Packet { len: p.len - blocks.option_bytes() as u16, ..*p };
+        let p = &Segment { len: p.len - blocks.option_bytes() as u16, ..*p };
         let seq = self.receiver.number(number);
         let (wire_ack, (ack, _)) = (ack, self.sender.segment_of(ack));
-        let ack = Packet {
+        let ack = Segment {
             seq: ack,
             attachment: NO_ATTACHMENT,
             flags: p.flags & flags::ECE | Direction::Reverse.flags(),
@@ -280,7 +281,7 @@ impl TwoWayEnd {
         } else {
             self.receiver.take_timestamps_of_stream(seq, p, has_data, out.now());
         }
-        let (expected, data) = (self.receiver.rcv_nxt, Packet { seq, ..*p });
+        let (expected, data) = (self.receiver.rcv_nxt, Segment { seq, ..*p });
         // Predicted data are queued before their ACK is looked at, others after it.
         if is_predicted && has_data {
             self.take_data(&data, out);
@@ -329,9 +330,9 @@ impl TwoWayEnd {
     }
 
     /// Puts the data of a packet, or its FIN, into the receive queue.
-    fn take_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+    fn take_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         let data =
-            Packet { attachment: NO_ATTACHMENT, flags: p.flags & !(Direction::Reverse.flags() | flags::ECE), ..*p };
+            Segment { attachment: NO_ATTACHMENT, flags: p.flags & !(Direction::Reverse.flags() | flags::ECE), ..*p };
         self.receiver.take_estimates(self.sender.estimates());
         let had_ended = self.receiver.has_ended();
         let (receiver, mut out) = self.acknowledging(out);
@@ -349,7 +350,7 @@ impl TwoWayEnd {
 
     /// The packet is what was expected, but for an ACK: the next in order, with the window of the one before (header prediction, for which
     /// neither end has closed, and for which there is memory).
-    fn is_predicted(&self, p: &Packet, seq: u32, ack: &Packet, has_blocks: bool) -> bool {
+    fn is_predicted(&self, p: &Segment, seq: u32, ack: &Segment, has_blocks: bool) -> bool {
         self.is_open()
             && seq == self.receiver.rcv_nxt
             && ack.seq >= self.sender.view.snd_una
@@ -363,7 +364,7 @@ impl TwoWayEnd {
 
     /// A packet is taken for one of long ago, or lies before all that was acknowledged or beyond the window
     /// (`tcp_validate_incoming`); it carries what lies between `seq` and `end`.
-    fn is_to_drop(&self, ack: &Packet, seq: u32, end: u32) -> bool {
+    fn is_to_drop(&self, ack: &Segment, seq: u32, end: u32) -> bool {
         if self.receiver.is_stale(end) || self.receiver.is_beyond(seq) {
             return true;
         }
@@ -385,7 +386,7 @@ impl TwoWayEnd {
     }
 
     /// A packet reaches an end that the peer has called; false if it goes on waiting.
-    fn accept(&mut self, ack: &Packet, p: &Packet, out: &mut impl Outbox) -> bool {
+    fn accept(&mut self, ack: &Segment, p: &Segment, out: &mut impl Outbox) -> bool {
         let (receiver, mut acknowledging) = self.acknowledging(out);
         if !receiver.hear_request(p, &mut acknowledging) {
             return false;
@@ -398,7 +399,7 @@ impl TwoWayEnd {
 
     /// A SYN or SYN-ACK arrives, which acknowledges `ack`. Returns what is left of one that is taken in as if it were data.
     #[inline(never)]
-    fn on_syn(&mut self, p: &Packet, ack: u32, out: &mut impl Outbox) -> Option<Packet> {
+    fn on_syn(&mut self, p: &Segment, ack: u32, out: &mut impl Outbox) -> Option<Segment> {
         if !self.opens {
             if !self.receiver.has_request() {
                 self.sender.hear_of_ecn(p, flags::ECN_SETUP);

@@ -4,7 +4,8 @@ use crate::attachment::Attachment;
 use crate::cc::{AnyCc, Needs, Reno};
 use crate::outbox::LoneOutbox;
 use crate::outbox::{HostQueue, Outbox};
-use crate::packet::{flags, Direction, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
+use crate::packet::{Direction, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::stack::Stack;
@@ -20,7 +21,7 @@ const SERVER: usize = 1;
 struct Pair {
     out: LoneOutbox,
     ends: [TwoWayEnd; 2],
-    under_way: Vec<(Time, Packet)>,
+    under_way: Vec<(Time, Segment)>,
     /// What arrived: when, ms, at which end, and its payload, bytes.
     arrived: Vec<(u64, usize, u32)>,
     /// Bytes that each end has read.
@@ -120,13 +121,13 @@ fn ends_that_open_at_once_answer_each_others_syn_and_report_the_syn_of_the_syn_a
     let mut sent = vec![];
     for _ in 0..3 {
         let packets = std::mem::take(&mut pair.under_way);
-        for (at, p) in packets.into_iter().filter(|(_, p)| !p.has(flags::ACK)) {
-            let Attachment { blocks, other_seq } = pair.out.take_attachment(&p);
+        for (at, p) in packets.into_iter().filter(|(_, p)| !p.is_reverse()) {
+            let Attachment { blocks, other_seq } = pair.out.take_attachment(p.attachment);
             sent.push((p.has(flags::SYN), p.seq, other_seq, blocks.as_slice().to_vec()));
             // The other end's packet is the same the other way round.
-            let mirrored = Packet { seq: other_seq, flags: p.flags | flags::ACK, ..p };
-            let mut mirrored = mirrored;
-            pair.out.attach(&mut mirrored, Attachment { blocks, other_seq: p.seq });
+            let attachment = pair.out.attach(Attachment { blocks, other_seq: p.seq });
+            let mut mirrored = Segment { seq: other_seq, attachment, ..p };
+            mirrored.set_direction(Direction::Reverse);
             pair.out.now = at;
             pair.ends[CLIENT].on_packet(&mirrored, &mut pair.out);
             pair.collect();
@@ -219,11 +220,11 @@ fn a_packet_of_long_ago_is_dropped_whole() {
     pair.ends[CLIENT].write(2 * 1448, &mut pair.out);
     let [first, second] = pair.out.take_sent()[..] else { panic!() };
     let echoed = pair.ends[SERVER].receiver().echoed();
-    let read = pair.ends[SERVER].on_packet(&Packet { tsval: echoed - 2, ..first }, &mut pair.out);
+    let read = pair.ends[SERVER].on_packet(&Segment { tsval: echoed - 2, ..first }, &mut pair.out);
     let sender = &pair.ends[SERVER].sender().view;
     assert_eq!((read, sender.snd_una, sender.snd_nxt), (3 * 1448, 1, 2), "neither its data nor its ACK count");
     assert_eq!(pair.out.take_sent().len(), 1, "a duplicate ACK answers");
-    pair.ends[SERVER].on_packet(&Packet { tsval: echoed - 1, ..second }, &mut pair.out);
+    pair.ends[SERVER].on_packet(&Segment { tsval: echoed - 1, ..second }, &mut pair.out);
     assert_eq!(pair.ends[SERVER].sender().view.snd_una, 2, "a millisecond less, and its ACK counts");
 }
 
@@ -233,7 +234,7 @@ fn what_is_put_on_the_hosts_account_is_taken_off_it_and_nothing_else() {
     pair.ends[CLIENT].on_host_with_queue(HostQueue::Charges);
     let leave = |pair: &mut Pair| {
         for p in pair.out.take_sent() {
-            let attachment = pair.out.take_attachment(&p);
+            let attachment = pair.out.take_attachment(p.attachment);
             pair.ends[CLIENT].on_left_host(&p, &attachment);
         }
         pair.ends[CLIENT].sender().small_queue.is_empty()
@@ -254,8 +255,8 @@ fn what_is_put_on_the_hosts_account_is_taken_off_it_and_nothing_else() {
 }
 
 /// A packet of an end as the other one gets it: its own number and the one that it acknowledges, its payload and its blocks.
-fn on_wire(pair: &mut Pair, p: &Packet) -> (u32, u32, u32, Vec<(u32, u32)>) {
-    let attachment = pair.out.attachments.get(p);
+fn on_wire(pair: &mut Pair, p: &Segment) -> (u32, u32, u32, Vec<(u32, u32)>) {
+    let attachment = pair.out.attachments.get(p.attachment);
     let blocks = attachment.blocks;
     let (seq, ack) = if p.is_reverse() { (attachment.other_seq, p.seq) } else { (p.seq, attachment.other_seq) };
     (seq, ack, u32::from(p.len) - HEADERS - blocks.option_bytes(), blocks.as_slice().to_vec())
@@ -318,12 +319,12 @@ fn what_was_sent_again_with_more_is_taken_for_the_rest() {
     let mut pair = Pair::with(true);
     [100, 200].into_iter().for_each(|bytes| pair.write(CLIENT, bytes));
     let [(_, first), (_, second)] = pair.under_way.drain(..).collect::<Vec<_>>()[..] else { panic!() };
-    let both = Packet { len: (HEADERS + 300) as u16, ..first };
-    let attachment = pair.out.attachments.get(&first);
+    let both = Segment { len: (HEADERS + 300) as u16, ..first };
+    let attachment = pair.out.attachments.get(first.attachment);
     pair.ends[SERVER].on_packet(&first, &mut pair.out);
     pair.out.take_sent();
     let mut again = both;
-    pair.out.attach(&mut again, attachment);
+    again.attachment = pair.out.attach(attachment);
     assert_eq!(pair.ends[SERVER].on_packet(&again, &mut pair.out), 300);
     let acks: Vec<_> = pair.out.take_sent().iter().map(|p| on_wire(&mut pair, p)).collect();
     assert_eq!(acks, [(1, 301, 0, vec![(1, 101)])], "what came twice is told");
@@ -382,17 +383,17 @@ fn closed() -> Pair {
 }
 
 /// Takes what an end sends at once when it hears this packet, which came with nothing else.
-fn answers(pair: &mut Pair, to: usize, p: Packet) -> Vec<Packet> {
+fn answers(pair: &mut Pair, to: usize, p: Segment) -> Vec<Segment> {
     let mut p = p;
-    pair.out.attach(&mut p, Attachment { other_seq: 2, ..Attachment::default() });
+    p.attachment = pair.out.attach(Attachment { other_seq: 2, ..Attachment::default() });
     pair.ends[to].on_packet(&p, &mut pair.out);
     pair.out.take_sent()
 }
 
 /// A packet without data to an end, with the number 2 behind the FIN.
-fn bare(to: usize, flags: u16) -> Packet {
+fn bare(to: usize, flags: u16) -> Segment {
     let direction = if to == CLIENT { Direction::Reverse.flags() } else { 0 };
-    Packet {
+    Segment {
         way: Way::new(0),
         len: ACK_FRAME as u16,
         flags: flags | direction,

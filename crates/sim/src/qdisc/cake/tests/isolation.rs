@@ -1,22 +1,14 @@
 //! Sharing of a cake between flows and between hosts.
 
 use super::{cake_lab, separate, spec, Lab};
-use crate::packet::{Carries, Direction, Ecn, FlowTuple, Options, Packet, ACK_FRAME, FULL_FRAME};
+use crate::packet::{Agreed, Direction, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
 use crate::qdisc::cake::flows::{associate, Place, QUEUES};
 use crate::qdisc::lab::packet;
 use crate::spec::CakeIsolation;
 
 #[test]
 fn two_flows_between_one_pair_of_hosts_share_equally() {
-    let pair = |port| FlowTuple {
-        src: 1,
-        dst: 2,
-        sport: port,
-        dport: 5001,
-        dscp: 0,
-        carries: Carries::OneWay,
-        options: Options::default(),
-    };
+    let pair = |port| FlowTuple { src: 1, dst: 2, sport: port, dport: 5001, dscp: 0, agreed: Agreed::default() };
     for isolation in [CakeIsolation::TripleIsolate, CakeIsolation::Flows, CakeIsolation::DualDsthost] {
         let mut lab = cake_lab(&spec(Some(50_000_000), isolation, 0), 1, vec![pair(40_000), pair(40_001)]);
         let sent = lab.saturate(&[FULL_FRAME, 500], 40_000);
@@ -29,15 +21,7 @@ fn two_flows_between_one_pair_of_hosts_share_equally() {
 fn shares_of_hosts() {
     // Three flows of source 1 and one of source 2, to one destination.
     let tuples: Vec<FlowTuple> = [(1, 1), (1, 2), (1, 3), (2, 4)]
-        .map(|(src, sport)| FlowTuple {
-            src,
-            dst: 9,
-            sport,
-            dport: 5001,
-            dscp: 0,
-            carries: Carries::OneWay,
-            options: Options::default(),
-        })
+        .map(|(src, sport)| FlowTuple { src, dst: 9, sport, dport: 5001, dscp: 0, agreed: Agreed::default() })
         .into();
     let backwards: Vec<FlowTuple> = tuples
         .iter()
@@ -47,8 +31,7 @@ fn shares_of_hosts() {
             sport: t.dport,
             dport: t.sport,
             dscp: 0,
-            carries: Carries::OneWay,
-            options: Options::default(),
+            agreed: Agreed::default(),
         })
         .collect();
     let last_share = |isolation, tuples: &[FlowTuple]| {
@@ -81,8 +64,7 @@ fn triple_isolation_divides_by_the_busier_host() {
         sport: n,
         dport: 5001,
         dscp: 0,
-        carries: Carries::OneWay,
-        options: Options::default(),
+        agreed: Agreed::default(),
     });
     let mut lab = cake_lab(&spec(Some(50_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples.into());
     let sent = lab.saturate(&[FULL_FRAME; 4], 20_000);
@@ -147,7 +129,7 @@ fn flowblind_is_a_fifo() {
     for seq in 0..40 {
         lab.offer(packet(seq % 4, FULL_FRAME, seq, Ecn::Ect0));
     }
-    let order: Vec<u32> = std::iter::from_fn(|| lab.send().map(|p| p.seq)).collect();
+    let order: Vec<u32> = std::iter::from_fn(|| lab.send().map(|p| p.number())).collect();
     assert_eq!(order, (0..40).collect::<Vec<u32>>());
 }
 
@@ -209,8 +191,7 @@ fn acks_are_flows_of_the_other_direction() {
             sport: 5_001,
             dport: 0,
             dscp: 0,
-            carries: Carries::OneWay,
-            options: Options::default(),
+            agreed: Agreed::default(),
         },
     ];
     let mut lab = cake_lab(&spec(Some(10_000_000), CakeIsolation::TripleIsolate, 0), 1, tuples);

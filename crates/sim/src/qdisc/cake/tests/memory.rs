@@ -39,7 +39,7 @@ fn overflow_drops_the_head_of_the_fattest_queue() {
     lab.fill(2, FULL_FRAME, 5);
     assert_eq!(lab.offer(packet(0, FULL_FRAME, 5, Ecn::Ect0)), Verdict::Queued);
     assert_eq!(lab.offer(packet(1, FULL_FRAME, 10, Ecn::Ect0)), Verdict::Congestion);
-    let heads: Vec<_> = lab.dropped.iter().map(|(p, cause)| (p.flow(), p.seq, *cause)).collect();
+    let heads: Vec<_> = lab.dropped.iter().map(|(p, cause)| (p.flow(), p.number(), *cause)).collect();
     assert_eq!(heads, [(1, 0, DropCause::Overflow), (1, 1, DropCause::Overflow)]);
     assert_eq!((lab.qdisc.packets(), lab.qdisc.bytes()), (20, 20 * 1514));
     // Sending changes who is the fattest.

@@ -8,7 +8,7 @@ mod signals;
 mod tins;
 
 use super::Cake;
-use crate::packet::{Carries, Ecn, FlowTuple, Options, Packet, FULL_FRAME};
+use crate::packet::{Agreed, Ecn, FlowTuple, Packet, FULL_FRAME};
 use crate::qdisc::lab::{self, packet, Answer};
 use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
 use crate::rng::Rng;
@@ -50,8 +50,7 @@ fn separate(i: u32) -> FlowTuple {
         sport: i as u16,
         dport: 5_001,
         dscp: 0,
-        carries: Carries::OneWay,
-        options: Options::default(),
+        agreed: Agreed::default(),
     }
 }
 
@@ -113,10 +112,10 @@ fn a_peek_keeps_the_packet_counted() {
     assert_eq!(lab.peek(), Some(FULL_FRAME));
     assert_eq!((lab.qdisc.packets(), lab.qdisc.bytes()), (2, 2 * 1514));
     let mut held = Vec::new();
-    lab.act(|cake, s| cake.for_each(&s.packets, &mut |p| held.push(p.seq)));
+    lab.act(|cake, s| cake.for_each(&s.packets, &mut |p| held.push(p.number())));
     assert_eq!(held, [0, 1]);
-    assert_eq!(lab.send().unwrap().seq, 0);
-    assert_eq!(lab.send().unwrap().seq, 1);
+    assert_eq!(lab.send().unwrap().number(), 0);
+    assert_eq!(lab.send().unwrap().number(), 1);
     assert_eq!(lab.peek(), None);
     assert_eq!((lab.qdisc.packets(), lab.qdisc.bytes()), (0, 0));
 }

@@ -42,15 +42,15 @@ fn the_last_packet_is_never_dropped() {
     }
     lab.now = 6 * MS;
     // The second packet is due and goes; the third would have followed but is the last.
-    assert_eq!(lab.send().unwrap().seq, 0);
-    assert_eq!(lab.send().unwrap().seq, 2);
+    assert_eq!(lab.send().unwrap().number(), 0);
+    assert_eq!(lab.send().unwrap().number(), 2);
     assert_eq!(lab.dropped.len(), 1);
-    assert_eq!((lab.dropped[0].0.seq, lab.dropped[0].1), (1, DropCause::Aqm));
+    assert_eq!((lab.dropped[0].0.number(), lab.dropped[0].1), (1, DropCause::Aqm));
     // A queue of one packet that is long overdue.
     for seq in 3..20 {
         lab.offer(packet(0, FULL_FRAME, seq, Ecn::NotEct));
         lab.now += SEC;
-        assert_eq!(lab.send().unwrap().seq, seq);
+        assert_eq!(lab.send().unwrap().number(), seq);
     }
     assert_eq!(lab.dropped.len(), 1);
 }

@@ -1,7 +1,7 @@
 //! Tins: their shares of a full line, priority within them, and limits over all of them.
 
 use super::{limited, separate};
-use crate::packet::{flags, Ecn, FlowTuple, ACK_FRAME, FULL_FRAME};
+use crate::packet::{Ecn, FlowTuple, ACK_FRAME, FULL_FRAME};
 use crate::qdisc::cake::CakeTins;
 use crate::qdisc::lab::{packet, queue_context, Answer, Lab};
 use crate::qdisc::{Qdisc, Verdict};
@@ -167,7 +167,7 @@ fn washed_packets_leave_with_codepoint_0_after_it_has_chosen_their_tin() {
             lab.now += 1_000_000;
             let Answer::Packet(p) = lab.dequeue() else { panic!("a packet is due") };
             let sent = [0, 46][p.flow()];
-            assert_eq!((p.codepoint(sent), p.ecn(), p.has(flags::WASHED)), (0, Ecn::Ect0, p.flow() == 1));
+            assert_eq!((p.codepoint(sent), p.ecn(), p.is_washed()), (0, Ecn::Ect0, p.flow() == 1));
         }
         let found: Vec<(&str, u64)> = lab.qdisc.totals().iter().map(|tin| (tin.name, tin.arrived_packets)).collect();
         let three = [("bulk", 0), ("best_effort", 1), ("voice", 1)];

@@ -1,65 +1,21 @@
 //! The ACK filter: which ACK in a queue a newer one of its connection makes needless (Linux 6.12 net/sched/sch_cake.c, `cake_ack_filter`,
 //! `cake_tcph_may_drop`, `cake_tcph_sack_compare`).
 
-use crate::attachment::{Attachments, Blocks};
-use crate::packet::{flags, Carries, FlowTuple, Kind, Packet};
+use crate::headers::AckHeader;
 use crate::pool::{Id, Pool, Queue};
 use crate::qdisc::QueueContext;
 use crate::spec::CakeAckFilter;
 
-/// The fields of a TCP header that the filter reads.
-#[derive(Clone, Copy, Debug)]
-struct Header {
-    /// The number that it acknowledges all before, segments.
-    ack: u32,
-    /// It opens a connection, or acknowledges nothing.
-    opens: bool,
-    /// It has nothing but an ACK.
-    bare: bool,
-    /// ECE and CWR.
-    echoes: u16,
-    timestamps: (u32, u32),
-    blocks: Blocks,
-}
-
-/// Flags that say more than an ACK may. The former NS bit is one of the reserved flags.
-const TELLING: u16 = flags::SYN | flags::FIN | flags::RST | flags::PSH | flags::ESCE;
-
-impl Header {
-    /// Return the header of a packet, or `None` if the packet is not TCP.
-    fn of(p: &Packet, tuple: &FlowTuple, attachments: &Attachments) -> Option<Self> {
-        if p.kind() == Kind::Datagram {
-            return None;
-        }
-        let opens = p.has(flags::SYN);
-        let attached = attachments.get(p);
-        let header = tuple.options.headers() + attached.blocks.option_bytes();
-        let ack = match tuple.carries {
-            Carries::BothWays if !p.is_reverse() => attached.other_seq,
-            Carries::OneWay if !p.is_reverse() => 1 + u32::from(p.has(flags::CLOSED)),
-            Carries::OneWay | Carries::BothWays => p.seq,
-        };
-        Some(Self {
-            ack,
-            opens,
-            bare: p.flags & TELLING == 0 && u32::from(p.len) == header,
-            echoes: p.flags & (flags::ECE | flags::CWR),
-            timestamps: (p.tsval, p.tsecr),
-            blocks: attached.blocks,
-        })
+/// True if a packet may be dropped because of a newer one of the same connection and direction, as far as ECN is not concerned.
+fn is_covered(older: &AckHeader, newer: &AckHeader) -> bool {
+    let later = after(older.timestamps.0, newer.timestamps.0) || after(older.timestamps.1, newer.timestamps.1);
+    if !older.bare || later || after(older.ack, newer.ack) {
+        return false;
     }
-
-    /// It may be dropped because of `newer`, which is of the same connection and direction, as far as ECN is not concerned.
-    fn is_covered_by(&self, newer: &Self) -> bool {
-        let later = after(self.timestamps.0, newer.timestamps.0) || after(self.timestamps.1, newer.timestamps.1);
-        if !self.bare || later || after(self.ack, newer.ack) {
-            return false;
-        }
-        match compare(self, newer) {
-            More::First => false,
-            More::Neither => self.ack != newer.ack,
-            More::Second => true,
-        }
+    match compare(older, newer) {
+        More::First => false,
+        More::Neither => older.ack != newer.ack,
+        More::Second => true,
     }
 }
 
@@ -72,7 +28,7 @@ enum More {
 }
 
 /// Compares SACK blocks. The first says more also if each has something that the other has not, and if it reports a duplicate.
-fn compare(a: &Header, b: &Header) -> More {
+fn compare(a: &AckHeader, b: &AckHeader) -> More {
     let (of_a, of_b) = (a.blocks.as_slice(), b.blocks.as_slice());
     match (of_a.is_empty(), of_b.is_empty()) {
         (true, true) => return More::Neither,
@@ -101,7 +57,7 @@ fn after(a: u32, b: u32) -> bool {
 pub(super) fn needless(filter: CakeAckFilter, queue: &Queue, s: &QueueContext) -> Option<(Option<Id>, Id)> {
     let read = |id: Id, pool: &Pool| {
         let p = &pool[id].packet;
-        (p.flow(), p.direction(), Header::of(p, &s.tuples[p.flow()], &s.attachments))
+        (p.flow(), p.direction(), s.headers.ack(p, &s.tuples[p.flow()], &s.attachments))
     };
     let last = queue.last()?;
     let (flow, direction, Some(newer)) = read(last, &s.packets) else { return None };
@@ -122,7 +78,7 @@ pub(super) fn needless(filter: CakeAckFilter, queue: &Queue, s: &QueueContext) -
             eligible = None;
             found -= 1;
         }
-        if !header.is_covered_by(&newer) {
+        if !is_covered(&header, &newer) {
             continue;
         }
         if eligible.is_none() {

@@ -19,7 +19,7 @@ use super::cobalt::Params;
 use super::overflow::{Overflow, Place};
 use super::shaper::Shaper;
 use super::Cake;
-use crate::packet::{flags, DropCause, Packet, Verdict};
+use crate::packet::{DropCause, Packet, Verdict};
 use crate::pool::{self, Id, Pool};
 use crate::qdisc::{Dequeued, Qdisc, QdiscStats, QdiscVisitor, QueueContext};
 use crate::refusal::Flaws;
@@ -396,7 +396,7 @@ impl Qdisc for CakeTins {
         let (flow, len) = (packet.flow(), u32::from(packet.len));
         let dscp = packet.codepoint(s.tuples[flow].dscp);
         if self.more.wash && dscp > 0 {
-            packet.flags |= flags::WASHED;
+            packet.wash();
         }
         let t = usize::from(self.diffserv.scheme().tins[usize::from(dscp) % CODEPOINTS]);
         let waits = self.held() > 0;

@@ -7,7 +7,8 @@
 
 use super::{Receiver, RttEstimates};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Direction, Ecn, Packet, HEADERS, RST_FRAME};
+use crate::packet::{Direction, Ecn, HEADERS, RST_FRAME};
+use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
@@ -129,7 +130,7 @@ impl Closing {
 impl Receiver {
     /// Notes the FIN of a segment, if it has one.
     #[inline]
-    pub(super) fn note_fin(&mut self, p: &Packet) {
+    pub(super) fn note_fin(&mut self, p: &Segment) {
         if p.has(flags::FIN) {
             self.closing.end = self.end_of(p);
             if self.stream.is_some() {
@@ -181,7 +182,7 @@ impl Receiver {
 
     /// The sender has acknowledged the FIN.
     #[inline(never)]
-    pub(super) fn on_fin_acknowledged(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_fin_acknowledged(&mut self, p: &Segment, out: &mut impl Outbox) {
         if self.has_closed() {
             return self.reset(p, out);
         }
@@ -193,11 +194,11 @@ impl Receiver {
     }
 
     /// Answers a packet that reaches no connection any more (`tcp_v4_send_reset`). The number is what that packet acknowledges.
-    pub(super) fn reset(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn reset(&mut self, p: &Segment, out: &mut impl Outbox) {
         let flags = Direction::Reverse.flags() | flags::RST | (p.flags & flags::CLOSED) | Ecn::NotEct.flags();
         let len = RST_FRAME as u16;
         self.counters.acks_sent += 1;
-        out.send(End::Receiver, Packet { len, flags, seq: self.rcv_nxt, window: 0, tsval: 0, tsecr: 0, ..self.form });
+        out.send(End::Receiver, Segment { len, flags, seq: self.rcv_nxt, window: 0, tsval: 0, tsecr: 0, ..self.form });
     }
 
     /// The flow is cut off: a FIN that is not acknowledged is not sent again.
@@ -222,11 +223,11 @@ impl Receiver {
 }
 
 /// The packet has neither data nor a FIN.
-pub(super) fn is_bare(p: &Packet) -> bool {
+pub(super) fn is_bare(p: &Segment) -> bool {
     u32::from(p.len) == HEADERS && !p.has(flags::FIN)
 }
 
 /// The segment is a FIN without data.
-pub(super) fn is_bare_fin(p: &Packet) -> bool {
+pub(super) fn is_bare_fin(p: &Segment) -> bool {
     p.has(flags::FIN) && u32::from(p.len) == HEADERS
 }

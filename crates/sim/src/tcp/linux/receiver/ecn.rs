@@ -1,6 +1,7 @@
 //! The receiver's half of ECN: RFC 3168 latch, DCTCP's state machine (RFC 8257 section 3.2), SCE echo.
 
-use crate::packet::{flags, Ecn};
+use crate::packet::Ecn;
+use crate::segment::flags;
 use crate::tcp::linux::stack::SceEcho;
 
 /// What to do about a segment's codepoint, besides the latch.

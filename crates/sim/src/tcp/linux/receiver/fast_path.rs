@@ -4,19 +4,20 @@
 use super::charge::Head;
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{form, Ecn, Packet, HEADERS};
+use crate::packet::{Ecn, HEADERS};
+use crate::segment::{form, Segment};
 use crate::time::Time;
 
 impl Receiver {
     /// True if [`Self::on_fast_data`] can handle the packet: the next segment, a full one, without a flag but the codepoint that is expected. All
     /// that is left of [`Self::on_data`] is to count it, to widen the window and to acknowledge every second one.
     #[inline]
-    pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
+    pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Segment) -> bool {
         p.seq == self.rcv_nxt && p.seq < self.fast_path.until && p.form() == self.fast_path.form
     }
 
     /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
-    pub(super) fn on_fast_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_fast_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         let mut waits_for_read = false;
         if p.tsval < self.form.tsecr {
             // An older timestamp is looked at in full (PAWS).
@@ -67,7 +68,7 @@ impl Receiver {
     }
 
     #[inline(always)]
-    fn count_fast_data(&mut self, p: &Packet, now: Time) {
+    fn count_fast_data(&mut self, p: &Segment, now: Time) {
         self.rcv_nxt = p.seq + 1;
         self.buffer.rtt_by_timestamp(p.tsecr, now);
         self.time_delayed_ack(now);

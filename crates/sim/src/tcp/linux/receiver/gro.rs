@@ -8,7 +8,8 @@
 
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, ETHERNET, HEADERS};
+use crate::packet::{ETHERNET, HEADERS};
+use crate::segment::{flags, Segment};
 
 /// A merged packet has fewer bytes, headers included (`gro_max_size`).
 const MAX_SIZE: u32 = 65_536;
@@ -44,7 +45,7 @@ impl Gro {
     }
 
     /// True if a packet goes into what is merged so far: the next segment, with the same timestamps and codepoint.
-    fn continues(&self, p: &Packet, payload: u32) -> bool {
+    fn continues(&self, p: &Segment, payload: u32) -> bool {
         self.open.is_some_and(|open| {
             p.seq == open.next
                 && (p.tsval, p.tsecr) == (open.tsval, open.tsecr)
@@ -56,7 +57,7 @@ impl Gro {
     }
 
     /// A packet was merged, or begins a merged packet.
-    fn add(&mut self, p: &Packet, payload: u32) {
+    fn add(&mut self, p: &Segment, payload: u32) {
         let bytes = self.open.map_or(HEADERS - ETHERNET, |open| open.bytes) + payload;
         self.open = Some(Merged { next: p.seq + 1, bytes, tsval: p.tsval, tsecr: p.tsecr, flags: p.flags });
     }
@@ -66,7 +67,7 @@ impl Receiver {
     /// What [`Self::on_data`] does on a host that merges. What can be told of a single segment is done at once; whether to acknowledge is
     /// asked when the merged packet ends: with a gap, a short segment, another codepoint or timestamp, PSH or FIN, at 64 KiB, or with all
     /// that arrives at this time.
-    pub(super) fn on_data_to_merge(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_data_to_merge(&mut self, p: &Segment, out: &mut impl Outbox) {
         let payload = u32::from(p.len) - HEADERS;
         let begins = !self.gro.continues(p, payload);
         if begins {
@@ -125,18 +126,18 @@ mod tests {
             (spec.gro, spec.host.rcvbuf) = (true, (next == GROWN).then_some(600_000));
             let receiver = Receiver::new(0, 0, &spec, &stack("linux-6.12"), false);
             let mut host = Self { receiver, out: LoneOutbox::new(SOURCES) };
-            host.arrive(&[Packet { len: SYN_FRAME as u16, ..data(0, flags::SYN) }]);
-            host.arrive(&[Packet { len: ACK_FRAME as u16, ..data(1, flags::HANDSHAKE) }]);
+            host.arrive(&[Segment { len: SYN_FRAME as u16, ..data(0, flags::SYN) }]);
+            host.arrive(&[Segment { len: ACK_FRAME as u16, ..data(1, flags::HANDSHAKE) }]);
             (1..next).for_each(|seq| drop(host.arrive(&[data(seq, 0)])));
             host
         }
 
         /// The ACK numbers that packets bring about which arrive at one instant.
-        fn arrive(&mut self, packets: &[Packet]) -> Vec<u32> {
+        fn arrive(&mut self, packets: &[Segment]) -> Vec<u32> {
             self.out.now += MS;
             for p in packets {
                 let tsval = p.tsval + (self.out.now / MS) as u32;
-                self.receiver.on_packet(&Packet { tsval, ..*p }, &mut self.out);
+                self.receiver.on_packet(&Segment { tsval, ..*p }, &mut self.out);
             }
             self.receiver.on_application(&mut self.out);
             self.out.take_sent().iter().map(|p| p.seq).collect()
@@ -144,12 +145,12 @@ mod tests {
     }
 
     /// A full segment with these header bits. It echoes nothing that would be a sample of the RTT.
-    fn data(seq: u32, flags: u16) -> Packet {
+    fn data(seq: u32, flags: u16) -> Segment {
         let (way, len, attachment) = (Way::new(0), (HEADERS + MSS) as u16, NO_ATTACHMENT);
-        Packet { way, len, flags, seq, window: 0, tsval: 0, tsecr: u32::MAX, attachment }
+        Segment { way, len, flags, seq, window: 0, tsval: 0, tsecr: u32::MAX, attachment }
     }
 
-    fn run(from: u32, to: u32) -> Vec<Packet> {
+    fn run(from: u32, to: u32) -> Vec<Segment> {
         (from..to).map(|seq| data(seq, 0)).collect()
     }
 
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn it_ends_where_the_kernel_ends_it() {
-        type Change = fn(&mut Packet);
+        type Change = fn(&mut Segment);
         let ends: [(&str, Change, u32); 5] = [
             ("PSH ends it after the segment", |p| p.flags |= flags::PSH, 5),
             ("a short one likewise", |p| p.len -= 100, 5),
@@ -183,7 +184,7 @@ mod tests {
             change(&mut packets[4]);
             assert_eq!(Host::new(GROWING).arrive(&packets).first(), Some(&(GROWING + first)), "{what}");
         }
-        let sent_again = |p: &Packet| Packet { flags: flags::RETRANSMISSION, ..*p };
+        let sent_again = |p: &Segment| Segment { flags: flags::RETRANSMISSION, ..*p };
         let again: Vec<_> = run(GROWING, GROWING + 10).iter().map(sent_again).collect();
         assert_eq!(Host::new(GROWING).arrive(&again), [GROWING + 10], "no header tells that it was sent before");
     }

@@ -3,7 +3,8 @@
 
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Direction, Ecn, Packet, SYN_FRAME};
+use crate::packet::{Direction, Ecn, SYN_FRAME};
+use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::request::Reaction;
 use crate::time::{Time, MS};
@@ -11,7 +12,7 @@ use crate::time::{Time, MS};
 impl Receiver {
     /// A packet of the handshake arrives, or the first data if the third packet got lost.
     #[inline(never)]
-    pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_handshake(&mut self, p: &Segment, out: &mut impl Outbox) {
         if p.has(flags::SYN) {
             if self.opening.has_begun {
                 return self.on_syn_ack(p, out);
@@ -47,13 +48,13 @@ impl Receiver {
     }
 
     /// RTT of a handshake in which something was sent again: the timestamps tell which packet `p` answers (`tcp_ack_update_rtt`).
-    pub(super) fn note_rtt_by_timestamp(&mut self, p: &Packet, now: Time) {
+    pub(super) fn note_rtt_by_timestamp(&mut self, p: &Segment, now: Time) {
         self.note_rtt(1000 * (now / MS).saturating_sub(u64::from(p.tsecr)).max(1));
     }
 
     /// A packet comes before the connection that the peer opens is established; true if it is taken in. The SYN-ACK echoes the first SYN, also
     /// where it is sent again.
-    pub(in crate::tcp::linux) fn hear_request(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+    pub(in crate::tcp::linux) fn hear_request(&mut self, p: &Segment, out: &mut impl Outbox) -> bool {
         match self.opening.request.react(p.has(flags::SYN), p.tsval, self.form.tsecr, out.now()) {
             Reaction::Take => return true,
             Reaction::SynAck => {
@@ -66,7 +67,7 @@ impl Receiver {
             Reaction::Ack => {
                 let ack = self.ack_packet(1, self.buffer.offered(), out.now());
                 self.counters.acks_sent += 1;
-                out.send(End::Receiver, Packet { flags: Direction::Reverse.flags() | Ecn::NotEct.flags(), ..ack });
+                out.send(End::Receiver, Segment { flags: Direction::Reverse.flags() | Ecn::NotEct.flags(), ..ack });
             }
             Reaction::Nothing => {}
         }
@@ -79,7 +80,7 @@ impl Receiver {
     }
 
     /// The other end's SYN or SYN-ACK has come. Unless it has all of the flags `asked`, ECN is not used.
-    pub(super) fn hear_of_ecn(&mut self, p: &Packet, asked: u16) {
+    pub(super) fn hear_of_ecn(&mut self, p: &Segment, asked: u16) {
         if p.flags & asked != asked {
             self.echo.turn_off();
             self.form.flags = Direction::Reverse.flags() | Ecn::NotEct.flags();
@@ -92,7 +93,7 @@ impl Receiver {
         self.rtt.syn_ack_us = out.now() / 1000;
         let ack = self.ack_packet(1, self.buffer.offered(), out.now());
         let consent = if self.echo.is_on() { flags::ECE } else { 0 };
-        let syn_ack = Packet { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN | consent, ..ack };
+        let syn_ack = Segment { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN | consent, ..ack };
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn_ack);
         if !self.has_closed() {

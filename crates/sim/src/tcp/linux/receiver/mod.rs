@@ -35,7 +35,8 @@ use self::reader::Reader;
 use self::stream::Stream;
 use crate::attachment::most_blocks;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Direction, Ecn, Packet, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
+use crate::packet::{Direction, Ecn, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
@@ -121,7 +122,7 @@ pub struct Receiver {
     gro: Gro,
     delay: AckDelay,
     /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
-    form: Packet,
+    form: Segment,
     buffer: ReceiveBuffer,
     echo: Echo,
     counters: Counters,
@@ -164,7 +165,7 @@ impl Receiver {
             application: Application::default(),
             gro: Gro::new(spec.gro),
             delay: AckDelay::new(source, &clock, stack),
-            form: Packet {
+            form: Segment {
                 way: Way::new(flow),
                 len: ACK_FRAME as u16,
                 seq: 1,
@@ -233,7 +234,7 @@ impl Receiver {
     }
 
     /// A packet of the sender arrives.
-    pub fn on_packet(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.arrived += 1;
         if self.takes_fast_path(p) && out.is_last_now() {
             self.on_fast_data(p, out);
@@ -253,8 +254,8 @@ impl Receiver {
     }
 
     #[inline]
-    fn ack_packet(&self, ack: u32, window: u32, now: Time) -> Packet {
-        Packet { seq: ack, window, tsval: (now / MS) as u32, ..self.form }
+    fn ack_packet(&self, ack: u32, window: u32, now: Time) -> Segment {
+        Segment { seq: ack, window, tsval: (now / MS) as u32, ..self.form }
     }
 
     /// Sends an ACK for `ack`; one for an older point than `rcv_nxt` is special: it leaves timer and quick ACKs alone.
@@ -269,7 +270,7 @@ impl Receiver {
         p.flags |= self.echo.take_flags();
         if let Some(blocks) = self.early.take_blocks() {
             p.len += blocks.option_bytes() as u16;
-            out.attach(&mut p, blocks.into());
+            p.attachment = out.attach(blocks.into());
         }
         self.counters.acks_sent += 1;
         self.compression.note_ack(out);
@@ -297,7 +298,7 @@ impl Receiver {
         self.delay.reset();
     }
 
-    fn on_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+    fn on_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         if is_bare(p) {
             return self.on_bare(p, out);
         }
@@ -332,7 +333,7 @@ impl Receiver {
 
     /// Puts a segment into the receive queue, and notes what that means for an ACK.
     #[inline(always)]
-    fn queue_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+    fn queue_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         let seq = p.seq;
         if p.has(flags::CWR) {
             self.echo.on_cwr();
@@ -368,7 +369,7 @@ impl Receiver {
         }
     }
 
-    fn in_order(&mut self, p: &Packet, out: &mut impl Outbox) {
+    fn in_order(&mut self, p: &Segment, out: &mut impl Outbox) {
         let before = self.rcv_nxt;
         self.rcv_nxt = self.end_of(p);
         self.note_fin(p);
@@ -403,7 +404,7 @@ impl Receiver {
 
     /// Takes in data in order. The edge has moved behind them already; it was at `before`.
     #[inline]
-    fn take_in_order(&mut self, p: &Packet, before: u32, out: &mut impl Outbox) {
+    fn take_in_order(&mut self, p: &Segment, before: u32, out: &mut impl Outbox) {
         let payload = u32::from(p.len) - HEADERS;
         self.queue(&Head::of(p.seq, self.rcv_nxt, payload));
         self.delay.schedule();

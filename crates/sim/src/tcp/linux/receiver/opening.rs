@@ -6,7 +6,8 @@
 
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, SYN_FRAME};
+use crate::packet::SYN_FRAME;
+use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::request::{Request, TIMEOUT_MAX_MS};
@@ -59,7 +60,7 @@ impl Receiver {
         let p = self.ack_packet(1, self.buffer.offered(), out.now());
         let offers_ecn = self.echo.is_on() && !(self.opening.retransmits > 0 && self.opening.ecn_fallback);
         let offer = if offers_ecn { flags::ECN_SETUP } else { 0 };
-        let syn = Packet { len: SYN_FRAME as u16, flags: p.flags | flags::SYN | flags::HANDSHAKE | offer, ..p };
+        let syn = Segment { len: SYN_FRAME as u16, flags: p.flags | flags::SYN | flags::HANDSHAKE | offer, ..p };
         self.rtt.syn_ack_us = out.now() / 1000;
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn);
@@ -98,7 +99,7 @@ impl Receiver {
     }
 
     /// The SYN-ACK `p` arrives, perhaps again because what ended the handshake got lost.
-    pub(super) fn on_syn_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_syn_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         if !self.established {
             self.end_opening(out);
             self.form.tsecr = p.tsval;

@@ -7,8 +7,9 @@ use super::charge::{Cost, Head};
 use super::Receiver;
 use crate::attachment::Blocks;
 use crate::outbox::Outbox;
-use crate::packet::{Packet, HEADERS};
+use crate::packet::HEADERS;
 use crate::prefetch::prefetch;
+use crate::segment::Segment;
 use crate::tcp::common::ranges::{self, Latest};
 
 /// Blocks remembered (`TCP_NUM_SACKS`).
@@ -181,7 +182,7 @@ impl OutOfOrder {
 
 impl Receiver {
     #[inline(always)]
-    pub(super) fn out_of_order(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn out_of_order(&mut self, p: &Segment, out: &mut impl Outbox) {
         let (seq, end, payload) = (p.seq, self.end_of(p), u32::from(p.len) - HEADERS);
         self.on_codepoint(p.ecn(), self.rcv_nxt, out);
         self.measure(p);

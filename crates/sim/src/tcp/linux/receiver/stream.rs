@@ -7,7 +7,8 @@
 use super::Receiver;
 use crate::attachment::Blocks;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Direction, Ecn, Packet, HEADERS, RST_FRAME};
+use crate::packet::{Direction, Ecn, HEADERS, RST_FRAME};
+use crate::segment::{flags, Segment};
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::request::Request;
 use crate::time::Time;
@@ -48,7 +49,7 @@ impl Receiver {
 
     /// First number beyond a segment: in a stream each byte has one, and the FIN.
     #[inline]
-    pub(super) fn end_of(&self, p: &Packet) -> u32 {
+    pub(super) fn end_of(&self, p: &Segment) -> u32 {
         if self.stream.is_some() {
             p.seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN))
         } else {
@@ -98,7 +99,7 @@ impl Receiver {
     }
 
     /// The connection that this end opened is established by the SYN-ACK `p`.
-    pub(in crate::tcp::linux) fn connected(&mut self, p: &Packet, now: Time) {
+    pub(in crate::tcp::linux) fn connected(&mut self, p: &Segment, now: Time) {
         self.form.tsecr = p.tsval;
         self.hear_of_ecn(p, flags::ECE);
         self.established = true;
@@ -107,7 +108,7 @@ impl Receiver {
     }
 
     /// The other end's SYN has crossed this one's.
-    pub(in crate::tcp::linux) fn cross(&mut self, p: &Packet) {
+    pub(in crate::tcp::linux) fn cross(&mut self, p: &Segment) {
         self.form.tsecr = p.tsval;
         self.hear_of_ecn(p, flags::ECN_SETUP);
     }
@@ -127,7 +128,7 @@ impl Receiver {
     }
 
     /// Puts data into the receive queue; what to do about an ACK is asked later.
-    pub(in crate::tcp::linux) fn take_data(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn take_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.queue_data(p, out);
     }
 
@@ -137,7 +138,7 @@ impl Receiver {
     }
 
     /// True if the connection has memory for this packet that it need not ask for (`sk_forward_alloc`); its other half is `charged` so many bytes.
-    pub(in crate::tcp::linux) fn has_memory_for(&self, p: &Packet, charged: u64) -> bool {
+    pub(in crate::tcp::linux) fn has_memory_for(&self, p: &Segment, charged: u64) -> bool {
         let charged = charged + self.charged();
         let left = charged.next_multiple_of(PAGE) - charged;
         !self.kernel.returns_memory || self.kernel.cost.head + u64::from(u32::from(p.len) - HEADERS) <= left
@@ -198,7 +199,7 @@ impl Receiver {
     pub(in crate::tcp::linux) fn acknowledge_with(&mut self, window: u32, out: &mut impl Outbox) {
         let ack = self.ack_packet(self.rcv_nxt, window, out.now());
         self.counters.acks_sent += 1;
-        out.send(End::Receiver, Packet { flags: Direction::Reverse.flags() | Ecn::NotEct.flags(), ..ack });
+        out.send(End::Receiver, Segment { flags: Direction::Reverse.flags() | Ecn::NotEct.flags(), ..ack });
     }
 
     /// Answers a packet that reaches no connection. It has the number that the packet acknowledges, and acknowledges nothing (`tcp_v4_send_reset`).
@@ -206,7 +207,7 @@ impl Receiver {
         let flags = Direction::Reverse.flags() | flags::RST | Ecn::NotEct.flags();
         let len = RST_FRAME as u16;
         let unnumbered = 0_u32.wrapping_sub(self.base());
-        out.send(End::Receiver, Packet { len, flags, seq: unnumbered, window: 0, tsval: 0, tsecr: 0, ..self.form });
+        out.send(End::Receiver, Segment { len, flags, seq: unnumbered, window: 0, tsval: 0, tsecr: 0, ..self.form });
     }
 
     /// Bytes that the SACK blocks take of the next packet.

@@ -36,21 +36,21 @@ impl Sink {
     }
 
     /// The ACKs that a packet, 1 ms after the one before, brings about at once.
-    fn packet(&mut self, seq: u32, len: u32, flags: u16) -> Vec<Packet> {
+    fn packet(&mut self, seq: u32, len: u32, flags: u16) -> Vec<Segment> {
         self.late(seq, len, flags, 0)
     }
 
     /// The same of one that has been under way for so long, ms.
-    fn late(&mut self, seq: u32, len: u32, flags: u16, ms: u32) -> Vec<Packet> {
+    fn late(&mut self, seq: u32, len: u32, flags: u16, ms: u32) -> Vec<Segment> {
         self.out.now += MS;
         let (way, tsval) = (Way::new(0), (self.out.now / MS) as u32 - ms);
         let (window, tsecr, attachment, ecn) = (0, 0, NO_ATTACHMENT, Ecn::NotEct);
-        let p = Packet { way, len: len as u16, flags: flags | ecn.flags(), seq, window, tsval, tsecr, attachment };
+        let p = Segment { way, len: len as u16, flags: flags | ecn.flags(), seq, window, tsval, tsecr, attachment };
         self.receiver.on_packet(&p, &mut self.out);
         self.out.take_sent()
     }
 
-    fn segment(&mut self, seq: u32) -> Vec<Packet> {
+    fn segment(&mut self, seq: u32) -> Vec<Segment> {
         self.packet(seq, FULL_FRAME, 0)
     }
 }

@@ -4,14 +4,15 @@
 
 use super::{Receiver, MAX_QUICK};
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, HEADERS};
+use crate::packet::HEADERS;
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::validate::is_old;
 use crate::time::Time;
 
 impl Receiver {
     /// The timestamp of a packet is too old.
     #[inline]
-    pub(in crate::tcp::linux) fn is_late(&self, p: &Packet) -> bool {
+    pub(in crate::tcp::linux) fn is_late(&self, p: &Segment) -> bool {
         is_old(p.tsval, self.form.tsecr)
     }
 
@@ -28,7 +29,7 @@ impl Receiver {
 
     /// A segment is dropped.
     #[inline]
-    pub(super) fn refuses(&self, p: &Packet) -> bool {
+    pub(super) fn refuses(&self, p: &Segment) -> bool {
         self.is_late(p) || self.is_stale(p.seq + 1) || self.is_beyond(p.seq)
     }
 
@@ -62,7 +63,7 @@ impl Receiver {
     /// A packet of the sender that has no data and does not close: a probe of the window, the end of the handshake when data have come before it,
     /// or the answer to an ACK that was dropped.
     #[inline(never)]
-    pub(super) fn on_bare(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_bare(&mut self, p: &Segment, out: &mut impl Outbox) {
         if self.is_late(p) || self.is_stale(p.seq) {
             self.answer_bare(out);
         } else {
@@ -73,14 +74,14 @@ impl Receiver {
 
     /// Notes the timestamps of a segment.
     #[inline]
-    pub(super) fn take_timestamps(&mut self, p: &Packet, now: Time) {
+    pub(super) fn take_timestamps(&mut self, p: &Segment, now: Time) {
         self.note_timestamp(p.seq, p);
         self.time_echo(p, now);
     }
 
     /// RTT by the timestamp that a full segment echoes (`tcp_rcv_rtt_measure_ts`).
     #[inline]
-    fn time_echo(&mut self, p: &Packet, now: Time) {
+    fn time_echo(&mut self, p: &Segment, now: Time) {
         let length = u64::from(u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN)));
         if length >= self.buffer.seen_mss() {
             self.buffer.rtt_by_timestamp(p.tsecr, now);
@@ -90,7 +91,13 @@ impl Receiver {
     }
 
     /// Notes the timestamps of a packet of a stream whose first number, or the next one where it has none, is `seq`.
-    pub(in crate::tcp::linux) fn take_timestamps_of_stream(&mut self, seq: u32, p: &Packet, has_data: bool, now: Time) {
+    pub(in crate::tcp::linux) fn take_timestamps_of_stream(
+        &mut self,
+        seq: u32,
+        p: &Segment,
+        has_data: bool,
+        now: Time,
+    ) {
         self.note_timestamp(seq, p);
         if has_data {
             self.time_echo(p, now);
@@ -101,7 +108,7 @@ impl Receiver {
 
     /// The timestamp to echo is that of the segment that the last ACK asked for.
     #[inline]
-    pub(in crate::tcp::linux) fn note_timestamp(&mut self, seq: u32, p: &Packet) {
+    pub(in crate::tcp::linux) fn note_timestamp(&mut self, seq: u32, p: &Segment) {
         if self.buffer.is_acked(seq) && p.tsval >= self.form.tsecr {
             self.form.tsecr = p.tsval;
         }

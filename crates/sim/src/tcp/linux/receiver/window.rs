@@ -4,13 +4,14 @@
 use super::buffer::Length;
 use super::closing::is_bare_fin;
 use super::Receiver;
-use crate::packet::{flags, Packet, HEADERS};
+use crate::packet::HEADERS;
+use crate::segment::{flags, Segment};
 use crate::time::{Time, US};
 
 impl Receiver {
     /// Notes how long a segment is, and whether a write of the sender's ends with it.
     #[inline]
-    pub(super) fn measure(&mut self, p: &Packet) {
+    pub(super) fn measure(&mut self, p: &Segment) {
         match self.buffer.measure(u32::from(p.len) - HEADERS, p.has(flags::PSH | flags::FIN)) {
             Length::Full => self.pushed |= p.has(flags::PSH) && self.kernel.acks_full_push,
             Length::Short => {
@@ -68,7 +69,7 @@ impl Receiver {
 
     /// The window is closed to the next segment, unless that is a FIN alone (`tcp_data_queue`).
     #[inline]
-    pub(super) fn is_closed_to(&self, p: &Packet) -> bool {
+    pub(super) fn is_closed_to(&self, p: &Segment) -> bool {
         self.bytes_at_most(p.seq) >= self.buffer.advertised()
             && self.buffer.left(self.unacknowledged()) == 0
             && !is_bare_fin(p)

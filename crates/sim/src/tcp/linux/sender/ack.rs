@@ -7,7 +7,7 @@ use super::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet};
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::validate;
 use crate::time::Time;
@@ -91,7 +91,7 @@ impl AckState {
     }
 
     /// Notes what the ACK `p` says by itself, before anything is removed.
-    pub fn note_ack(&mut self, p: &Packet, ece: bool) {
+    pub fn note_ack(&mut self, p: &Segment, ece: bool) {
         self.sample.acked = p.seq - self.prior_una;
         self.sample.window_update = self.flags & flag::WIN_UPDATE != 0;
         (self.sample.ece, self.sample.esce) = (ece, p.has(flags::ESCE));
@@ -100,7 +100,7 @@ impl AckState {
     /// Notes of the ACK `p` what only few controls [read](crate::cc::Needs::whole_acks). `news`: it has SACK blocks or an ECN echo, or offers
     /// another window.
     #[inline(never)]
-    pub fn note_whole_ack(&mut self, p: &Packet, news: bool) {
+    pub fn note_whole_ack(&mut self, p: &Segment, news: bool) {
         self.sample.slow_path = p.seq == self.prior_una || news;
         (self.sample.tsval, self.sample.tsecr) = (p.tsval, p.tsecr);
     }
@@ -116,7 +116,7 @@ impl AckState {
 
 impl Sender {
     /// An ACK arrives.
-    pub fn on_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
         if !self.takes_fast_path(p) {
@@ -131,7 +131,7 @@ impl Sender {
     /// A packet that does not [take the fast path](Self::takes_fast_path). With losses nearly every ACK comes here. So what all of them run through is
     /// inlined, down to the blocks and the look for losses, and what is rare is not.
     #[inline(never)]
-    fn on_ack_in_full(&mut self, p: &Packet, out: &mut impl Outbox) {
+    fn on_ack_in_full(&mut self, p: &Segment, out: &mut impl Outbox) {
         if p.has(flags::RST) || (self.has_heard_fin() && self.is_done_with(p, out)) {
             // A receiver that has closed resets what it answers to: that was sent before all was acknowledged.
             return;
@@ -148,7 +148,7 @@ impl Sender {
     }
 
     /// The timestamp of an ACK is too old: others have overtaken it. What it says is not heard (`tcp_paws_discard`).
-    fn is_late(&self, p: &Packet) -> bool {
+    fn is_late(&self, p: &Segment) -> bool {
         validate::is_old(p.tsval, self.form.tsecr)
             && self.phase == Phase::Established
             && !p.has(flags::SYN)
@@ -158,7 +158,7 @@ impl Sender {
     /// An ACK older than `echoed` is a duplicate without a FIN that changes nothing, and is not much older (`tcp_disordered_ack`).
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp::linux) fn is_disordered(&self, p: &Packet, echoed: u32) -> bool {
+    pub(in crate::tcp::linux) fn is_disordered(&self, p: &Segment, echoed: u32) -> bool {
         let changes_window = p.window > self.peer.bytes() || p.window == 0;
         let replay_ms = validate::replay_ms(self.clock.to_us(self.rto_ticks()));
         p.seq == self.view.snd_una && !p.has(flags::FIN) && !changes_window && u64::from(echoed - p.tsval) <= replay_ms
@@ -167,8 +167,8 @@ impl Sender {
     /// Answers an ACK that was not heard, not too often, or a FIN (`tcp_oow_rate_limited`).
     #[cold]
     #[inline(never)]
-    pub(super) fn answer_late(&mut self, p: &Packet, out: &mut impl Outbox) {
-        out.take_attachment(p);
+    pub(super) fn answer_late(&mut self, p: &Segment, out: &mut impl Outbox) {
+        out.take_attachment(p.attachment);
         if p.has(flags::FIN) || self.answers.is_due(out.now()) {
             self.counters.sent += 1;
             let answer = self.bare_packet(out.now(), self.view.snd_nxt, flags::HANDSHAKE);
@@ -265,9 +265,9 @@ impl Sender {
     }
 
     /// Takes in a packet of the receiver; true if it may let something be sent.
-    pub(super) fn process_packet(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+    pub(super) fn process_packet(&mut self, p: &Segment, out: &mut impl Outbox) -> bool {
         // Copied whole: what is copied in pieces cannot be read as a whole without waiting.
-        let attachment = out.take_attachment(p);
+        let attachment = out.take_attachment(p.attachment);
         if p.has(flags::SYN) {
             self.on_handshake(p, out);
             return false;
@@ -290,7 +290,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn process_ack(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
+    fn process_ack(&mut self, p: &Segment, blocks: &Blocks, out: &mut impl Outbox) {
         let ack = p.seq;
         let prior_una = self.view.snd_una;
         let mut a = AckState::new(prior_una, p.tsecr, self.view.snd_nxt);

@@ -7,7 +7,8 @@
 use super::Sender;
 use crate::cc::Renumbering;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME};
+use crate::packet::{Ecn, ACK_FRAME};
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::validate::{self, Answers};
 
 /// No segment.
@@ -150,7 +151,7 @@ impl Sender {
     /// noted, and all else is answered (`tcp_timewait_state_process`). Before, an ACK from before the FIN is not heard (`tcp_sequence`).
     #[cold]
     #[inline(never)]
-    pub(super) fn is_done_with(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+    pub(super) fn is_done_with(&mut self, p: &Segment, out: &mut impl Outbox) -> bool {
         let is_old = !p.has(flags::CLOSED | flags::FIN | flags::SYN);
         if !self.has_closed() {
             if is_old {
@@ -158,7 +159,7 @@ impl Sender {
             }
             return is_old;
         }
-        out.take_attachment(p);
+        out.take_attachment(p.attachment);
         if p.has(flags::CLOSED) && !p.has(flags::FIN) && !validate::is_old(p.tsval, self.form.tsecr) {
             self.form.tsecr = p.tsval;
         } else if p.has(flags::FIN) || self.close.answers.is_due(out.now()) {

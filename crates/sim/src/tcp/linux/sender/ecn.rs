@@ -2,7 +2,8 @@
 
 use super::Sender;
 use crate::cc::{AnyCc, Reno};
-use crate::packet::{flags, Ecn, Packet};
+use crate::packet::Ecn;
+use crate::segment::{flags, Segment};
 
 /// Whether ECN is used, and whether CWR is to be sent. Told when the window was reduced; asked when new data are sent.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +68,7 @@ impl Sender {
 
     /// The other end's SYN or SYN-ACK has come. Unless it has all of the flags `asked`, ECN is not used, and what needs it is Reno
     /// (`dctcp_init`).
-    pub(in crate::tcp::linux) fn hear_of_ecn(&mut self, p: &Packet, asked: u16) {
+    pub(in crate::tcp::linux) fn hear_of_ecn(&mut self, p: &Segment, asked: u16) {
         if p.flags & asked == asked || !self.ecn.is_on() {
             return;
         }

@@ -7,7 +7,8 @@ use super::transmit::NONE;
 use super::{Pending, Phase, Sender};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, NO_ATTACHMENT};
+use crate::packet::NO_ATTACHMENT;
+use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 
@@ -16,7 +17,7 @@ impl Sender {
     /// marked, and with more left in flight, so that a loss probe is due afterwards. Its timestamp is no older than the last one. Either the state
     /// is Open and there is no ECN echo, or the window is being reduced in CWR. Every question that [`Self::process_ack`] asks of each segment then has one answer.
     #[inline]
-    pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Packet) -> bool {
+    pub(in crate::tcp::linux) fn takes_fast_path(&self, p: &Segment) -> bool {
         p.seq > self.view.snd_una
             && p.seq < self.view.snd_nxt
             && p.attachment == NO_ATTACHMENT
@@ -57,14 +58,14 @@ impl Sender {
 
     /// [`Self::on_fast_ack`] in state CWR.
     #[inline(never)]
-    pub(in crate::tcp::linux) fn on_fast_ack_in_cwr(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn on_fast_ack_in_cwr(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.on_fast_ack(p, false, out);
     }
 
     /// What [`Self::on_ack`] does about an ACK that [takes the fast path](Self::takes_fast_path). `open`: in state Open. It is a literal
     /// where this is called and this is inlined, so that what is only done in state CWR costs nothing in state Open.
     #[inline(always)]
-    pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Packet, open: bool, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Segment, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
         let sent = if self.sends_plainly {
             self.send_allowed_in_one_run::<false>(out)
@@ -82,7 +83,7 @@ impl Sender {
 
     /// What [`Self::process_ack`] does about such an ACK, but for the timer. Returns the RTT of the last segment acknowledged, us.
     #[inline(always)]
-    fn process_fast_ack(&mut self, p: &Packet, open: bool) -> u64 {
+    fn process_fast_ack(&mut self, p: &Segment, open: bool) -> u64 {
         self.form.tsecr = self.form.tsecr.max(p.tsval);
         self.rec.note_progress();
         self.take_peer_window(p.window, p.seq);
@@ -115,14 +116,14 @@ impl Sender {
 
     /// Tells congestion control of an ACK on a stack that does so before the acknowledged segments are counted.
     #[inline(never)]
-    fn tell_of_ack(&mut self, p: &Packet, acked: u32, ece: bool) {
+    fn tell_of_ack(&mut self, p: &Segment, acked: u32, ece: bool) {
         let prior_in_flight = self.view.packets_out;
         let sample = self.whole_sample(p, acked, -1, ece);
         self.cc.on_ack(&self.view, &mut self.window, &RateSample { prior_in_flight, ..sample });
     }
 
     /// All that the ACK `p` says by itself.
-    fn whole_sample(&self, p: &Packet, acked: u32, rtt_us: i64, ece: bool) -> RateSample {
+    fn whole_sample(&self, p: &Segment, acked: u32, rtt_us: i64, ece: bool) -> RateSample {
         let slow_path = ece || self.peer.was_changed_by(p.seq);
         let progress = RateSample::progress(&self.view, acked, rtt_us, p.has(flags::ESCE));
         RateSample { ece, slow_path, tsval: p.tsval, tsecr: p.tsecr, ..progress }
@@ -131,7 +132,7 @@ impl Sender {
     /// Tells congestion control of an ACK on the fast path in state CWR, or on a stack whose control has been told of the event before, or that
     /// needs a rate sample or whole ACKs, or that sets window and rate itself.
     #[inline(never)]
-    fn steer_window_separately(&mut self, p: &Packet, acked: u32, rtt_us: i64, ece: bool, maybe_delayed: bool) {
+    fn steer_window_separately(&mut self, p: &Segment, acked: u32, rtt_us: i64, ece: bool, maybe_delayed: bool) {
         let mut sample = self.whole_sample(p, acked, rtt_us, ece);
         if self.sampler.is_some() {
             // Of segments sent once and in order the last one was sent last.

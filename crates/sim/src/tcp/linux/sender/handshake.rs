@@ -5,7 +5,8 @@
 use super::{Pending, Phase, Sender};
 use crate::cc::CongestionControl;
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Ecn, Packet, Verdict, ACK_FRAME, SYN_FRAME};
+use crate::packet::{Ecn, Verdict, ACK_FRAME, SYN_FRAME};
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::request::{Reaction, Request};
 use crate::tcp::linux::stack::Stack;
@@ -62,7 +63,7 @@ impl Sender {
     /// on that is what is retransmitted (`tcp_rcv_synsent_state_process`, `tcp_send_synack`).
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp::linux) fn cross(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn cross(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.refresh(out.now());
         let offer = self.ecn_offer(self.handshake.retransmits > 0);
         self.hear_of_ecn(p, flags::ECN_SETUP);
@@ -83,13 +84,13 @@ impl Sender {
     /// because nothing is noted of it any more when that is asked (`tcp_rcv_state_process`, `tcp_packet_delayed`).
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp::linux) fn end_crossing(&mut self, p: &Packet, by_syn_ack: bool, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn end_crossing(&mut self, p: &Segment, by_syn_ack: bool, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
         let rtt_us = self.rtt_of_syn(p);
         // The largest window is what the SYN said.
         let window = if by_syn_ack { self.peer.bytes() } else { p.window };
-        self.establish(&Packet { window, ..*p }, rtt_us);
+        self.establish(&Segment { window, ..*p }, rtt_us);
         if by_syn_ack {
             self.take_unscaled_window(p.window);
         }
@@ -103,7 +104,7 @@ impl Sender {
     }
 
     /// Time since the SYN that `p` answers, us, if it is known which.
-    fn rtt_of_syn(&mut self, p: &Packet) -> Option<u32> {
+    fn rtt_of_syn(&mut self, p: &Segment) -> Option<u32> {
         if self.handshake.retransmits > 0 {
             return self.us_since_echo(p);
         }
@@ -129,7 +130,7 @@ impl Sender {
 
     /// A SYN of the receiver's arrives: the answer to ours, or its own if it has called connect().
     #[inline(never)]
-    pub(super) fn on_handshake(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_handshake(&mut self, p: &Segment, out: &mut impl Outbox) {
         if !p.has(flags::HANDSHAKE) {
             return self.on_syn_ack(p, out);
         }
@@ -148,7 +149,7 @@ impl Sender {
 
     /// A packet comes before the connection that the peer opens is established; true if it is taken in. The SYN-ACK echoes the first SYN, also
     /// where it is sent again.
-    pub(super) fn hear_request(&mut self, p: &Packet, out: &mut impl Outbox) -> bool {
+    pub(super) fn hear_request(&mut self, p: &Segment, out: &mut impl Outbox) -> bool {
         match self.handshake.request.react(p.has(flags::SYN), p.tsval, self.form.tsecr, out.now()) {
             Reaction::Take => return true,
             Reaction::SynAck => {
@@ -188,7 +189,7 @@ impl Sender {
 
     /// The packet that ends the handshake arrives, at the server: its application begins to write.
     #[inline(never)]
-    pub(super) fn on_accept(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(super) fn on_accept(&mut self, p: &Segment, out: &mut impl Outbox) {
         let since_sent = || (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
         let rtt_us = if self.handshake.request.is_resent() { self.us_since_echo(p) } else { Some(since_sent()) };
         self.establish(p, rtt_us);
@@ -198,12 +199,12 @@ impl Sender {
 
     /// Time since what this answers was sent, us: of a SYN or a SYN-ACK that was sent again the timestamps tell which it is
     /// (`tcp_ack_update_rtt`). None without timestamps.
-    fn us_since_echo(&self, p: &Packet) -> Option<u32> {
+    fn us_since_echo(&self, p: &Segment) -> Option<u32> {
         self.timestamps.then(|| 1000 * self.ms_since_echo(p.tsecr).unwrap_or(1))
     }
 
     /// The SYN-ACK completes the handshake; data follows at once. One that comes again is answered (`tcp_send_challenge_ack`).
-    pub(in crate::tcp::linux) fn on_syn_ack(&mut self, p: &Packet, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn on_syn_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         if self.phase == Phase::Established {
             return self.answer_late(p, out);
         }
@@ -240,7 +241,7 @@ impl Sender {
     }
 
     /// True if a SYN-ACK does not echo the first SYN, which would show that no timeout was due (`tcp_try_undo_recovery`, `tcp_init_transfer`).
-    fn answers_resent_syn(&self, p: &Packet) -> bool {
+    fn answers_resent_syn(&self, p: &Segment) -> bool {
         u64::from(p.tsecr) != self.handshake.sent_us / 1000
     }
 
@@ -256,7 +257,7 @@ impl Sender {
     }
 
     /// The connection is established by the packet `p`; `rtt_us`: since ours that it answers, if it is known which.
-    pub(super) fn establish(&mut self, p: &Packet, rtt_us: Option<u32>) {
+    pub(super) fn establish(&mut self, p: &Segment, rtt_us: Option<u32>) {
         let was_crossed = std::mem::replace(&mut self.phase, Phase::Established) == Phase::Crossed;
         self.clear_timer();
         self.form.tsecr = p.tsval;

@@ -2,14 +2,15 @@
 
 use super::packet_tests::sender;
 use super::tests::Pair;
-use crate::packet::{flags, Packet, ACK_FRAME};
+use crate::packet::ACK_FRAME;
+use crate::segment::{flags, Segment};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::time::MS;
 
 /// A packet of the peer that opens: its SYN, or what follows the SYN-ACK. What the sender answers.
-fn hear(pair: &mut Pair, ms: u64, tsval: u32, flags: u16) -> Vec<Packet> {
+fn hear(pair: &mut Pair, ms: u64, tsval: u32, flags: u16) -> Vec<Segment> {
     pair.out.now = ms * MS;
-    let p = Packet { tsval, ..pair.out.ack_packet(1, &[], 0, flags) };
+    let p = Segment { tsval, ..pair.out.ack_packet(1, &[], 0, flags) };
     pair.s.on_ack(&p, &mut pair.out);
     pair.out.take_sent()
 }
@@ -62,7 +63,7 @@ fn a_syn_ack_that_was_sent_again_explains_a_duplicate() {
             hear(&mut pair, 10, 510, SYN);
         }
         hear(&mut pair, 20, 520, 0);
-        let p = Packet { tsval: 540, ..pair.out.ack_packet(3, &[(2, 3)], 20, 0) };
+        let p = Segment { tsval: 540, ..pair.out.ack_packet(3, &[(2, 3)], 20, 0) };
         pair.s.on_ack(&p, &mut pair.out);
         pair.s.view.delivered
     };

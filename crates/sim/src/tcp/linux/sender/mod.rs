@@ -76,8 +76,9 @@ use self::transmit::CwndUsage;
 use self::tso::Tso;
 use self::undo::Undo;
 use crate::cc::{AnyCc, Needs, View, Window, INFINITE_SSTHRESH};
-use crate::packet::{flags, Ecn, Packet, Way, HEADERS, NO_ATTACHMENT};
+use crate::packet::{Ecn, Way, HEADERS, NO_ATTACHMENT};
 use crate::prefetch::prefetch;
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::Ticks;
@@ -143,7 +144,7 @@ pub struct Sender {
     pub window: Window,
     /// What segments have in common, with the timestamps of now. A packet is put together from single fields where it is sent: what was
     /// written in pieces just before cannot be moved as a whole without waiting.
-    pub(in crate::tcp::linux) form: Packet,
+    pub(in crate::tcp::linux) form: Segment,
     pub(in crate::tcp::linux) timer: Timer,
     pub(in crate::tcp::linux) peer: PeerWindow,
     pub(in crate::tcp::linux) usage: CwndUsage,
@@ -211,7 +212,7 @@ impl Sender {
             tells_at_once: !(stack.ack_event_first || needs.rate_samples || needs.whole_acks || needs.cong_control),
             view: View { mss, is_paced, ..View::new(stack.hz, stack.growth, limited) },
             window: Window { pacing_rate: pacing.max_rate(), ..Window::new(stack.initial_cwnd, ssthresh) },
-            form: Packet {
+            form: Segment {
                 way: Way::new(flow),
                 len: (HEADERS + mss) as u16,
                 seq: 1,
@@ -316,8 +317,8 @@ impl Sender {
 
     /// A packet of this sender.
     #[inline]
-    pub(in crate::tcp::linux) fn packet(&self, seq: u32, len: u32, flags: u16, ecn: Ecn) -> Packet {
-        Packet { len: len as u16, seq: self.number(seq), flags: flags | ecn.flags(), ..self.form }
+    pub(in crate::tcp::linux) fn packet(&self, seq: u32, len: u32, flags: u16, ecn: Ecn) -> Segment {
+        Segment { len: len as u16, seq: self.number(seq), flags: flags | ecn.flags(), ..self.form }
     }
 
     /// The flow is cut off: nothing more is sent. A connection that is closed at both ends goes on answering FINs.

@@ -8,6 +8,7 @@ use super::{Phase, Sender};
 use crate::attachment::Attachment;
 use crate::outbox::{End, Outbox};
 use crate::packet::{Packet, Verdict, ACK_FRAME};
+use crate::segment::Segment;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::time::{Time, MS, NEVER, SEC, US};
 
@@ -71,7 +72,7 @@ impl<O: Outbox> Outbox for Departing<'_, O> {
         self.out.now()
     }
 
-    fn send(&mut self, from: End, p: Packet) -> Verdict {
+    fn send(&mut self, from: End, p: impl Into<Packet>) -> Verdict {
         self.out.send_at(from, p, self.at)
     }
 
@@ -79,16 +80,16 @@ impl<O: Outbox> Outbox for Departing<'_, O> {
         self.out.set_timer(source, at);
     }
 
-    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.out.attach(p, attachment);
+    fn attach(&mut self, attachment: Attachment) -> u32 {
+        self.out.attach(attachment)
     }
 
     fn option_bytes(&self) -> u32 {
         self.out.option_bytes()
     }
 
-    fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        self.out.take_attachment(p)
+    fn take_attachment(&mut self, slot: u32) -> Attachment {
+        self.out.take_attachment(slot)
     }
 }
 
@@ -110,7 +111,7 @@ impl Sender {
 
     /// A packet without payload. It leaves at once, but its timestamp is that of the time at which what was sent before it departs
     /// (`__tcp_transmit_skb`).
-    pub(super) fn bare_packet(&mut self, now: Time, seq: u32, flags: u16) -> Packet {
+    pub(super) fn bare_packet(&mut self, now: Time, seq: u32, flags: u16) -> Segment {
         if !self.view.is_paced {
             self.note_bare_departure(now);
             return self.packet(seq, ACK_FRAME, flags, self.control_ecn());

@@ -7,7 +7,7 @@ use super::tests::Pair;
 use crate::cc::{AnyCc, BoxedControl, CongestionControl, Needs, View, Window};
 use crate::outbox::HostQueue;
 use crate::outbox::LoneOutbox;
-use crate::packet::{flags, Packet};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::options::LossDetection;
@@ -65,7 +65,7 @@ fn paced_as(mut spec: TcpSpec, cwnd: u32) -> Pair {
 
 fn data(pair: &mut Pair) -> Vec<u32> {
     let sent = pair.out.take_sent();
-    sent.iter().filter(|p: &&Packet| !p.has(flags::SYN | flags::HANDSHAKE)).map(|p| p.seq).collect()
+    sent.iter().filter(|p: &&Segment| !p.has(flags::SYN | flags::HANDSHAKE)).map(|p| p.seq).collect()
 }
 
 /// Lets the timer of pacing fire until it is not set; says what left when, us.
@@ -219,7 +219,7 @@ fn with_fq_at_the_host_segments_wait_there_and_count_from_when_they_depart() {
     pair.connect();
     let mut stamps = vec![];
     loop {
-        let sent: Vec<Packet> = pair.out.take_sent().into_iter().filter(|p| p.len > 100).collect();
+        let sent: Vec<Segment> = pair.out.take_sent().into_iter().filter(|p| p.len > 100).collect();
         stamps.extend(sent.iter().map(|p| (p.seq, p.tsval)));
         // Each leaves at once, so that there is room for the next.
         let waited = sent.iter().filter(|p| pair.s.on_left_host(p)).count();

@@ -4,7 +4,8 @@ use super::tests::Pair;
 use super::{Sender, SOURCES};
 use crate::cc::{AnyCc, Needs, Reno};
 use crate::outbox::LoneOutbox;
-use crate::packet::{flags, Ecn, Packet, ACK_FRAME, HEADERS, MSS};
+use crate::packet::{Ecn, ACK_FRAME, HEADERS, MSS};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::stack::Stack;
@@ -18,12 +19,12 @@ pub(super) fn sender(spec: &TcpSpec) -> Pair {
 }
 
 /// The same, connected to a receiver that offers a window of so many bytes in its SYN-ACK; and what it sent then.
-pub(super) fn connected(spec: &TcpSpec, window: u32) -> (Pair, Vec<Packet>) {
+pub(super) fn connected(spec: &TcpSpec, window: u32) -> (Pair, Vec<Segment>) {
     let mut pair = sender(spec);
     pair.s.connect(&mut pair.out);
     pair.out.take_sent();
     pair.out.now += 20 * MS;
-    let syn_ack = Packet { window, ..pair.out.ack_packet(1, &[], 0, flags::SYN | flags::ECE) };
+    let syn_ack = Segment { window, ..pair.out.ack_packet(1, &[], 0, flags::SYN | flags::ECE) };
     pair.s.on_ack(&syn_ack, &mut pair.out);
     let sent = pair.out.take_sent().split_off(1);
     (pair, sent)
@@ -34,14 +35,14 @@ pub(super) fn transfer(bytes: u64) -> TcpSpec {
 }
 
 /// Number, payload and bits of each packet.
-pub(super) fn shown(sent: &[Packet]) -> Vec<(u32, u32, u16)> {
+pub(super) fn shown(sent: &[Segment]) -> Vec<(u32, u32, u16)> {
     let bits = flags::PSH | flags::FIN | flags::CWR;
     sent.iter().map(|p| (p.seq, u32::from(p.len) - HEADERS, p.flags & bits)).collect()
 }
 
 /// An ACK that offers a window of so many bytes, and what is sent upon it.
 pub(super) fn ack(pair: &mut Pair, ack: u32, window: u32) -> Vec<(u32, u32, u16)> {
-    let p = Packet { window, ..pair.out.ack_packet(ack, &[], (pair.out.now / MS) as u32, 0) };
+    let p = Segment { window, ..pair.out.ack_packet(ack, &[], (pair.out.now / MS) as u32, 0) };
     pair.s.on_ack(&p, &mut pair.out);
     shown(&pair.out.take_sent())
 }
@@ -99,10 +100,10 @@ fn an_ack_without_anything_to_send_does_not_say_that_the_window_limits() {
 fn an_ack_with_an_old_timestamp_is_not_heard_although_it_acknowledges_more() {
     let (mut pair, _) = connected(&bulk_flow(), 100 * MSS);
     pair.out.now += 20 * MS;
-    let newest = Packet { tsval: 50, ..pair.out.ack_packet(3, &[], 20, 0) };
+    let newest = Segment { tsval: 50, ..pair.out.ack_packet(3, &[], 20, 0) };
     pair.s.on_ack(&newest, &mut pair.out);
     assert!(pair.s.fast_path_open);
-    let late = Packet { tsval: 20, ..pair.out.ack_packet(5, &[], 20, 0) };
+    let late = Segment { tsval: 20, ..pair.out.ack_packet(5, &[], 20, 0) };
     pair.s.on_ack(&late, &mut pair.out);
     assert_eq!(pair.s.view.snd_una, 3);
 }
@@ -256,11 +257,11 @@ fn what_is_joined_to_a_retransmitted_segment_counts_as_retransmitted() {
 #[test]
 fn a_fin_that_is_too_old_is_answered_each_time_and_not_heard() {
     let (mut pair, _) = connected(&transfer(9), 100 * MSS);
-    let newest = Packet { tsval: 50, ..pair.out.ack_packet(3, &[], 20, 0) };
+    let newest = Segment { tsval: 50, ..pair.out.ack_packet(3, &[], 20, 0) };
     pair.s.on_ack(&newest, &mut pair.out);
     pair.out.take_sent();
     for _ in 0..3 {
-        let fin = Packet { tsval: 1, ..pair.out.ack_packet(3, &[], 20, flags::FIN) };
+        let fin = Segment { tsval: 1, ..pair.out.ack_packet(3, &[], 20, flags::FIN) };
         pair.s.on_ack(&fin, &mut pair.out);
     }
     assert_eq!(pair.out.take_sent().len(), 3);
@@ -270,12 +271,12 @@ fn a_fin_that_is_too_old_is_answered_each_time_and_not_heard() {
 #[test]
 fn acks_that_are_not_heard_are_answered_again_when_the_clock_has_counted_half_a_second() {
     let (mut pair, _) = connected(&bulk_flow(), 100 * MSS);
-    let newest = Packet { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
+    let newest = Segment { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
     pair.s.on_ack(&newest, &mut pair.out);
     let mut answers = |now_us: u64| {
         pair.out.take_sent();
         pair.out.now = now_us * US;
-        let late = Packet { tsval: 20, ..pair.out.ack_packet(3, &[], 20, 0) };
+        let late = Segment { tsval: 20, ..pair.out.ack_packet(3, &[], 20, 0) };
         pair.s.on_ack(&late, &mut pair.out);
         pair.out.take_sent().iter().filter(|p| p.len == ACK_FRAME as u16).count()
     };
@@ -292,7 +293,7 @@ fn timeouts_that_no_sample_has_followed_double_the_time_between_probes() {
         let echo = if timestamps { (pair.out.now / MS) as u32 } else { 0 };
         pair.out.now += 20 * MS;
         let all = pair.out.ack_packet(pair.s.view.snd_nxt, &[], echo, 0);
-        pair.s.on_ack(&Packet { window: 0, tsval: echo, ..all }, &mut pair.out);
+        pair.s.on_ack(&Segment { window: 0, tsval: echo, ..all }, &mut pair.out);
         let mut probed = || {
             let before = pair.out.now / MS;
             wait(&mut pair);
@@ -332,7 +333,7 @@ fn an_ack_that_has_overtaken_the_fin_leaves_the_timestamp_to_echo() {
     let (mut pair, _) = connected(&transfer(9), 100 * MSS);
     pair.ack(3, &[]);
     for (tsval, flags) in [(70, flags::CLOSED), (60, flags::FIN)] {
-        let p = Packet { tsval, ..pair.out.ack_packet(3, &[], 20, flags) };
+        let p = Segment { tsval, ..pair.out.ack_packet(3, &[], 20, flags) };
         pair.s.on_ack(&p, &mut pair.out);
     }
     assert!(pair.s.has_heard_fin());

@@ -12,7 +12,7 @@ use super::scoreboard::mark;
 use super::transmit::Retransmission;
 use super::Sender;
 use crate::outbox::Outbox;
-use crate::packet::flags;
+use crate::segment::flags;
 
 impl Sender {
     /// The segments of `hole` were just SACKed by one block; nothing before `first` was outstanding when it came.

@@ -23,7 +23,8 @@ use std::collections::VecDeque;
 use super::Sender;
 use crate::cc::Renumbering;
 use crate::outbox::{HostQueue, Outbox};
-use crate::packet::{flags, Packet, HEADERS};
+use crate::packet::HEADERS;
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::options::SmallQueues;
 
 /// A millisecond at the pacing rate (`sk_pacing_shift`).
@@ -109,7 +110,7 @@ impl Sender {
 
     /// A packet of this sender has left the host's queue, sent on or dropped. True if the sender waited for that: then
     /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
-    pub fn on_left_host(&mut self, p: &Packet) -> bool {
+    pub fn on_left_host(&mut self, p: &Segment) -> bool {
         if p.has(flags::SYN | flags::HANDSHAKE | flags::CLOSED) {
             return false;
         }

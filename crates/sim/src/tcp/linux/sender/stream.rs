@@ -7,7 +7,7 @@ use super::ack::flag;
 use super::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::outbox::Outbox;
-use crate::packet::Packet;
+use crate::segment::Segment;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::request::Request;
 use crate::time::{Time, MS};
@@ -133,7 +133,7 @@ impl Sender {
 
     /// The connection that the peer opened is established by the packet `p`; `rtt_us`: since the last SYN-ACK of its
     /// `request`.
-    pub(in crate::tcp::linux) fn accept(&mut self, p: &Packet, request: Request, rtt_us: u32, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn accept(&mut self, p: &Segment, request: Request, rtt_us: u32, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
         self.handshake.request = request;
@@ -145,7 +145,7 @@ impl Sender {
     }
 
     /// Takes in the ACK of a packet, which also brings data or SACK blocks, or neither.
-    pub(in crate::tcp::linux) fn take_ack(&mut self, p: &Packet, beside: Beside, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn take_ack(&mut self, p: &Segment, beside: Beside, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
         let Beside { data, newer, older } = beside;

@@ -6,7 +6,8 @@ use super::{Sender, SOURCES};
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Event, Needs, RateSample, Reno, View, Window};
 use crate::outbox::HostQueue;
 use crate::outbox::LoneOutbox;
-use crate::packet::{flags, Packet, Verdict, ACK_FRAME, MSS};
+use crate::packet::{Verdict, ACK_FRAME, MSS};
+use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::stack::Stack;
@@ -73,10 +74,10 @@ fn an_ack_that_others_have_overtaken_is_not_heard() {
     let heard = |tsval: u32, ack: u32, window: u32| {
         let mut pair = Pair::reno(&[]);
         pair.ack(4, &[]);
-        let newest = Packet { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
+        let newest = Segment { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
         pair.s.on_ack(&newest, &mut pair.out);
         pair.out.take_sent();
-        let late = Packet { tsval, window, ..pair.out.ack_packet(ack, &[(6, 8)], 20, 0) };
+        let late = Segment { tsval, window, ..pair.out.ack_packet(ack, &[(6, 8)], 20, 0) };
         pair.s.on_ack(&late, &mut pair.out);
         let answers: Vec<_> = pair.out.take_sent().into_iter().filter(|p| p.len == ACK_FRAME as u16).collect();
         assert!(answers.iter().all(|p| (p.seq, p.tsecr) == (pair.s.view.snd_nxt, 50)));
@@ -94,7 +95,7 @@ fn an_ack_that_others_have_overtaken_is_not_heard() {
 #[test]
 fn acks_that_are_not_heard_are_answered_twice_a_second() {
     let mut pair = Pair::reno(&[]);
-    let newest = Packet { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
+    let newest = Segment { tsval: 50, ..pair.out.ack_packet(4, &[], 20, 0) };
     pair.s.on_ack(&newest, &mut pair.out);
     pair.out.take_sent();
     for _ in 0..1000 {
@@ -184,11 +185,11 @@ fn a_drop_at_the_hosts_own_port_ends_the_burst_and_reduces_the_window() {
 }
 
 /// The handshake is done on a host with a queue of its own, and what that let be sent is taken.
-fn in_small_queue(verdicts: &[Verdict]) -> (Pair, Vec<Packet>) {
+fn in_small_queue(verdicts: &[Verdict]) -> (Pair, Vec<Segment>) {
     in_host_queue(HostQueue::Charges, verdicts)
 }
 
-fn in_host_queue(kind: HostQueue, verdicts: &[Verdict]) -> (Pair, Vec<Packet>) {
+fn in_host_queue(kind: HostQueue, verdicts: &[Verdict]) -> (Pair, Vec<Segment>) {
     let spec = bulk_flow();
     let stack = Stack::from_spec(&spec.stack).unwrap();
     let s = Sender::new(0, 0, &spec, stack, AnyCc::Reno(Reno), Needs::default());
@@ -210,7 +211,7 @@ fn what_waits_for_room_in_the_host_is_sent_when_a_packet_leaves() {
     pair.s.on_room_in_host(&mut pair.out);
     assert_eq!(pair.out.take_sent().iter().map(|p| p.seq).collect::<Vec<_>>(), [3]);
     // Two leave at once, and with one of them nobody waits any more.
-    let third = Packet { seq: 3, ..sent[1] };
+    let third = Segment { seq: 3, ..sent[1] };
     assert_eq!([sent[1], third].map(|p| pair.s.on_left_host(&p)), [true, false]);
     pair.s.on_room_in_host(&mut pair.out);
     assert_eq!(pair.out.take_sent().iter().map(|p| p.seq).collect::<Vec<_>>(), [4, 5]);
@@ -396,7 +397,7 @@ fn advertise(pair: &mut Pair, bytes: u32) {
 }
 
 /// Waits for the timer; returns how long that took, ms, and what was sent.
-fn wait(pair: &mut Pair) -> (u64, Vec<Packet>) {
+fn wait(pair: &mut Pair) -> (u64, Vec<Segment>) {
     let began = pair.out.now;
     loop {
         let (at, _) = pair.out.next_timer().expect("a timer is set");

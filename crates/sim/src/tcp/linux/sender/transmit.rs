@@ -8,7 +8,8 @@ use super::refit::Fit;
 use super::{Pending, Phase, Sender};
 use crate::cc::{CongestionControl, Event, Renumbering};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Packet, Verdict, HEADERS};
+use crate::packet::{Verdict, HEADERS};
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::CwndLimited;
 
@@ -269,7 +270,7 @@ impl Sender {
                 special = self.next_special(seq + 1).min(tso_end);
                 verdict
             } else {
-                out.send(End::Sender, Packet { seq, ..self.form })
+                out.send(End::Sender, Segment { seq, ..self.form })
             };
             if verdict != Verdict::Queued {
                 break;
@@ -324,7 +325,7 @@ impl Sender {
         let cwr = first && self.ecn.cwr_queued();
         let pushed = seq == self.buffer.next_push;
         let push = pushed || last || (!self.tso.enabled && self.layout.ends_first_write(seq));
-        let mut p = Packet { seq: self.number(seq), len: self.frame_len(seq) as u16, ..self.form };
+        let mut p = Segment { seq: self.number(seq), len: self.frame_len(seq) as u16, ..self.form };
         if u32::from(p.len) == HEADERS {
             // A FIN without data: no first-time data, so that its codepoint is that of an ACK.
             p.set_ecn(self.control_ecn());

@@ -2,11 +2,12 @@
 
 use super::packet_tests::{ack, connected, shown, transfer, wait};
 use super::tests::Pair;
-use crate::packet::{flags, Packet, MSS};
+use crate::packet::MSS;
+use crate::segment::{flags, Segment};
 use crate::tcp::common::layout::tests::bulk_flow;
 
 /// A connected sender on a host with TSO and a send buffer of so many bytes, and what it sent.
-fn offloading(sndbuf: u64, window: u32) -> (Pair, Vec<Packet>) {
+fn offloading(sndbuf: u64, window: u32) -> (Pair, Vec<Segment>) {
     let mut spec = bulk_flow();
     (spec.host.tso, spec.host.sndbuf) = (true, Some(sndbuf));
     connected(&spec, window)

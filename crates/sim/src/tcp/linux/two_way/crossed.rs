@@ -7,7 +7,8 @@
 use super::TwoWayEnd;
 use crate::attachment::Blocks;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, HEADERS};
+use crate::packet::HEADERS;
+use crate::segment::{flags, Segment};
 
 impl TwoWayEnd {
     /// The end has answered a SYN that crossed its own, and waits for what acknowledges that.
@@ -20,7 +21,7 @@ impl TwoWayEnd {
     /// SYN alone, which has come before, so that the ACK reports it as a duplicate.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_crossing_syn(&mut self, p: &Packet, ack: u32, out: &mut impl Outbox) -> Option<Packet> {
+    pub(super) fn on_crossing_syn(&mut self, p: &Segment, ack: u32, out: &mut impl Outbox) -> Option<Segment> {
         if !self.sender.is_crossed() {
             self.receiver.cross(p);
             let (sender, mut out) = self.sending(out, Blocks::default());
@@ -31,7 +32,7 @@ impl TwoWayEnd {
             receiver.answer_bare(&mut out);
             None
         } else {
-            Some(Packet { len: HEADERS as u16 + 1, flags: p.flags & !(flags::SYN | flags::ECE | flags::CWR), ..*p })
+            Some(Segment { len: HEADERS as u16 + 1, flags: p.flags & !(flags::SYN | flags::ECE | flags::CWR), ..*p })
         }
     }
 
@@ -40,8 +41,8 @@ impl TwoWayEnd {
     #[inline(never)]
     pub(super) fn end_crossing(
         &mut self,
-        ack: &Packet,
-        p: &Packet,
+        ack: &Segment,
+        p: &Segment,
         seq: u32,
         is_syn_ack: bool,
         out: &mut impl Outbox,

@@ -7,7 +7,8 @@
 
 use super::TwoWayEnd;
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet, HEADERS};
+use crate::packet::HEADERS;
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::validate::Answers;
 use crate::time::NEVER;
@@ -134,7 +135,7 @@ impl TwoWayEnd {
     /// the socket is gone then (`tcp_rcv_state_process`).
     #[cold]
     #[inline(never)]
-    pub(super) fn ends_orphan(&mut self, p: &Packet, end: u32, ack: u32, out: &mut impl Outbox) -> bool {
+    pub(super) fn ends_orphan(&mut self, p: &Segment, end: u32, ack: u32, out: &mut impl Outbox) -> bool {
         if u32::from(p.len) > HEADERS && end > self.receiver.rcv_nxt {
             self.vanish(out);
             self.reset_stranger(ack, out);
@@ -165,7 +166,7 @@ impl TwoWayEnd {
     /// A packet comes after the connection; `seq` is its number, `ack` what it acknowledges as it stands on the wire.
     #[cold]
     #[inline(never)]
-    pub(super) fn answer_when_gone(&mut self, p: &Packet, seq: u32, ack: u32, out: &mut impl Outbox) {
+    pub(super) fn answer_when_gone(&mut self, p: &Segment, seq: u32, ack: u32, out: &mut impl Outbox) {
         match self.ending.gone {
             Gone::Waits(window) => self.answer_in_time_wait(p, seq, window, out),
             Gone::HalfClosed(window) => self.answer_half_closed(p, seq, ack, window, out),
@@ -174,7 +175,7 @@ impl TwoWayEnd {
         }
     }
 
-    fn answer_half_closed(&mut self, p: &Packet, seq: u32, ack: u32, window: u32, out: &mut impl Outbox) {
+    fn answer_half_closed(&mut self, p: &Segment, seq: u32, ack: u32, window: u32, out: &mut impl Outbox) {
         let next = self.receiver.rcv_nxt;
         let fin = u32::from(p.has(flags::FIN));
         let (end, edge) = (seq + u32::from(p.len) - HEADERS + fin, next + window);
@@ -199,7 +200,7 @@ impl TwoWayEnd {
         }
     }
 
-    fn answer_in_time_wait(&mut self, p: &Packet, seq: u32, window: u32, out: &mut impl Outbox) {
+    fn answer_in_time_wait(&mut self, p: &Segment, seq: u32, window: u32, out: &mut impl Outbox) {
         let is_bare = u32::from(p.len) == HEADERS && !p.has(flags::FIN | flags::SYN);
         let is_old = p.tsval < self.receiver.echoed();
         if !is_old && seq == self.receiver.rcv_nxt && (is_bare || p.has(flags::RST)) {

@@ -2,7 +2,8 @@
 
 use crate::attachment::{Attachment, Blocks};
 use crate::outbox::{End, Outbox};
-use crate::packet::{flags, Direction, Packet, Verdict, HEADERS};
+use crate::packet::{Direction, Packet, Verdict, HEADERS, NO_ATTACHMENT};
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::receiver::Receiver;
 use crate::tcp::linux::sender::Sender;
 use crate::time::Time;
@@ -33,8 +34,8 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
         self.out.now()
     }
 
-    fn send(&mut self, _: End, p: Packet) -> Verdict {
-        let mut p = p;
+    fn send(&mut self, _: End, p: impl Into<Packet>) -> Verdict {
+        let mut p = Segment::from(p.into());
         let (ack, blocks);
         if p.has(flags::SYN) {
             p.window = self.receiver.offered();
@@ -54,7 +55,7 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
             (p.seq, other_seq) = (ack, p.seq);
             p.set_direction(Direction::Reverse);
         }
-        self.out.attach(&mut p, Attachment { blocks, other_seq });
+        p.attachment = self.out.attach(Attachment { blocks, other_seq });
         self.counters.sent += 1;
         self.out.send(route(self.first), p)
     }
@@ -63,8 +64,8 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
         self.out.set_timer(source, at);
     }
 
-    fn attach(&mut self, p: &mut Packet, attachment: Attachment) {
-        self.out.attach(p, attachment);
+    fn attach(&mut self, attachment: Attachment) -> u32 {
+        self.out.attach(attachment)
     }
 
     /// False, because the application reads and writes when the packet has been dealt with, its ACK included.
@@ -76,7 +77,7 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
         self.receiver.option_bytes()
     }
 
-    fn take_attachment(&mut self, _: &Packet) -> Attachment {
+    fn take_attachment(&mut self, _: u32) -> Attachment {
         std::mem::take(&mut self.blocks).into()
     }
 }
@@ -101,8 +102,8 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
         self.out.now()
     }
 
-    fn send(&mut self, _: End, p: Packet) -> Verdict {
-        let mut p = p;
+    fn send(&mut self, _: End, p: impl Into<Packet>) -> Verdict {
+        let mut p = Segment::from(p.into());
         p.seq = p.seq.wrapping_add(self.base);
         p.tsval = p.tsval.max(self.sender.depart_bare(self.clock));
         let mut other_seq = self.seq;
@@ -110,7 +111,7 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
             (p.seq, other_seq) = (self.seq, p.seq);
             p.set_direction(Direction::Forward);
         }
-        self.out.attach(&mut p, Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });
+        p.attachment = self.out.attach(Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });
         self.counters.sent += 1;
         self.out.send(route(self.first), p)
     }
@@ -119,11 +120,13 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
         self.out.set_timer(source, at);
     }
 
-    fn attach(&mut self, _: &mut Packet, attachment: Attachment) {
+    /// The blocks go with the packet when it is sent.
+    fn attach(&mut self, attachment: Attachment) -> u32 {
         self.blocks = attachment.blocks.moved_by(self.base);
+        NO_ATTACHMENT
     }
 
-    fn take_attachment(&mut self, p: &Packet) -> Attachment {
-        self.out.take_attachment(p)
+    fn take_attachment(&mut self, slot: u32) -> Attachment {
+        self.out.take_attachment(slot)
     }
 }

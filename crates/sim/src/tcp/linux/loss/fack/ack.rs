@@ -6,7 +6,7 @@
 use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, Growth};
 use crate::outbox::Outbox;
-use crate::packet::{flags, Packet};
+use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
@@ -26,7 +26,7 @@ fn times_divisor(left: u32) -> u32 {
 impl Sender {
     /// Takes in an ACK, up to what it retransmits.
     #[inline(never)]
-    pub(in crate::tcp::linux) fn process_ack_by_count(&mut self, p: &Packet, blocks: &Blocks, out: &mut impl Outbox) {
+    pub(in crate::tcp::linux) fn process_ack_by_count(&mut self, p: &Segment, blocks: &Blocks, out: &mut impl Outbox) {
         let (ack, prior_una, prior_sacked) = (p.seq, self.view.snd_una, self.view.sacked_out);
         let mut a = AckState::new(prior_una, p.tsecr, self.view.snd_nxt);
         if ack < prior_una {

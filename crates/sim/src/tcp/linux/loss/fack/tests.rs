@@ -4,7 +4,8 @@ use serde_json::{json, Value};
 
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, Needs, Reno, View, Window};
 use crate::outbox::LoneOutbox;
-use crate::packet::{flags, MSS};
+use crate::packet::MSS;
+use crate::segment::flags;
 use crate::spec::{StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
 use crate::tcp::linux::sender::scoreboard::mark;

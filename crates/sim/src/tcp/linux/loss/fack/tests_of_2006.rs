@@ -4,7 +4,7 @@ use serde_json::{json, Value};
 
 use super::tests::Rig;
 use crate::cc::{AnyCc, BoxedControl, CaState, CongestionControl, RateSample, View, Window};
-use crate::packet::flags;
+use crate::segment::flags;
 use crate::time::{MS, US};
 
 /// A sender of `segments`, just connected over a path of 20 ms with a window of ten segments unless the options have another.

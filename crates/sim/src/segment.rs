@@ -1,0 +1,262 @@
+//! TCP segments: what TCP writes into the body of a packet and reads there, and what it tells the network about its headers.
+
+use crate::attachment::Attachments;
+use crate::headers::{AckHeader, Headers};
+use crate::outbox::LoneOutbox;
+use crate::packet::{Agreed, Body, Direction, Ecn, FlowTuple, Kind, Packet, Way, HEADERS, TIMESTAMPS};
+
+/// Header bits of TCP, among those of the packet that belong to its body.
+pub mod flags {
+    /// First packet of a handshake.
+    pub const SYN: u16 = 2;
+    /// Congestion window reduced.
+    pub const CWR: u16 = 4;
+    /// ECN echo.
+    pub const ECE: u16 = 8;
+    /// In a SYN: the end that opens offers ECN. The answer has ECE alone if the other end agrees.
+    pub const ECN_SETUP: u16 = ECE | CWR;
+    /// SCE echo, the former NS bit.
+    pub const ESCE: u16 = 16;
+    /// Sent before.
+    pub const RETRANSMISSION: u16 = 32;
+    /// From the sender, without data: the third packet of the handshake, or the answer to an ACK that PAWS has dropped.
+    pub const HANDSHAKE: u16 = 64;
+    /// The application's write ended here.
+    pub const PSH: u16 = 128;
+    /// The end sends nothing after this.
+    pub const FIN: u16 = 256;
+    /// From a receiver: sent after its FIN. From a sender, without data: acknowledges that FIN.
+    pub const CLOSED: u16 = 512;
+    /// The answer of a receiver whose connection is closed. Acknowledges nothing and has no timestamps.
+    pub const RST: u16 = 1024;
+}
+
+/// The [form](Segment::form) of a segment of this length with these header bits.
+#[inline]
+#[must_use]
+pub fn form(len: u16, flags: u16) -> u32 {
+    u32::from(flags) << 16 | u32::from(len)
+}
+
+/// A packet as TCP reads it. Sequence and acknowledgement numbers count segments, or bytes where both ends send.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Its flow, and its position in the flow's list of ports.
+    pub way: Way,
+    /// Frame length, bytes.
+    pub len: u16,
+    /// TCP's [header bits](flags) and those of the packet.
+    pub flags: u16,
+    /// First number carried (data), or next one expected (ACK).
+    pub seq: u32,
+    /// Advertised window, bytes (ACK).
+    pub window: u32,
+    /// Timestamp value, ms.
+    pub tsval: u32,
+    /// Timestamp echo, ms.
+    pub tsecr: u32,
+    /// Slot of the [attachment](crate::attachment), or `NO_ATTACHMENT`.
+    pub attachment: u32,
+}
+
+impl From<Packet> for Segment {
+    #[inline]
+    fn from(p: Packet) -> Self {
+        let Body([seq, window, tsval, tsecr]) = p.body;
+        Self { way: p.way, len: p.len, flags: p.flags, seq, window, tsval, tsecr, attachment: p.attachment }
+    }
+}
+
+impl From<Segment> for Packet {
+    #[inline]
+    fn from(s: Segment) -> Self {
+        let body = Body([s.seq, s.window, s.tsval, s.tsecr]);
+        Self { way: s.way, len: s.len, flags: s.flags, body, attachment: s.attachment }
+    }
+}
+
+impl Segment {
+    /// Index of the flow.
+    #[inline]
+    #[must_use]
+    pub fn flow(&self) -> usize {
+        self.way.flow()
+    }
+
+    /// True if header bit(s) `f` are set.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, f: u16) -> bool {
+        self.flags & f != 0
+    }
+
+    /// True if it goes to the end that sends the data.
+    #[inline]
+    #[must_use]
+    pub fn is_reverse(&self) -> bool {
+        self.has(Direction::Reverse.flags())
+    }
+
+    /// Writes the direction.
+    #[inline]
+    pub fn set_direction(&mut self, direction: Direction) {
+        self.flags = self.flags & !Direction::Reverse.flags() | direction.flags();
+    }
+
+    /// Length and header bits in one word, so that one comparison checks both.
+    #[inline]
+    #[must_use]
+    pub fn form(&self) -> u32 {
+        form(self.len, self.flags)
+    }
+
+    /// IP ECN field.
+    #[inline]
+    #[must_use]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::of_flags(self.flags)
+    }
+
+    /// Writes the IP ECN field.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.flags = self.flags ^ self.ecn().flags() | ecn.flags();
+    }
+}
+
+impl LoneOutbox {
+    /// Takes the segments sent, in order.
+    pub fn take_sent(&mut self) -> Vec<Segment> {
+        self.take_sent_by().into_iter().map(|(_, s)| s).collect()
+    }
+}
+
+/// The options that both ends of a connection have agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+}
+
+/// Bits of [`Agreed`], none of which is set where one end sends, with both options, as hosts of today do.
+const NO_SACK: u8 = 1;
+const NO_TIMESTAMPS: u8 = 2;
+const BOTH_SEND: u8 = 4;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::of(Agreed::default())
+    }
+}
+
+impl Options {
+    /// The options of a flow.
+    #[must_use]
+    pub fn of(Agreed(bits): Agreed) -> Self {
+        Self { sack: bits & NO_SACK == 0, timestamps: bits & NO_TIMESTAMPS == 0 }
+    }
+
+    /// What both ends have agreed on; `both_send`: both of them send data.
+    #[must_use]
+    pub fn agreed(self, both_send: bool) -> Agreed {
+        let bits = [(!self.sack, NO_SACK), (!self.timestamps, NO_TIMESTAMPS), (both_send, BOTH_SEND)];
+        Agreed(bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum())
+    }
+
+    /// Bytes that timestamps take of each segment.
+    #[must_use]
+    pub fn timestamp_bytes(self) -> u32 {
+        if self.timestamps {
+            TIMESTAMPS
+        } else {
+            0
+        }
+    }
+
+    /// Ethernet + IP + TCP header without SACK blocks, bytes.
+    #[must_use]
+    pub fn headers(self) -> u32 {
+        HEADERS - TIMESTAMPS + self.timestamp_bytes()
+    }
+}
+
+/// TCP's headers, for the network.
+#[derive(Debug)]
+pub struct TcpHeaders;
+
+/// Flags that say more than an ACK may. The former NS bit is one of the reserved flags.
+const TELLING: u16 = flags::SYN | flags::FIN | flags::RST | flags::PSH | flags::ESCE;
+
+impl Headers for TcpHeaders {
+    fn differ_on_wire(&self, flow: &FlowTuple) -> bool {
+        !Options::of(flow.agreed).timestamps
+    }
+
+    /// TCP counts timestamps in every frame but a reset. A SYN without timestamps keeps 4 bytes of the option, to align the SACK option.
+    fn on_wire(&self, p: Packet, flow: &FlowTuple) -> Packet {
+        let options = Options::of(flow.agreed);
+        if p.flags & flags::RST != 0 {
+            return p;
+        }
+        let aligns = if p.flags & flags::SYN != 0 && options.sack { 4 } else { 0 };
+        let missing = (TIMESTAMPS - options.timestamp_bytes()).saturating_sub(aligns);
+        Packet { len: p.len - missing as u16, ..p }
+    }
+
+    /// Without timestamps all of them are 0, which never says anything new.
+    fn at_host(&self, p: Packet, flow: &FlowTuple) -> Packet {
+        if Options::of(flow.agreed).timestamps {
+            p
+        } else {
+            Segment { len: p.len + TIMESTAMPS as u16, tsval: 0, tsecr: 0, ..p.into() }.into()
+        }
+    }
+
+    fn ack(&self, p: &Packet, flow: &FlowTuple, attachments: &Attachments) -> Option<AckHeader> {
+        if p.kind() == Kind::Datagram {
+            return None;
+        }
+        let (s, attached) = (Segment::from(*p), attachments.get(p.attachment));
+        let header = Options::of(flow.agreed).headers() + attached.blocks.option_bytes();
+        let both_send = flow.agreed.0 & BOTH_SEND != 0;
+        let ack = match (s.is_reverse(), both_send) {
+            (true, _) => s.seq,
+            (false, true) => attached.other_seq,
+            (false, false) => 1 + u32::from(s.has(flags::CLOSED)),
+        };
+        Some(AckHeader {
+            ack,
+            opens: s.has(flags::SYN),
+            bare: s.flags & TELLING == 0 && u32::from(s.len) == header,
+            echoes: s.flags & (flags::ECE | flags::CWR),
+            timestamps: (s.tsval, s.tsecr),
+            blocks: attached.blocks,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{flags, Options, BOTH_SEND};
+    use crate::packet::BODY_BITS;
+
+    #[test]
+    fn the_bits_belong_to_the_body() {
+        let all = [flags::SYN, flags::CWR, flags::ECE, flags::ESCE, flags::RETRANSMISSION, flags::HANDSHAKE];
+        let more = [flags::PSH, flags::FIN, flags::CLOSED, flags::RST];
+        assert_eq!(all.iter().chain(&more).fold(0, |bits, bit| bits | bit), BODY_BITS);
+    }
+
+    #[test]
+    fn what_is_agreed_is_read_back() {
+        for options in [(true, true), (true, false), (false, true), (false, false)] {
+            let options = Options { sack: options.0, timestamps: options.1 };
+            for both_send in [false, true] {
+                let agreed = options.agreed(both_send);
+                assert_eq!((Options::of(agreed), agreed.0 & BOTH_SEND != 0), (options, both_send));
+            }
+        }
+    }
+}
