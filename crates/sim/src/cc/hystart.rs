@@ -101,7 +101,7 @@ impl HyStart {
 
     /// A segment in flight is new or has gone.
     pub fn renumber(&mut self, r: Renumbering) {
-        r.apply(&mut self.end_seq);
+        r.apply_to_mark(&mut self.end_seq);
     }
 
     /// Begins anew after a timeout.

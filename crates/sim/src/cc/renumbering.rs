@@ -45,6 +45,16 @@ impl Renumbering {
         }
     }
 
+    /// Moves a mark that something lies beyond once all of its segment is acknowledged: the beginning of a segment that is joined to the one before lies
+    /// within that from then on. See [`Self::apply`].
+    pub fn apply_to_mark(self, number: &mut u32) {
+        if !self.up && *number == self.above {
+            *number -= 1;
+        } else {
+            self.apply(number);
+        }
+    }
+
     /// Moves a flag of a segment: if the segment is cut apart, the flag goes to the rest; if it is joined, to the joined one. See [`Self::apply`].
     pub fn apply_to_flag(self, number: &mut u32) {
         if self.up && *number == self.above {
@@ -116,6 +126,8 @@ mod tests {
         let (added, joined) = (Renumbering::added(5), Renumbering::joined(5));
         assert_eq!(moved(added, Renumbering::apply), [4, 5, 7, 8, u32::MAX]);
         assert_eq!(moved(joined, Renumbering::apply), [4, 5, 6, 6, u32::MAX]);
+        assert_eq!(moved(added, Renumbering::apply_to_mark), [4, 5, 7, 8, u32::MAX]);
+        assert_eq!(moved(joined, Renumbering::apply_to_mark), [4, 5, 5, 6, u32::MAX]);
         assert_eq!(moved(added, Renumbering::apply_to_flag), [4, 6, 7, 8, u32::MAX]);
         assert_eq!(moved(joined, Renumbering::apply_to_flag), [4, 5, 5, 6, u32::MAX]);
         assert_eq!([added.segment(), joined.segment()], [5, 5]);

@@ -80,7 +80,7 @@ impl RttEstimator {
 
     /// A segment in flight is new or has gone.
     pub fn renumber(&mut self, r: Renumbering) {
-        r.apply(&mut self.rtt_seq);
+        r.apply_to_mark(&mut self.rtt_seq);
     }
 
     /// Takes a sample, us; `una` and `nxt` mark the round trips.
