@@ -268,7 +268,8 @@ impl TwoWayEnd {
         self.receiver.look(out.now());
         let has_data = u32::from(p.len) > HEADERS || p.has(flags::FIN);
         let end = seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN));
-        if self.is_to_drop(&ack, seq, end) {
+        let ahead = number.wrapping_sub(self.window_by) as i32;
+        if self.is_to_drop(&ack, seq, end, ahead) {
             self.answer_dropped(seq, end, out);
             return self.receiver.bytes_read();
         }
@@ -286,9 +287,9 @@ impl TwoWayEnd {
         if is_predicted && has_data {
             self.take_data(&data, out);
         }
-        let ahead = number.wrapping_sub(self.window_by) as i32;
         let (newer, older) = (ahead > 0, ahead < 0);
-        if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una {
+        // Header prediction notes the number of data even if it is lower than that (`tcp_update_wl`).
+        if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una || is_only_data {
             self.window_by = number;
         }
         // `tcp_ack` of the packet that ends the handshake has no effect: congestion control begins behind it (`tcp_init_transfer`).
@@ -363,13 +364,15 @@ impl TwoWayEnd {
     }
 
     /// A packet is taken for one of long ago, or lies before all that was acknowledged or beyond the window
-    /// (`tcp_validate_incoming`); it carries what lies between `seq` and `end`.
-    fn is_to_drop(&self, ack: &Segment, seq: u32, end: u32) -> bool {
+    /// (`tcp_validate_incoming`); it carries what lies between `seq` and `end`, and is so far `ahead` of the packet that changed the peer's window last.
+    fn is_to_drop(&self, ack: &Segment, seq: u32, end: u32, ahead: i32) -> bool {
         if self.receiver.is_stale(end) || self.receiver.is_beyond(seq) {
             return true;
         }
-        let is_harmless =
-            || seq == end && seq == self.receiver.rcv_nxt && self.sender.is_disordered(ack, self.receiver.echoed());
+        let is_harmless = || {
+            let is_next = seq == end && seq == self.receiver.rcv_nxt;
+            is_next && self.sender.is_disordered(ack, self.receiver.echoed(), ahead.cmp(&0))
+        };
         self.receiver.is_late(ack) && !is_harmless()
     }
 
@@ -388,6 +391,7 @@ impl TwoWayEnd {
     /// A packet reaches an end that the peer has called; false if it goes on waiting.
     fn accept(&mut self, ack: &Segment, p: &Segment, out: &mut impl Outbox) -> bool {
         let (receiver, mut acknowledging) = self.acknowledging(out);
+        acknowledging.seq = 1;
         if !receiver.hear_request(p, &mut acknowledging) {
             return false;
         }
@@ -408,6 +412,7 @@ impl TwoWayEnd {
             if receiver.is_established() {
                 receiver.answer_bare(&mut out);
             } else {
+                out.seq = 1;
                 receiver.hear_request(p, &mut out);
             }
             return None;

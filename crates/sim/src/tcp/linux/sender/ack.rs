@@ -3,6 +3,8 @@
 //!
 //! Leaves out: challenge ACKs, urgent data.
 
+use std::cmp::Ordering;
+
 use super::{Phase, Sender};
 use crate::attachment::Blocks;
 use crate::cc::{CaState, CongestionControl, RateSample};
@@ -152,14 +154,19 @@ impl Sender {
         validate::is_old(p.tsval, self.form.tsecr)
             && self.phase == Phase::Established
             && !p.has(flags::SYN)
-            && !self.is_disordered(p, self.form.tsecr)
+            && !self.is_disordered(p, self.form.tsecr, Ordering::Equal)
     }
 
-    /// An ACK older than `echoed` is a duplicate without a FIN that changes nothing, and is not much older (`tcp_disordered_ack`).
+    /// An ACK older than `echoed` is a duplicate without a FIN that changes nothing, and is not much older (`tcp_disordered_ack`). `number`: how its own
+    /// number compares with that of the packet that changed the window last: what is newer may change it, and what is older may not.
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp::linux) fn is_disordered(&self, p: &Segment, echoed: u32) -> bool {
-        let changes_window = p.window > self.peer.bytes() || p.window == 0;
+    pub(in crate::tcp::linux) fn is_disordered(&self, p: &Segment, echoed: u32, number: Ordering) -> bool {
+        let changes_window = match number {
+            Ordering::Less => false,
+            Ordering::Equal => p.window > self.peer.bytes() || p.window == 0,
+            Ordering::Greater => true,
+        };
         let replay_ms = validate::replay_ms(self.clock.to_us(self.rto_ticks()));
         p.seq == self.view.snd_una && !p.has(flags::FIN) && !changes_window && u64::from(echoed - p.tsval) <= replay_ms
     }
@@ -402,11 +409,14 @@ impl Sender {
         if says_less && !is_first && !self.layout.is_stream() {
             return false;
         }
-        if bytes != self.peer.bytes() && self.view.packets_out == 0 && self.has_data() {
+        let may_restart = bytes != self.peer.bytes() && self.view.packets_out == 0 && self.has_data();
+        // An older packet of a stream changes no window.
+        let news = !self.layout.is_stream() || self.update_window_in_bytes(bytes, ack, is_first);
+        if may_restart && news {
             self.restart_after_idle();
         }
         if self.layout.is_stream() {
-            return self.update_window_in_bytes(bytes, ack, is_first);
+            return news;
         }
         self.take_peer_window(bytes, ack);
         true

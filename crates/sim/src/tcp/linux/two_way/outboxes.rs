@@ -106,9 +106,10 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
         let mut p = Segment::from(p.into());
         p.seq = p.seq.wrapping_add(self.base);
         p.tsval = p.tsval.max(self.sender.depart_bare(self.clock));
-        let mut other_seq = self.seq;
+        let seq = if p.has(flags::SYN) { 0 } else { self.seq };
+        let mut other_seq = seq;
         if self.first {
-            (p.seq, other_seq) = (self.seq, p.seq);
+            (p.seq, other_seq) = (seq, p.seq);
             p.set_direction(Direction::Forward);
         }
         p.attachment = self.out.attach(Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });
