@@ -56,6 +56,7 @@ struct end {
 	uint32_t address; /* network byte order */
 	uint16_t port; /* host byte order */
 	uint64_t due; /* bytes that an application has written so far */
+	uint64_t awaited; /* bytes received when it has something to do; 0 or less than there are: with each that come */
 	struct noted *writes, *reads; /* notes in what it sends and receives; NULL: there are none */
 	struct tcp_info info; /* as last read */
 	struct program program; /* whose socket it is, if it is not the agent's: none without words */

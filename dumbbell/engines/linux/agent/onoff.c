@@ -138,6 +138,7 @@ static void handle_read(struct script *script, int i, struct end *end)
 		onoff->first = (onoff->first + 1) % onoff->room;
 		onoff->count--;
 	}
+	end->awaited = onoff->count ? onoff->unread[onoff->first].end : 0;
 }
 
 const struct application onoff = {

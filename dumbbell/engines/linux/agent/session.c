@@ -69,7 +69,7 @@ void start_session(struct script *script, int i)
 		fail("timer: %s", strerror(errno));
 	watch(flow->timer_fd, EPOLLIN, TIMER, i);
 	if (is_here(opener_of(flow))) {
-		watch(opener_of(flow)->fd, flow->opened_by_to ? EPOLLIN : EPOLLOUT, event_at(flow, opener_of(flow)), i);
+		watch_end(opener_of(flow), flow->opened_by_to ? EPOLLIN : EPOLLOUT, event_at(flow, opener_of(flow)), i);
 		connect_to(opener_of(flow), listener_of(flow));
 	}
 	flow->state = ACTIVE;
@@ -88,12 +88,22 @@ void accept_session(struct script *script, int i)
 	accept_from(flow, listener);
 	if (listener->fd < 0)
 		return;
-	watch(listener->fd, EPOLLIN, event_at(flow, listener), i);
+	watch_end(listener, EPOLLIN, event_at(flow, listener), i);
 	/* The other machine has begun, which may be before this has: what comes is to be heard. */
 	if (!is_here(&flow->from) && flow->state == WAITING)
 		flow->state = ACTIVE;
 	else if (is_here(&flow->from) && flow->opened_by_to && flow->state == ACTIVE)
 		connected(script, i);
+}
+
+/* The kernel may go on with what is due, or with reading up to where the application has something to do. That it stops too early, as more
+ * has become due since, does no harm. */
+static void set_errand(const struct flow *flow, struct end *end)
+{
+	int is_due = end->sent < end->due;
+
+	end->errand = flow->state != ACTIVE || end->writes || end->reads ? NONE : is_due ? WRITE_ONCE : READ;
+	end->until = is_due ? end->due : end->awaited;
 }
 
 /* Sends what the socket takes of all that is due so far. */
@@ -115,6 +125,7 @@ void write_bytes(struct script *script, int i, struct end *end, int64_t bytes)
 	end->due += bytes;
 	if (!waits && bytes && end->fd >= 0)
 		send_due(script, i, end);
+	set_errand(&script->flows[i], end);
 }
 
 static void handle_end(struct script *script, int i, struct end *end)
@@ -126,13 +137,14 @@ static void handle_end(struct script *script, int i, struct end *end)
 		return;
 	if (end->sent < end->due) {
 		send_due(script, i, end);
-		return;
+	} else {
+		got = receive_bytes(end, READ_MOST);
+		if (got == OVER)
+			close_end(script, flow, end);
+		else if (got && flow->state == ACTIVE)
+			flow->application->read(script, i, end);
 	}
-	got = receive_bytes(end, READ_MOST);
-	if (got == OVER)
-		close_end(script, flow, end);
-	else if (got && flow->state == ACTIVE)
-		flow->application->read(script, i, end);
+	set_errand(flow, end);
 }
 
 void handle_session_from(struct script *script, int i)
@@ -212,6 +224,8 @@ void ask(struct script *script, int i, struct requests *requests, int64_t reques
 	requests->asked += request;
 	requests->answered += response;
 	requests->owed = response;
+	script->flows[i].from.awaited = requests->answered;
+	script->flows[i].to.awaited = requests->asked;
 	if (script->flows[i].from.writes)
 		*script->flows[i].from.writes = (struct noted){ .note = { request, response } };
 	write_bytes(script, i, &script->flows[i].from, request);
