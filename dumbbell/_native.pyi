@@ -90,13 +90,18 @@ class Stop:
 class Stopped(Exception):
     """A run ended before its time, since `Stop.set` was called."""
 
+class Checked:
+    """A plan that can be run, as `check` read it."""
+
 def simulate(
-    plan: str,
+    plan: str | Checked,
     libraries: Mapping[str, str] | None = None,
     functions: Mapping[int, tuple[Any, ...]] | None = None,
     stop: Stop | None = None,
 ) -> Output:
-    """Runs a plan (JSON). `t_ns` is int64 and `values` float64 (row-major, NaN where there is none), little-endian.
+    """Runs a plan: JSON, or what `check` made of it.
+
+    `t_ns` is int64 and `values` float64 (row-major, NaN where there is none), little-endian.
 
     `libraries`: of the libraries with congestion controls that it may load, the path of each by its SHA-256, which is what the plan has of
     it; they run in this process, and may take it with them. `functions`: those in Python by number: name, what makes one for a connection,
@@ -125,8 +130,10 @@ def playback(
 def jitter_table(name: str) -> list[int]:
     """The table of netem's distribution `normal`, `pareto` or `paretonormal`, in 8192ths of a deviation. ValueError: another name."""
 
-def check(plan: str) -> None:
-    """Checks a plan (JSON) without running it. `Refused`: what cannot be run. ValueError: not a plan."""
+def check(plan: str) -> Checked:
+    """Checks a plan (JSON) without running it, and returns it as `simulate` takes it.
+
+    `Refused`: what cannot be run. ValueError: not a plan."""
 
 def draws(distribution: str, seed: int, component: str, count: int) -> bytes:
     """Numbers drawn from a distribution (JSON, as a plan has it) for a component of a run: uint64, little-endian.

@@ -87,7 +87,7 @@ def fingerprints(program: Path, runs: Sequence[Prepared], workers: int, progress
                 except IndexError:  # another worker was faster
                     return
                 with suppress(BrokenPipeError):  # what it says of its end is read below
-                    process.stdin.write(f"{runs[i].compiled}\n".encode())
+                    process.stdin.write(f"{runs[i].compiled.text}\n".encode())
                 if not (answer := process.stdout.readline().decode().strip()):
                     waiting.clear()
                     raise EnvironmentFault(f"{program} failed: {' '.join(process.stderr.read().decode().split())[-300:]}")

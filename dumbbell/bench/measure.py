@@ -45,7 +45,7 @@ def network(scenario: Mapping[str, Any]) -> str:
     """The plan of the scenario's only run in the simulator's form, JSON."""
     (resolved,) = Scenario.model_validate(scenario).expand()
     (prepared,) = prepare([resolved], on=sim.ENGINE.name)
-    return str(prepared.compiled)
+    return str(prepared.compiled.text)
 
 
 def measure(name: str, progress: Progress | None = None) -> Row:

@@ -39,8 +39,8 @@ class Engine(ABC):
         """Return the abilities of the engine. It costs nothing, and needs nothing installed."""
 
     @abstractmethod
-    def require(self) -> None:
-        """Raise `EnvironmentFault` in one line if this machine lacks what the engine needs."""
+    def require(self, plan: Plan | None = None) -> None:
+        """Raise `EnvironmentFault` in one line if this machine lacks what a run of this plan needs; by default what every run needs."""
 
     @abstractmethod
     def compile(self, plan: Plan, kept: Kept | None = None, /) -> Any:
@@ -51,8 +51,8 @@ class Engine(ABC):
         """The compiled plan as text, which is part of the run's key."""
 
     @abstractmethod
-    def sources(self) -> tuple[str, ...]:
-        """Return hashes of the sources that compute a run. Raises `EnvironmentFault` if they are missing."""
+    def sources(self, plan: Plan | None = None) -> tuple[str, ...]:
+        """Return hashes of the sources that compute a run of this plan; by default of any. Raises `EnvironmentFault` if one is missing."""
 
     @abstractmethod
     def produce(self, prepared: Prepared) -> Run:
@@ -60,7 +60,11 @@ class Engine(ABC):
 
     @abstractmethod
     def cpu_s(self, plan: Plan) -> float:
-        """Return the estimated cost of a run on this machine, CPU seconds."""
+        """Return the estimated cost of a run on a machine of usual speed, CPU seconds."""
+
+    def slowness(self, _cpu_s: float) -> float:
+        """Return how many times as long as on a machine of usual speed work takes here, which takes `_cpu_s` CPU seconds there."""
+        return 1.0
 
     def refusals(self, plan: Plan, _compiled: Any) -> Iterator[Refusal]:
         """Refusals beyond those by the table of capabilities."""

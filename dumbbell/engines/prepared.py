@@ -37,6 +37,8 @@ class Prepared:
     """The resolved scenario in plain data."""
     key: str
     """The content hash: the request (with seed and sampling), its compiled form, and the engine's sources."""
+    sources: tuple[str, ...] = ()
+    """Hashes of the sources that compute it; none if it was prepared without a key."""
     may_load: bool = False
     """Computing it may load its libraries, as the user allows."""
 
@@ -60,7 +62,7 @@ class Prepared:
 
     @property
     def cpu_s(self) -> float:
-        """Estimated cost of the run on this machine, CPU seconds."""
+        """Estimated cost of the run on a machine of usual speed, CPU seconds."""
         return engine(self.engine).cpu_s(self.plan)
 
     def produce(self) -> Run:
@@ -73,12 +75,16 @@ class Prepared:
         refusals = map(Refusal.from_json, json.loads(found))
         return ScenarioError([self.planned.problem(self.resolved, refusal) for refusal in refusals])
 
-    def crashed(self, reason: str) -> Run:
-        """The run that there is none of."""
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The fields of its result that are known before it is computed."""
+        return {"key": self.key, "name": self.resolved.name, "cell": self.resolved.cell, "scenario": self.scenario}
+
+    def crashed(self, reason: str, facts: Mapping[str, Any] | None = None) -> Run:
+        """Return the run if computing it gave no result. `facts`: those of the engine, by default its name."""
         from dumbbell.results import Run
 
-        known = {"key": self.key, "name": self.resolved.name, "cell": self.resolved.cell, "scenario": self.scenario}
-        return Run.crashed(reason, **known, engine={"name": self.engine})
+        return Run.crashed(reason, **self.asked, engine={"name": self.engine} if facts is None else facts)
 
 
 def not_allowed(paths: Iterable[str]) -> str:

@@ -36,7 +36,7 @@ from typing import Any, TypeVar
 from dumbbell.collector import collector_paused
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
 from dumbbell.files import Irregular, SafeFolder, parse_json, temporary
-from dumbbell.results.checksums import StoredFile, damaged, is_sealed, seal
+from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record
 from dumbbell.results.names import NotOurs, is_cell, is_key, is_name
@@ -257,18 +257,30 @@ class Store:
         """
         if self.is_whole(run.key):
             return self.get(run.key)
-        return self.add(run.key, as_files(run, command, host or {}), summarise(run))
+        files, summary = as_files(run, command, host or {}), summarise(run)
+        self.add(run.key, files, summary)
+        return self._written(run, files, summary)
 
-    def add(self, key: str, files: dict[str, bytes], summary: Summary) -> Run:
+    def add(self, key: str, files: dict[str, bytes], summary: Summary) -> None:
         """Write a run like `write`, if it is already in the form of its files, see `as_files`. `summary` is that of its samples."""
         with self.place.disk_errors(), self.place.locked(fcntl.LOCK_SH), temporary(self.place.partial(key)) as half:
             write_folder(self.place, half.name, files)
             self._install(half, key)
             self.folder.sync()
-        kept = self.get(key)
         with suppress(FileNotFoundError):  # it was packed meanwhile
             self._keep(key, fingerprint(files[RUN], self._files(key)), summary)
-        return kept
+
+    def _written(self, run: Run, files: Mapping[str, bytes], summary: Summary) -> Run:
+        """Return a run that was just written, with its series and other files where they are in the store. Nothing is read."""
+        folder = self.path / run.key
+        file = StoredFile.of_record(self.folder, f"{run.key}/{SERIES}", file_entry(files[SERIES]))
+        return replace(
+            run,
+            samples=SeriesFile(file, run.sampled, by_now=partial(self._series_by_now, run.key, None)),
+            captures={name: folder / name for name in sorted(run.captures)},
+            outputs={name: folder / name for name in sorted(run.outputs)},
+            summarised=partial(_known, summary),
+        )
 
     def _install(self, half: Path, key: str) -> None:
         """Moves a run that is written to its place, unless another process was first with the same run. Replaces a damaged one."""
@@ -481,6 +493,11 @@ def has_runs(folder: Path, below: Iterable[str]) -> bool:
 def leave_out(damage: DamagedRun) -> None:
     """Says that a run is left out. A command that says so fails in the end."""
     warnings.warn(str(damage), DamagedRunWarning, stacklevel=3)
+
+
+def _known(summary: Summary, _run: Run) -> Summary:
+    """The summary of a run for which it is known."""
+    return summary
 
 
 def _in_order(request: tuple[str, Mapping[str, Coordinate], str]) -> tuple[Any, ...]:

@@ -71,12 +71,17 @@ def estimate(
     several = list(zip(runs, [1.0] * len(runs) if counts is None else counts, strict=True))
     packets = [(run, expected_packets(run.plan), count) for run, count in several]
     disk = sum((_bytes(run, packed) + _CAPTURED_BYTES * _points(run) * each) * count for run, each, count in packets)
+    work: dict[str, float] = {}
+    """CPU seconds by engine on a machine of usual speed."""
+    for run, count in several:
+        work[run.engine] = work.get(run.engine, 0.0) + run.cpu_s * count
+    slowness = {name: engine(name).slowness(cpu_s) for name, cpu_s in work.items()}
     in_turn, longest, alone = 0.0, 0.0, 0.0
     at_once: dict[str, float] = {}
     """By engine."""
     for run, count in several:
         kept = (_KEPT_CPU_S + _SAMPLE_CPU_S * expected_samples(run.plan, run.engine)) * count
-        cost, is_real = run.cpu_s, engine(run.engine).in_real_time
+        cost, is_real = run.cpu_s * slowness[run.engine], engine(run.engine).in_real_time
         in_turn += cost * count if is_real else 0.0
         at_once[run.engine] = at_once.get(run.engine, 0.0) + kept + (0.0 if is_real else cost * count)
         longest = max(longest, cost if count and not is_real else 0.0)

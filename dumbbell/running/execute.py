@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[ProgressState], None]
 """Called when a run is begun and when one is done."""
+_MOST_ROWS = 10_000
+"""Flows of stored runs that stay in memory."""
 _POLL_S = 0.1
 """Between looks at whether other processes have finished the runs that they are at."""
 
@@ -76,8 +78,8 @@ def execute_each(
             todo.setdefault(key, i)
     if todo and jobs.libraries and not allow_library:
         raise BadInput(not_allowed(jobs.libraries))
-    for name in dict.fromkeys(map(jobs.engine, todo.values())):
-        engine(name).require()
+    for i in {jobs.sources(i): i for i in todo.values()}.values():
+        engine(jobs.engine(i)).require(jobs[i].plan)
     sweep = _sweep(jobs, list(todo.values()), store, executor, progress, allow_library, repair)
 
     def ending() -> Interrupted:
@@ -85,12 +87,12 @@ def execute_each(
 
     with deferred(lambda: str(ending())) as interrupted:
         try:
-            unstored = sweep.finish(interrupted)
+            at_hand = sweep.finish(interrupted)
         except Aborted:
             raise ending() from None
         if interrupted():
             raise ending()
-    return Outcome(jobs, store, unstored, ran=len(todo) - sweep.elsewhere)
+    return Outcome(jobs, store, at_hand, ran=len(todo) - sweep.elsewhere)
 
 
 def count_stored(jobs: Requested, store: Store) -> int:
@@ -110,8 +112,8 @@ class Outcome:
 
     _jobs: Requested
     _store: Store | None
-    unstored: Mapping[str, Run]
-    """Runs that are not in the store, by key."""
+    at_hand: Mapping[str, Run]
+    """By key, the runs that are not in the store, and runs that this process has just written."""
     damaged: dict[str, DamagedRun] = field(default_factory=dict)
     """By key, the stored runs that were left out when the runs were iterated over."""
     ran: int = 0
@@ -124,7 +126,7 @@ class Outcome:
         for i in range(len(self._jobs)):
             key = self._jobs.key(i)
             try:
-                run = self.unstored[key] if self._store is None or key in self.unstored else self._store.get(key)
+                run = self.at_hand[key] if self._store is None or key in self.at_hand else self._store.get(key)
             except DamagedRun as damage:
                 if key not in self.damaged:
                     self.damaged[key] = damage
@@ -162,13 +164,15 @@ class _Sweep:
         self._begun: dict[str, tuple[float, float]] = {}
         """Start of each of them, `time.monotonic()`, and its cost."""
         self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=executor.workers)
-        self._unstored: dict[str, Run] = {}
+        self._at_hand: dict[str, Run] = {}
+        self._rows = 0
+        """Rows of the flows of runs that stay at hand."""
         self.elsewhere = 0
         """Runs that other processes have stored meanwhile."""
         self._error: Exception | None = None
 
     def finish(self, interrupted: Callable[[], bool]) -> dict[str, Run]:
-        """Return the runs that are not stored, by key; on an interrupt those that are finished.
+        """Return the runs at hand, by key: those that are not stored, and stored ones as far as there are not many.
 
         Raises the exception of a job, after the begun runs are kept.
         """
@@ -192,7 +196,7 @@ class _Sweep:
                 claim.close()
         if self._error is not None:
             raise self._error
-        return self._unstored
+        return self._at_hand
 
     def _ours(self, waiting: Sequence[int], elsewhere: list[int]) -> Iterator[Prepared]:
         """The jobs that this process claims; those that another process is computing go to `elsewhere`."""
@@ -230,10 +234,17 @@ class _Sweep:
             assert run is not None  # there is no error
             if self._store is not None and run.is_complete:
                 took = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
-                uninterrupted(partial(self._store.write, run, shlex.join(sys.argv), {**host(), **took}))
+                uninterrupted(partial(self._write, self._store, run, took))
             else:
-                self._unstored[job.key] = run
+                self._at_hand[job.key] = run
         self._finish(run, cost, finished.wall_s)
+
+    def _write(self, store: Store, run: Run, took: Mapping[str, float]) -> None:
+        """Store a run. If runs stay in memory it stays at hand, so that nobody reads it again."""
+        written = store.write(run, shlex.join(sys.argv), {**host(), **took})
+        if self._jobs.in_memory and self._rows < _MOST_ROWS:
+            self._rows += len(run.flows)
+            self._at_hand[run.key] = written
 
     def _finish(self, run: Run, cost: float, busy_s: float = 0.0) -> None:
         before = self._state

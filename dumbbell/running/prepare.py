@@ -32,7 +32,7 @@ def compute(resolved: ResolvedScenario, on: str | None = None) -> Run:
     `on`: see `prepare`.
     """
     (prepared,) = prepare([resolved], on=on)
-    engine(prepared.engine).require()
+    engine(prepared.engine).require(prepared.plan)
     return prepared.produce()
 
 
@@ -55,7 +55,9 @@ def prepare(runs: Iterable[ResolvedScenario], keyed: bool = True, on: str | None
 def prepared_each(runs: Iterable[ResolvedScenario], keyed: bool = True) -> Iterator[Prepared]:
     """Prepare like `prepare`, one by one. Errors are raised at the end. After an error no further run is given."""
     for run, found, planned, compiled in _compiled(runs):
-        yield Prepared(run, found.name, planned, compiled, run.dump(), _key(found, run, compiled) if keyed else "")
+        sources = found.sources(planned.plan) if keyed else ()
+        key = _key(found, sources, run, compiled) if keyed else ""
+        yield Prepared(run, found.name, planned, compiled, run.dump(), key, sources)
 
 
 def refuse(runs: Iterable[ResolvedScenario]) -> None:
@@ -114,8 +116,8 @@ def _others(name: str) -> list[Capabilities]:
     return [engine(other).capabilities() for other in ENGINES if other != name]
 
 
-def _key(found: Engine, run: ResolvedScenario, compiled: Any) -> str:
-    parts = [found.name, *found.sources(), run.content.text, found.as_text(compiled)]
+def _key(found: Engine, sources: Iterable[str], run: ResolvedScenario, compiled: Any) -> str:
+    parts = [found.name, *sources, run.content.text, found.as_text(compiled)]
     if run.settings.passive_rtt:
         parts.append(native().TRACE_HASH)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -51,8 +51,15 @@ class Jobs(Requested, Protocol):
     def engine(self, position: int) -> str:
         """The name of its engine."""
 
+    def sources(self, position: int) -> tuple[str, ...]:
+        """Return the name of its engine, and the hashes of the sources that compute it."""
+
     def part(self, positions: Sequence[int]) -> Part:
         """Some of the runs, as they are sent to where they are computed."""
+
+    @property
+    def in_memory(self) -> bool:
+        """True if all of them stay prepared, because they are few."""
 
     @property
     def libraries(self) -> Collection[str]:
@@ -97,6 +104,9 @@ class _OfScenario:
 class Listed:
     """Runs that are prepared."""
 
+    in_memory = True
+    """See `Jobs`."""
+
     def __init__(self, runs: Sequence[Prepared]) -> None:
         self._runs = runs
 
@@ -117,6 +127,11 @@ class Listed:
     def engine(self, position: int) -> str:
         """See `Jobs`."""
         return self._runs[position].engine
+
+    def sources(self, position: int) -> tuple[str, ...]:
+        """See `Jobs`."""
+        run = self._runs[position]
+        return run.engine, *run.sources
 
     def part(self, positions: Sequence[int]) -> Part:
         """See `Jobs`."""
@@ -149,16 +164,17 @@ class PreparedSweep:
         self._keys, self._positions, self._cell_of = bytearray(), array("q"), array("l")
         """For each run: key, position among all that there may be (see `Scenario.run`), and cell."""
         self._firsts, self._costs = array("q"), array("d")
-        self._engines: list[str] = []
+        self._sources: list[tuple[str, ...]] = []
         self._cells: list[str] = []
-        """For each cell: the position of its first run, about what a run costs, its engine, and the first run's coordinates as JSON."""
+        """For each cell: the position of its first run, about what a run costs, engine and sources, and the first run's coordinates."""
         self._kept: list[Prepared] = []
         self.libraries: set[str] = set()
         """See `Jobs`."""
         self.functions: set[str] = set()
         """See `Jobs`."""
         all_runs = scenario.cell_count * scenario.least_repeats if chosen is None else sum(len(repeats) for _, repeats in chosen)
-        keep = all_runs <= MOST_KEPT
+        self.in_memory = all_runs <= MOST_KEPT
+        """See `Jobs`."""
         runs = scenario.runs(most_runs) if chosen is None else scenario.repeats(chosen, most_runs)
         first = None
         with collector_paused():
@@ -167,14 +183,14 @@ class PreparedSweep:
                     first = run.resolved.first or run.resolved
                     self._firsts.append(position)
                     self._costs.append(run.cpu_s)
-                    self._engines.append(run.engine)
+                    self._sources.append((run.engine, *run.sources))
                     self._cells.append(json.dumps(run.resolved.cell))
                     self.libraries.update(run.libraries.values())
                     self.functions.update(function.name for function in run.functions.values())
                 self._keys += bytes.fromhex(run.key)
                 self._positions.append(position)
                 self._cell_of.append(len(self._cells) - 1)
-                if keep:
+                if self.in_memory:
                     self._kept.append(run)
 
     def __len__(self) -> int:
@@ -193,7 +209,11 @@ class PreparedSweep:
 
     def engine(self, position: int) -> str:
         """See `Jobs`."""
-        return self._engines[self._cell_of[position]]
+        return self.sources(position)[0]
+
+    def sources(self, position: int) -> tuple[str, ...]:
+        """See `Jobs`."""
+        return self._sources[self._cell_of[position]]
 
     def part(self, positions: Sequence[int]) -> Part:
         """See `Jobs`."""

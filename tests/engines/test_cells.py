@@ -112,7 +112,7 @@ def test_cells_with_all_kinds_of_traffic():
 @pytest.mark.parametrize(("name", "stack"), [("kernel", "linux-6.12"), ("testbed", "host")])
 def test_what_the_engines_of_linux_are_told(name, stack, monkeypatch):
     found = engine(name)
-    monkeypatch.setattr(type(found), "sources", lambda _: ("sources",))
+    monkeypatch.setattr(type(found), "sources", lambda *_: ("sources",))
     flows = [{"cc": "cubic", "start": {"jitter": "5ms"}, "duration": "995ms", "stack": stack}, {"cc": "reno", "stack": stack}]
     scenario = Scenario.model_validate({"name": "s", "path": PATH, "flows": flows, "duration": "1s", "repeat": 3, "engine": name})
     compare(scenario.expand())

@@ -61,7 +61,7 @@ def test_what_is_stored_is_what_one_process_stores(most_kept, cluster, tmp_path,
     told = []
     outcome = execute_each(jobs, Store(tmp_path / "many"), cluster, told.append)
     assert stored(tmp_path / "many") == stored(tmp_path / "one")
-    assert not outcome.unstored
+    assert not outcome.at_hand
     assert [run.cell for run in outcome] == [jobs.asked(i)[1] for i in range(len(jobs))]
     store = Store(tmp_path / "many")
     assert bool(store.packs.all()) == (most_kept == 0)

@@ -91,7 +91,7 @@ def test_long_runs_of_a_cluster_are_no_packs():
 
 def test_runs_take_as_long_as_the_workers_that_can_run_their_engine():
     both = [prepare(scenario(engine=name, path=FAST, duration="60s").runs(), keyed=False)[0] for name in ("sim", "kernel")]
-    sim, kernel = (estimate([run], 1).wall_s for run in both)
+    sim, kernel = (estimate([run], 1, [1000]).wall_s / 1000 for run in both)  # much work, for which the machine's speed is measured
     everywhere, here = frozenset({"sim", "kernel"}), frozenset({"sim"})
     of_one = estimate([both[1]], counts=[8], able={everywhere: 2, here: 6})
     assert (of_one.wall_s, of_one.workers) == (pytest.approx(kernel * 4), 8)

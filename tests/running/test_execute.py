@@ -14,7 +14,6 @@ from dumbbell import Scenario, Store, run
 from dumbbell.engines import sim
 from dumbbell.engines.base import expected_packets
 from dumbbell.engines.prepared import Prepared
-from dumbbell.engines.sim.engine import packets_per_cpu_second
 from dumbbell.errors import BadInput, EnvironmentFault, Interrupted
 from dumbbell.executor import Threads
 from dumbbell.executor.exclusive import Exclusive
@@ -116,6 +115,7 @@ def test_the_longest_come_first(monkeypatch):
         return real(network, *more)
 
     monkeypatch.setattr(sim.native(), "simulate", note)
+    monkeypatch.setattr(sim.engine.Compiled, "plan", property(lambda compiled: compiled.text))
     run(scenario(), workers=1)
     assert rates == sorted(rates, reverse=True)
 
@@ -129,6 +129,7 @@ def test_a_run_that_fails_is_told_and_not_kept(tmp_path, monkeypatch):
         return real(network, *more)
 
     monkeypatch.setattr(sim.native(), "simulate", fail)
+    monkeypatch.setattr(sim.engine.Compiled, "plan", property(lambda compiled: compiled.text))
     runs = run(scenario(repeat=1), tmp_path / "out")
     assert [run.status for run in runs] == ["invalid"] * 2 + ["ok"] * 4
     assert runs[0].reasons == ("the simulator failed: panicked at sender.rs:12: index out of bounds",)
@@ -238,7 +239,6 @@ def test_a_run_that_crashes_its_process_is_one_invalid_run(tmp_path):
 
 
 def test_what_one_job_raises_ends_it_all_and_what_is_begun_is_kept(tmp_path, monkeypatch):
-    packets_per_cpu_second()  # runs the simulator once, which is not to be counted here
     real, count, second = sim.native().simulate, iter(range(100)), threading.Event()
 
     def simulate(network, *more):

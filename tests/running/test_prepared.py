@@ -54,7 +54,7 @@ def test_a_run_is_planned_and_checked_once(monkeypatch):
     monkeypatch.setattr(sim.native(), "check", lambda network: calls.append(network) or real(network))
     (prepared,) = prepare([resolved(duration="1s")])
     run = prepared.produce()
-    assert calls == [prepared.compiled]
+    assert calls == [prepared.compiled.text]
     assert run.plan == prepared.plan.plain()
 
 

@@ -70,22 +70,40 @@ impl Stop {
     }
 }
 
-/// Run a plan (JSON) and return its output: series and tables (bytes for `numpy.frombuffer`), conservation. `libraries`: the paths of the
+/// A plan that can be run, as [`check`] read it.
+#[pyclass(frozen)]
+struct Checked(NetworkSpec);
+
+/// A plan to run: checked already, or as JSON.
+#[derive(FromPyObject)]
+enum Given<'py> {
+    Checked(PyRef<'py, Checked>),
+    Text(String),
+}
+
+/// Run a plan (JSON, or what [`check`] made of it) and return its output: series and tables (bytes for `numpy.frombuffer`), conservation. `libraries`: the paths of the
 /// libraries with congestion controls that it may load, by their names in the plan. `functions`: those in Python by number. `stop` ends it.
 #[pyfunction]
 #[pyo3(signature = (plan, libraries=None, functions=None, stop=None))]
 fn simulate<'py>(
     py: Python<'py>,
-    plan: &str,
+    plan: Given<'py>,
     libraries: Option<HashMap<String, PathBuf>>,
     functions: Option<HashMap<u64, rounds::Function>>,
     stop: Option<&Stop>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let network = parse(plan)?;
+    let parsed;
+    let network = match &plan {
+        Given::Checked(plan) => &plan.0,
+        Given::Text(text) => {
+            parsed = parse(text)?;
+            &parsed
+        }
+    };
     let stop = stop.map(|stop| Arc::clone(&stop.0)).unwrap_or_default();
     let work = || {
         let controls = Own::new(libraries.unwrap_or_default(), functions.unwrap_or_default());
-        dumbbell_sim::simulate_until(&network, &move |kind, given| controls.control(kind, given), &stop)
+        dumbbell_sim::simulate_until(network, &move |kind, given| controls.control(kind, given), &stop)
     };
     let output = caught(py, AssertUnwindSafe(work))?;
     to_dict(py, output.ok_or_else(|| Stopped::new_err("the run was ended"))?)
@@ -173,9 +191,10 @@ fn little_endian<'py, T: Copy>(
 
 /// Check a plan (JSON) without running it, and without loading anything: errors of a library are only known when it runs.
 #[pyfunction]
-fn check(py: Python<'_>, plan: &str) -> PyResult<()> {
+fn check(py: Python<'_>, plan: &str) -> PyResult<Checked> {
     let network = parse(plan)?;
-    caught(py, || dumbbell_sim::check_with(&network, &controls::unloaded))
+    caught(py, || dumbbell_sim::check_with(&network, &controls::unloaded))?;
+    Ok(Checked(network))
 }
 
 /// Numbers drawn from a distribution (JSON, as a plan has it) for a component of a run with `seed`: u64, little endian.
@@ -289,6 +308,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Misbehaved", module.py().get_type::<Misbehaved>())?;
     module.add("Stopped", module.py().get_type::<Stopped>())?;
     module.add_class::<Stop>()?;
+    module.add_class::<Checked>()?;
     module.add("SOURCE_HASH", env!("SOURCE_HASH"))?;
     module.add("TRACE_HASH", env!("TRACE_HASH"))?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;

@@ -43,7 +43,7 @@ class Kernel(Engine):
         """What the kernel can run."""
         return table.capabilities()
 
-    def require(self) -> None:
+    def require(self, _plan: Plan | None = None) -> None:
         """Raises `EnvironmentFault` if the kernel is not built or a guest cannot be booted here."""
         _ready()
 
@@ -55,7 +55,7 @@ class Kernel(Engine):
         """These files as one text."""
         return compiled.text
 
-    def sources(self) -> tuple[str, ...]:
+    def sources(self, _plan: Plan | None = None) -> tuple[str, ...]:
         """Hashes of the kernel and of the agent. Raises `EnvironmentFault` if the kernel is not built."""
         from dumbbell.engines.kernel.binary import find
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.engines import datagrams
+from dumbbell.engines.assembly import Measured, assembled
 from dumbbell.engines.base import measuring
 from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, tins
@@ -96,41 +97,32 @@ class Left:
 
 
 def run_of(prepared: Prepared, left: Left) -> Run:
-    """The run, judged by its counters."""
-    from dumbbell.results import Run, digest, judge
-    from dumbbell.results.tables import counters
-    from dumbbell.trace import with_passive_rtt
-
-    resolved, plan = prepared.resolved, left.plan
+    """The run that the agent left."""
+    plan = left.plan
     outputs = applications.outputs(plan, left.folder)
     said = applications.reports(plan, outputs)
     measured = streams(plan, left.folder)
     flows, groups, ports, tins_found, wrong = tables(plan, left.devices, left.folder, measured, said)
     silent = tuple(f"flow/{name}: the program that made it has left no report" for name, columns in said.items() if not columns)
-    found = tuple(left.series(blocks(plan, left.folder, measured, flows, prepared.engine), flows)) if plan.sample_ns else ()
     groups_coming = {workload.id for _, workload in coming(plan)}
-    made = {f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming}
-    status, reasons = judge(counters(flows, ports), wrong, plan.links, made, (*left.doubts, *silent))
-    run = Run(
-        key=prepared.key,
-        name=resolved.name,
-        cell=resolved.cell,
-        scenario=prepared.scenario,
-        status=status,
-        reasons=reasons,
-        flows=flows,
-        groups=groups,
-        ports=ports,
-        tins=tins_found,
-        digest=digest(found),
-        engine=dict(left.facts),
-        samples=found,
-        captures=left.captures,
-        outputs=outputs,
-        plan=plan.plain(),
-        cpu_s=left.cpu_s,
+    return assembled(
+        prepared,
+        Measured(
+            plan=plan,
+            flows=flows,
+            groups=groups,
+            ports=ports,
+            tins=tins_found,
+            samples=tuple(left.series(blocks(plan, left.folder, measured, flows, prepared.engine), flows)) if plan.sample_ns else (),
+            facts=left.facts,
+            wrong=wrong,
+            short_lived={f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming},
+            doubts=(*left.doubts, *silent),
+            captures=left.captures,
+            outputs=outputs,
+            cpu_s=left.cpu_s,
+        ),
     )
-    return with_passive_rtt(run) if resolved.settings.passive_rtt else run
 
 
 def blocks(plan: Plan, folder: Path, measured: Mapping[int, Stream], flows: Table, engine: str) -> Iterator[Block]:

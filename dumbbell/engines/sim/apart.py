@@ -33,7 +33,7 @@ def simulate_calling(prepared: Prepared, stop: Any) -> Any:
     raised: list[tuple[Function, Exception]] = []
     functions = {number: (each.name, partial(_noted, each, raised), Round, each.paced) for number, each in prepared.functions.items()}
     try:
-        return native().simulate(prepared.compiled, None, functions, stop)
+        return native().simulate(prepared.compiled.plan, None, functions, stop)
     except Exception as failure:
         cell = ", ".join(f"{key}: {value}" for key, value in prepared.resolved.cell.items())
         where = f"{cell}: " if cell else ""
@@ -73,7 +73,7 @@ def simulate(prepared: Prepared, cpu_s: float) -> tuple[Any, float]:
     limit = math.ceil(LEAST_CPU_S + CPU_FACTOR * cpu_s)
     names = " and ".join(sorted(path.rpartition("/")[2] for path in prepared.libraries.values()))
     try:
-        (kind, found), took = call("dumbbell.native:simulate_loaded", prepared.compiled, prepared.libraries, cpu_s=limit)
+        (kind, found), took = call("dumbbell.native:simulate_loaded", prepared.compiled.text, prepared.libraries, cpu_s=limit)
     except WorkerDied as death:
         raise Failed(f"{death}; it ran {names}") from None
     if kind == "changed":

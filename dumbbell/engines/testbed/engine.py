@@ -47,7 +47,7 @@ class Testbed(Engine):
         """Return the abilities that Linux can have."""
         return table.capabilities()
 
-    def require(self) -> None:
+    def require(self, _plan: Plan | None = None) -> None:
         """Raises `EnvironmentFault` if this machine cannot be a testbed, or cannot reach others."""
         from dumbbell.engines.testbed import local
 
@@ -65,7 +65,7 @@ class Testbed(Engine):
         """These files as one text."""
         return compiled.text
 
-    def sources(self) -> tuple[str, ...]:
+    def sources(self, _plan: Plan | None = None) -> tuple[str, ...]:
         """The agent, and which machines. Raises `EnvironmentFault` if the agent cannot be compiled."""
         from dumbbell.engines.linux import programs
 

@@ -105,7 +105,7 @@ def repeat_until(
 ) -> Repeated:
     """Runs what `until` of a scenario asks for. Raises as `execute_each` and `PreparedSweep` do; the same call goes on from there."""
     rule, cells = Rule.of(scenario), [_Cell() for _ in range(scenario.cell_count)]
-    unstored: dict[str, Run] = {}
+    at_hand: dict[str, Run] = {}
     damaged: dict[str, DamagedRun] = {}
     jobs, ran = Rounds(), 0
     before = now = ProgressState()
@@ -126,12 +126,12 @@ def repeat_until(
             raise interrupted_at(store, "" if store is None else str(len(jobs) + count_stored(sweep, store))) from None
         ran += outcome.ran
         _judge(cells, rule, chosen, _runs(sweep, chosen, outcome, rule))
-        unstored |= outcome.unstored
+        at_hand |= outcome.at_hand
         damaged |= outcome.damaged
         jobs.add(sweep, _cells_of(chosen))
         before = before + replace(now, running=())
         now = ProgressState()
-    return Repeated(jobs, Outcome(jobs, store, unstored, damaged, ran), rule, [cell.verdict for cell in cells if cell.verdict is not None])
+    return Repeated(jobs, Outcome(jobs, store, at_hand, damaged, ran), rule, [cell.verdict for cell in cells if cell.verdict is not None])
 
 
 def asked_so_far(scenario: Scenario, store: Store, wanted: Iterable[int], most_runs: int | None = None) -> Iterator[Asked]:
