@@ -42,7 +42,7 @@ def tin_table(runs: Sequence[Run], title: str) -> Table:
 def run_table(runs: Sequence[Summarised], title: str) -> Table:
     """One row per run."""
     keys = _keys(runs)
-    return Table.of(title, [*keys, *RUN_METRICS], [[*_cell(run, keys), *_values(RUN_METRICS, run.summary.run)] for run in runs])
+    return Table(title, [*keys, *RUN_METRICS], [[*_cell(run, keys), *_values(RUN_METRICS, run.summary.run)] for run in runs])
 
 
 def summary_tidy(runs: Sequence[Summarised]) -> str:
@@ -64,7 +64,7 @@ def _table(
 ) -> Table:
     """A row for each flow, group, stream or tin, with the coordinates of its run."""
     keys = _keys(runs)
-    return Table.of(title, [*keys, what, *columns], [[*_cell(run, keys), name, *_values(columns, values)] for run, name, values in rows])
+    return Table(title, [*keys, what, *columns], [[*_cell(run, keys), name, *_values(columns, values)] for run, name, values in rows])
 
 
 def _values(columns: Sequence[str], values: Mapping[str, float]) -> list[Value]:

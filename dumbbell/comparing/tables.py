@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dumbbell.errors import printable
 from dumbbell.escaping import csv_text, in_latex, in_markdown
@@ -25,42 +26,49 @@ _Laid = tuple[list[int], list[str]]
 """The widths of the columns, and the rows as text."""
 
 
+class Shown(NamedTuple):
+    """A value that is written in its own way."""
+
+    value: Value
+    write: Callable[[Any], str]
+    """Returns the text of the value."""
+
+
+Cell: TypeAlias = Value | Shown
+
+
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A title, a header, and rows of formatted text. Columns of numbers are right-aligned."""
+    """A title, a header, and rows of values, which are formatted when the table is written. Columns of numbers are right-aligned."""
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    values: Sequence[Sequence[Value]] | None = None
-    """The same rows before they were formatted; None if the rows are all there is."""
+    rows: Sequence[Sequence[Cell]]
 
-    @classmethod
-    def of(cls, title: str, columns: Sequence[str], values: Sequence[Sequence[Value]]) -> Table:
-        """A table of values: numbers with six digits in text, and NaN as an empty field."""
-        return cls(title, columns, [list(map(as_text, row)) for row in values], values)
+    @cached_property
+    def fields(self) -> list[list[str]]:
+        """The rows as text: numbers with six digits unless they are written in their own way, NaN and None as an empty field."""
+        return [list(map(as_text, row)) for row in self.rows]
 
     def csv(self) -> str:
         """Header and rows; the title is left out."""
-        return csv_text((self.columns, *self.rows))
+        return csv_text((self.columns, *self.fields))
 
     def records(self) -> list[dict[str, Value]]:
-        """Return the rows, each column -> value, numbers with all their digits; None for an empty field, and for a number that is not
-        finite."""
-        values = [[_parsed(field) for field in row] for row in self.rows] if self.values is None else self.values
-        return [dict(zip(self.columns, map(_finite, row), strict=True)) for row in values]
+        """Return the rows, each column -> value, numbers with all their digits; None for a number that is not finite."""
+        return [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows]
 
     def markdown(self) -> str:
         """The title as a bold line, then a pipe table with numbers right-aligned."""
         rule = ["---:" if numeric else "---" for numeric in self._numeric()]
-        head, *rows = [list(map(in_markdown, row)) for row in (self.columns, *self.rows)]
+        head, *rows = [list(map(in_markdown, row)) for row in (self.columns, *self.fields)]
         lines = [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
         return "\n".join(([f"**{in_markdown(self.title)}**", ""] if self.title else []) + lines) + "\n"
 
     def latex(self) -> str:
         """A table for a document with the package booktabs: numbers right-aligned, the title as its caption."""
         columns = "".join("r" if numeric else "l" for numeric in self._numeric())
-        head, *rows = [" & ".join(map(in_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
+        head, *rows = [" & ".join(map(in_latex, row)) + r" \\" for row in (self.columns, *self.fields)]
         caption = [rf"\caption{{{in_latex(self.title)}}}"] if self.title else []
         body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
         return "\n".join([r"\begin{table}", r"\centering", *caption, *body, r"\end{table}"]) + "\n"
@@ -76,7 +84,7 @@ class Table:
             return f"<tr>{''.join(cells)}</tr>"
 
         caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        body = "\n".join(row(fields, "td") for fields in self.rows)
+        body = "\n".join(row(fields, "td") for fields in self.fields)
         return f"<table>{caption}\n<thead>{row(self.columns, 'th')}</thead>\n<tbody>\n{body}\n</tbody></table>\n"
 
     def __repr__(self) -> str:
@@ -87,7 +95,7 @@ class Table:
 
     def text(self, width: int, bold: bool = False) -> str:
         """Text for a terminal of this width. Fields are wrapped between words; a long word makes the table wider. `bold`: bold title."""
-        right, rows = self._numeric(), (self.columns, *self.rows)
+        right, rows = self._numeric(), (self.columns, *self.fields)
         widths, laid = _in_lines(rows, right, width) or _in_paragraphs(rows, right, width)
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
         title = printable(self.title)
@@ -96,24 +104,32 @@ class Table:
 
     def _numeric(self) -> list[bool]:
         """For each column, whether all its fields are numbers, with or without units."""
-        return [all(map(_NUMBER.match, map(itemgetter(index), self.rows))) for index in range(len(self.columns))]
+        return [all(map(_NUMBER.match, map(itemgetter(index), self.fields))) for index in range(len(self.columns))]
 
 
-def as_text(value: Value) -> str:
-    """A value as a field: floats with six digits, NaN and None as an empty field."""
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.6g}"
-    return "" if value is None else str(value)
+def as_text(cell: Cell) -> str:
+    """A cell as a field, see `Table.fields`."""
+    if isinstance(cell, Shown):
+        return "" if cell.value is None else cell.write(cell.value)
+    if isinstance(cell, float):
+        return "" if math.isnan(cell) else f"{cell:.6g}"
+    return "" if cell is None else str(cell)
 
 
-def _finite(value: Value) -> Value:
+def fixed(value: float | None, decimals: int) -> Shown:
+    """A number that is written with this many decimals; None is an empty field."""
+    return Shown(value, f"{{:.{decimals}f}}".format)
+
+
+def short(value: float) -> int | float:
+    """A number, as an integer if it is whole."""
+    return int(value) if float(value).is_integer() else value
+
+
+def _plain(cell: Cell) -> Value:
+    """The value of a cell for JSON."""
+    value = cell.value if isinstance(cell, Shown) else cell
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _parsed(field: str) -> Value:
-    if re.fullmatch(r"-?\d+", field):
-        return int(field)
-    return float(field) if re.fullmatch(r"-?\d+(\.\d+)?(e[-+]\d+)?", field) else field or None
 
 
 def _in_lines(rows: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> _Laid | None:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from dumbbell import metrics
-from dumbbell.comparing.tables import Table
+from dumbbell.comparing.tables import Cell, Table, fixed, short
 from dumbbell_studies.fairness.hosts import scenario_names, senders
 from dumbbell_studies.fairness.published import transfers as published
 from dumbbell_studies.fairness.scenarios import MODERN
@@ -46,8 +46,8 @@ def group_tables(runs: Sequence[Run]) -> Mapping[int, Table]:
     }
 
 
-def _rows(found: Transfers, scenario: str) -> list[list[str]]:
-    rows = []
+def _rows(found: Transfers, scenario: str) -> list[list[Cell]]:
+    rows: list[list[Cell]] = []
     for sender, setup in senders(scenario).items():
         repeats, theirs = found.of(scenario, sender), published()[scenario, sender]
 
@@ -59,31 +59,18 @@ def _rows(found: Transfers, scenario: str) -> list[list[str]]:
                 scenario,
                 sender,
                 setup.cc,
-                f"{setup.delay_ms:g}",
+                short(setup.delay_ms),
                 "ours",
-                f"{middle(lambda each: each.elapsed_s):.2f}",
-                f"{middle(lambda each: each.mbit):.2f}",
+                fixed(middle(lambda each: each.elapsed_s), 2),
+                fixed(middle(lambda each: each.mbit), 2),
                 # At the sender's device, behind its own delay, as the report captures.
-                f"{middle(lambda each: each.srtt_ms) - setup.delay_ms:.1f}",
-                f"{middle(lambda each: each.retransmits):.0f}",
-                f"{middle(lambda each: each.window_bytes):.0f}",
+                fixed(middle(lambda each: each.srtt_ms) - setup.delay_ms, 1),
+                fixed(short(middle(lambda each: each.retransmits)), 0),
+                fixed(short(middle(lambda each: each.window_bytes)), 0),
             ]
         )
-        again = "" if theirs.retransmits is None else str(theirs.retransmits)
-        rows.append(
-            [
-                "",
-                "",
-                "",
-                "",
-                "published",
-                f"{theirs.elapsed_s:.2f}",
-                f"{theirs.mbit:.2f}",
-                f"{theirs.rtt_ms:.1f}",
-                again,
-                str(theirs.window_bytes),
-            ]
-        )
+        measured = fixed(theirs.elapsed_s, 2), fixed(theirs.mbit, 2), fixed(theirs.rtt_ms, 1), theirs.retransmits, theirs.window_bytes
+        rows.append([None, None, None, None, "published", *measured])
     return rows
 
 

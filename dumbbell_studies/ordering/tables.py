@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.comparing.tables import Table
+from dumbbell.comparing.tables import Cell, Table, fixed
 from dumbbell.results.runs import Runs
 from dumbbell.study.calibration import shown
 from dumbbell_studies.ordering import correlation
@@ -39,21 +39,21 @@ def page_tables(runs: Sequence[Run]) -> dict[int, Table]:
 
 
 def _section_table(section: int, title: str, levels: Mapping[str, Condition], found: Trials) -> Table:
-    rows = []
+    rows: list[list[Cell]] = []
     for level, condition in levels.items():
         ours = {name: [trial.utilization for trial in found.own.get((name, condition), [])] for name in PROTOCOLS}
         published = {name: utilization().get((float(section), level, name)) for name in PROTOCOLS}
-        rows.append([level, "ours", *(f"{np.mean(values):.4f}" if values else "" for values in ours.values())])
+        rows.append([level, "ours", *(fixed(float(np.mean(values)), 4) if values else None for values in ours.values())])
         if any(len(values) > 1 for values in ours.values()):
             rows.append(["", "± 95 %", *(_half(values) for values in ours.values())])
         if any(value is not None for value in published.values()):
-            rows.append(["", "published", *("" if value is None else f"{value:.4f}" for value in published.values())])
+            rows.append(["", "published", *(fixed(value, 4) for value in published.values())])
     return Table(f"Section {section}: {title}. Link utilisation", ["level", "", *PROTOCOLS], rows)
 
 
-def _half(values: Sequence[float]) -> str:
+def _half(values: Sequence[float]) -> Cell:
     mean, low, _ = interval(values) if values else (0.0, 0.0, 0.0)
-    return f"{mean - low:.4f}" if len(values) > 1 else ""
+    return fixed(mean - low, 4) if len(values) > 1 else None
 
 
 def summaries(runs: Sequence[Run]) -> Mapping[str, Table]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.comparing.format import Key, Measured
-from dumbbell.comparing.tables import Table
+from dumbbell.comparing.tables import Cell, Table, fixed, short
 from dumbbell_studies.sce import pairs, reductions
 from dumbbell_studies.sce.published import table_numbers
 
@@ -40,17 +40,17 @@ def pair_table(head: str, metric: str, pair: tuple[str, str, str], measured: Mea
     mode, cc1, cc2 = pair
     flows: list[tuple[float | str, ...]] = [()] if metric == pairs.JAIN else [(1.0, cc1), (2.0, cc2)]
 
-    def text(bandwidth: float, delay: float, flow: tuple[float | str, ...]) -> str:
+    def middle(bandwidth: float, delay: float, flow: tuple[float | str, ...]) -> Cell:
         key: Key = (*pair, bandwidth, delay, *flow)
         values = measured.get((key, metric))
-        return f"{float(np.median(values)):.{decimals}f}" if values else ""
+        return fixed(float(np.median(values)), decimals) if values else None
 
     return Table(
         f"{head}{name}, {cc1} and {cc2}, {mode}",
         ["bandwidth_mbit", *(["flow", "cc"] if flows[0] else []), *(f"{delay:g} ms" for delay in pairs.DELAYS_MS)],
         [
-            [f"{bandwidth:g}", *(f"{part:g}" if isinstance(part, float) else part for part in flow)]
-            + [text(bandwidth, delay, flow) for delay in pairs.DELAYS_MS]
+            [short(bandwidth), *(short(part) if isinstance(part, float) else part for part in flow)]
+            + [middle(bandwidth, delay, flow) for delay in pairs.DELAYS_MS]
             for bandwidth in pairs.BANDWIDTHS_MBIT
             for flow in flows
         ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.comparing.format import Measured
-from dumbbell.comparing.tables import Table
+from dumbbell.comparing.tables import Cell, Table, fixed, short
 from dumbbell_studies.sce import reductions
 from dumbbell_studies.sce.published import table_numbers
 
@@ -36,12 +36,12 @@ def draft_tables(runs: Sequence[Run]) -> dict[int, Table]:
 def _table(number: int, metric: str, ccs: tuple[str, ...], measured: Measured) -> Table:
     title, decimals = _TITLES[metric]
 
-    def text(bandwidth: float, delay: float) -> str:
+    def middle(bandwidth: float, delay: float) -> Cell:
         values = measured.get(((*ccs, bandwidth, delay), metric))
-        return f"{float(np.median(values)):.{decimals}f}" if values else ""
+        return fixed(float(np.median(values)), decimals) if values else None
 
     return Table(
         f"Table {number}: {title}, {' - '.join(ccs)}",
         ["bandwidth_mbit", *(f"{delay:g} ms" for delay in reductions.DELAYS_MS)],
-        [[f"{bandwidth:g}", *(text(bandwidth, delay) for delay in reductions.DELAYS_MS)] for bandwidth in reductions.BANDWIDTHS_MBIT],
+        [[short(bandwidth), *(middle(bandwidth, delay) for delay in reductions.DELAYS_MS)] for bandwidth in reductions.BANDWIDTHS_MBIT],
     )

@@ -80,7 +80,7 @@ def test_it_stands_beside_the_bars(compared):
     comparison = compared(s=([9.0] * 3, [12.0] * 3))
     found = comparison.difference()
     document = statement(comparison, found)
-    (row,) = (row for row in statement_table(document).rows if row[0] == "by chance alone")
+    (row,) = (row for row in statement_table(document).fields if row[0] == "by chance alone")
     assert row[1] == "1"
     assert row[2].endswith(" %)")
     assert "as large in 1" in row[2]

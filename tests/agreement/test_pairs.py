@@ -86,8 +86,8 @@ def test_the_statement_says_how_many_agree():
     assert below_bar(document) == ["mixed pairs, shares alike: 50.00 %, the bar is 90.00 %"]
     _, table = statement_tables(document)
     assert table.columns[0] == "difference of the first flow's mean share over 10 starts (2 mixed pairs)"
-    assert [row[1] for row in table.rows] == ["50.00 % (≥ 90 %, missed)", "50.00 %", "0.1100", "0.1910", "0.0000"]
-    assert [list(row) for row in pairs_list(document).rows] == [
+    assert [row[1] for row in table.fields] == ["50.00 % (≥ 90 %, missed)", "50.00 %", "0.1100", "0.1910", "0.0000"]
+    assert [list(row) for row in pairs_list(document).fields] == [
         ["alike", "bic", "reno", "10", "0.5", "0.52", "0.02", "0.02", "0.02", "true"],
         ["apart", "bic", "reno", "10", "0.5", "0.7", "0.2", "0.2", "0.2", "false"],
     ]

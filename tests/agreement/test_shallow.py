@@ -52,11 +52,11 @@ def test_their_rows_stand_beside_that_of_all():
     found = difference(ours, [ReferenceValue((name, ALL), "goodput", 10.0, 0, None) for name in goodputs], FORMAT)
     document = statement(Comparison(ScenarioSet("random", (7,), 1, ()), ("kernel", "sim"), runs, runs, "2026-01-02"), found)
     assert document["shallow"]["scenarios"] == ["small"]
-    rows = [list(row) for row in statement_table(document).rows]
+    rows = [list(row) for row in statement_table(document).fields]
     assert [row[:4] for row in rows] == [
         ["goodput (Mbit/s)", "3", "1.00 % (≤ 0.5 %, missed)", "45.10 % (≤ 4 %, missed)"],
         ["of these, queues of at most 4 packets", "1", "50.00 %", "50.00 %"],
         ["of these, longer queues", "2", "0.50 %", "0.95 %"],
     ]
     without = statement(Comparison(ScenarioSet("random", (7,), 1, ()), ("kernel", "sim"), runs[1:], runs[1:], "2026-01-02"), found)
-    assert len(statement_table(without).rows) == 1
+    assert len(statement_table(without).fields) == 1

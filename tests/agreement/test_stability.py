@@ -139,20 +139,20 @@ def test_the_statement_says_in_how_many_scenarios_both_agree():
     document = statement(compared, Difference({}))
     assert below_bar(document) == ["link utilisation and CoV-PTA, scenarios in which both agree: 50.00 %, the bar is 90.00 %"]
     _, over_all, by_scenario = statement_tables(document)
-    assert [row[1:] for row in over_all.rows[:3]] == [
+    assert [row[1:] for row in over_all.fields[:3]] == [
         ["50.00 % (≥ 90 %, missed)", ""],
         ["100.00 %", "100.00 %"],
         ["50.00 %", "100.00 %"],
     ]
-    assert [(row[0], row[3], row[6], row[7]) for row in by_scenario.rows] == [
+    assert [(row[0], row[3], row[6], row[7]) for row in by_scenario.fields] == [
         ("alike", "+0.0000 ± 0.0000", "+0.0 % ± 0.0 %", "both"),
         ("apart", "+0.0050 ± 0.0000", "+50.0 % ± 0.0 %", "utilisation"),
     ]
-    assert [list(row[:4]) for row in stability_list(document).rows] == [
+    assert [list(row[:4]) for row in stability_list(document).fields] == [
         [name, "reno", "5", measure] for name in ("alike", "apart") for measure in ("utilisation", "variation")
     ]
     assert steadiness(document).startswith("Set stability, seed 7: 2 scenarios, 10 runs on each engine")
-    assert {"CoV-PTA", "±"} <= {row[0] for row in definitions_table(document).rows}
+    assert {"CoV-PTA", "±"} <= {row[0] for row in definitions_table(document).fields}
     assert not statement(replace(compared, scenario_set=replace(compared.scenario_set, starts=4)), Difference({}))["bars"]
     other = replace(compared, scenario_set=replace(compared.scenario_set, name="random"))
     assert statement(other, Difference({}))["stability"] == {"scenarios": 0, "each": []}

@@ -93,7 +93,7 @@ def test_the_worst_are_outside_the_range_and_measured_in_tolerances(state):
 
 def test_tables(state):
     document, found = state(("s", ALL, "goodput", [9.0], [10.0]), ("s", "flow/x", "share", [0.5] * 10, [0.4, *[0.5] * 9]))
-    assert list(statement_table(document).rows[0]) == [
+    assert list(statement_table(document).fields[0]) == [
         "goodput (Mbit/s)",
         "1",
         "10.00 % (≤ 0.5 %, missed)",
@@ -101,10 +101,10 @@ def test_tables(state):
         "1",
         "1",
     ]
-    assert [row[1] for row in shares_table(document).rows] == ["100.00 % (≥ 90 %)", "100.00 %", "100.00 %"]
+    assert [row[1] for row in shares_table(document).fields] == ["100.00 % (≥ 90 %)", "100.00 %", "100.00 %"]
     first, second = (
         dict(zip(differences_table(found, ("kernel", "sim")).columns, row, strict=True))
-        for row in differences_table(found, ("kernel", "sim")).rows
+        for row in differences_table(found, ("kernel", "sim")).fields
     )
     assert first == {
         "scenario": "s",

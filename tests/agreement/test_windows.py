@@ -101,12 +101,12 @@ def test_the_statement_has_the_median_the_worst_and_each(compared):
     assert windows["first_s"] is None  # the median of none and one second
     assert below_bar(document) == ["window in the first 30 s, samples within 2 %, median over the scenarios: 62.50 %, the bar is 90.00 %"]
     _, table = statement_tables(document)
-    assert [list(row) for row in table.rows] == [
+    assert [list(row) for row in table.fields] == [
         ["samples within 2 %", "62.50 % (≥ 90 %, missed)", "25.00 % (apart)"],
         ["samples within 2 % or one packet", "62.50 %", "25.00 % (apart)"],
         ["first sample that differs (none in 1)", "none", "1 s (apart)"],
     ]
-    assert [list(row) for row in windows_list(document).rows] == [
+    assert [list(row) for row in windows_list(document).fields] == [
         ["same", "1", "4", "1", "1", ""],
         ["apart", "1", "4", "0.25", "0.25", "1"],
     ]
@@ -116,7 +116,7 @@ def test_queues_of_few_packets_stand_apart(compared):
     document = statement(compared, Difference({}))
     document["windows"] = summary(traces(compared), ["apart"])
     assert document["windows"]["few"] == {"scenarios": 1, "within": 0.25, "within_or_one": 0.25}
-    rows = [list(row) for row in statement_tables(document)[1].rows]
+    rows = [list(row) for row in statement_tables(document)[1].fields]
     assert rows[1:3] == [["of these, queues of at most 4 packets (1)", "25.00 %", ""], ["of these, longer queues (1)", "100.00 %", ""]]
 
 

@@ -302,4 +302,4 @@ def test_a_key_that_only_one_folder_sweeps_is_of_the_scenario_of_the_other(sweep
     package.run(package.Scenario.from_text(text), other, workers=1)
     (axis,) = package.plot([sweep, other], x="rtt", y="goodput", by="flows.0.cc").axes
     assert [label.get_text() for label in axis.get_xticklabels()] == ["10", "20", "40"]
-    assert [row[1] for row in package.table([sweep, other], per="run", y="goodput").rows] == ["10ms"] * 2 + ["20ms"] * 2 + ["40ms"] * 2
+    assert [row[1] for row in package.table([sweep, other], per="run", y="goodput").fields] == ["10ms"] * 2 + ["20ms"] * 2 + ["40ms"] * 2

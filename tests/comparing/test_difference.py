@@ -121,7 +121,7 @@ def test_cells_that_agree_in_every_metric(format_):
     theirs = reference(("bic", 10.0, "rtt_ms", 10.0), ("bic", 10.0, "throughput_mbit", 9.0), ("reno", 10.0, "rtt_ms", 10.0))
     found = difference(ours, theirs, format_)
     assert found.as_json()["all_metrics"] == {"cells": 2, "share_within": 0.5}
-    rows = every_cell_table(found, format_, "").rows
+    rows = every_cell_table(found, format_, "").fields
     assert [row[:2] for row in rows] == [["bic", "FAIL"], ["reno", "pass"]]
     assert rows[0][2] == "9 -44.4% ✗"
 
@@ -139,11 +139,11 @@ def test_tables_and_json_agree(format_):
     ours = {(("bic", 10.0), "rtt_ms"): [12.0], (("bic", 10.0), "throughput_mbit"): [9.0]}
     theirs = reference(("bic", 10.0, "rtt_ms", 10.0), ("bic", 10.0, "throughput_mbit", 9.25), ("bic", 20.0, "rtt_ms", 1.0))
     found = difference(ours, theirs, format_)
-    throughput, informative, rtt = agreement_table(found, format_, "").rows
+    throughput, informative, rtt = agreement_table(found, format_, "").fields
     assert throughput[:5] == ["Throughput (Mbit/s)", "3 % of rate", "1", "0", "100.0 %"]
     assert informative[0] == "below the ceiling"
     assert rtt[:5] == ["RTT (ms)", "10 % or 1 ms", "1", "1", "0.0 %"]
-    assert worst_table(found).rows[0] == ["bic", "10", "rtt (ms)", "12", "10", "+2", "2.0"]
+    assert worst_table(found).fields[0] == ["bic", "10", "rtt (ms)", "12", "10", "+2", "2.0"]
 
 
 @pytest.mark.parametrize(

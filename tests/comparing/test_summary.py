@@ -41,7 +41,7 @@ def test_what_a_program_says_is_shown_where_one_does():
     said = replace(run, flows=Table("flows", {**run.flows.columns, **columns}))
     assert said.summary.flows["reno"]["reported_mbit"] == 2.5
     table = summary_table([said], "")
-    assert dict(zip(table.columns, table.rows[0], strict=True))["reported_retransmits"] == "3"
+    assert dict(zip(table.columns, table.fields[0], strict=True))["reported_retransmits"] == "3"
     assert "reno,reported_mbit,2.5" in summary_tidy([said])
     assert "reported_mbit" not in summary_table([run], "").columns
     assert "reported" not in summary_tidy([run])
@@ -77,7 +77,7 @@ def test_all_flows_of_a_run_are_summarised():
 def test_a_table_by_run_has_a_row_per_run_and_gaps_without_samples():
     table = run_table([two_flows(), replace(two_flows(), samples=())], "t")
     assert list(table.columns)[:4] == ["qdisc", "flows", "goodput_mbit", "jain_index"]
-    assert [row[0] for row in table.rows] == ["pie", "pie"]
+    assert [row[0] for row in table.fields] == ["pie", "pie"]
     first, second = table.records()
     assert first["goodput_mbit"] == two_flows().summary.run["goodput_mbit"]  # with all its digits
     assert (second["srtt_mean_ms"], second["drops"], type(second["drops"])) == (None, 8, int)

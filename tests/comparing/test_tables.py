@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dumbbell.comparing import tables
-from dumbbell.comparing.tables import Table
+from dumbbell.comparing.tables import Table, fixed
 
 TABLE = Table("Title", ["name", "value (ms)"], [["a|b", "1.5"], ["[bold]c", "+2 %"]])
 
@@ -92,13 +92,13 @@ def test_html_has_no_markup_of_others():
 
 
 def test_records_have_values_as_they_are_and_text_has_six_digits():
-    table = Table.of("t", ["rtt", "count", "x", "y"], [["20ms", 1234567, 1 / 3, math.nan], ["", 0, 1e-9, math.inf]])
+    table = Table("t", ["rtt", "count", "x", "y"], [["20ms", 1234567, 1 / 3, math.nan], ["", 0, 1e-9, math.inf]])
     assert table.records() == [
         {"rtt": "20ms", "count": 1234567, "x": 1 / 3, "y": None},
         {"rtt": "", "count": 0, "x": 1e-9, "y": None},
     ]
-    assert table.rows == [["20ms", "1234567", "0.333333", ""], ["", "0", "1e-09", "inf"]]
-    assert type(Table("t", ["n"], [["12"]]).records()[0]["n"]) is int
+    assert table.fields == [["20ms", "1234567", "0.333333", ""], ["", "0", "1e-09", "inf"]]
+    assert Table("t", ["n", "x"], [["12", fixed(1 / 3, 2)]]).records() == [{"n": "12", "x": 1 / 3}]
 
 
 FIELDS = st.text(st.sampled_from("ab1-. %\n\x1b中é"), max_size=8)

@@ -146,7 +146,7 @@ def test_a_metric_of_series_is_that_of_the_table(tmp_path):
     store = Store(tmp_path)
     found = repeat_until(scenario(until=until), store, Threads(1))
     table = repeats_table([Source("", list(found.outcome))], "", per="run", y=("jain_by_step",), apart=True)
-    shown = [[float(field) for field in row[-4:]] for row in table.rows]
+    shown = [[float(field) for field in row[-4:]] for row in table.fields]
     for verdict, numbers in zip(found.verdicts, shown, strict=True):
         estimate = verdict.estimate
         assert verdict.state != "none"

@@ -92,11 +92,11 @@ def test_tables_have_the_draft_s_numbers_and_layout(published_runs):
     table = tables[19]
     assert table.title == "Table 19: Mean TCP RTT (ms), reno-sce"
     assert table.columns[0] == "bandwidth_mbit"
-    assert [row[0] for row in table.rows] == ["0.5", "1", "2", "5", "10", "25", "50", "100"]
+    assert [row[0] for row in table.fields] == ["0.5", "1", "2", "5", "10", "25", "50", "100"]
     row, column = 6, 1 + reductions.DELAYS_MS.index(80.0)
     assert table.columns[column] == "80 ms"
-    assert float(table.rows[row][column]) == published[("reno-sce", 50.0, 80.0), reductions.RTT]
-    (without,) = PART.tables([run for run in published_runs if run.cell["delay_ms"] == 5.0][:1])[12].rows[:1]
+    assert float(table.fields[row][column]) == published[("reno-sce", 50.0, 80.0), reductions.RTT]
+    (without,) = PART.tables([run for run in published_runs if run.cell["delay_ms"] == 5.0][:1])[12].fields[:1]
     assert [text != "" for text in without[1:]] == [delay == 5.0 for delay in reductions.DELAYS_MS]
 
 

@@ -104,7 +104,7 @@ def test_suspect_cells_are_compared_as_printed_and_marked(keep, published_pairs)
         (reductions.RTT, 10.0, 10.0),
     }
     assert sorted(cell.theirs for cell in marked) == [80.88, 154.57, 207.36, 380.51]
-    assert [row[-1] for row in cells_table(marked, "").rows] == 4 * ["reference: suspect"]
+    assert [row[-1] for row in cells_table(marked, "").fields] == 4 * ["reference: suspect"]
 
 
 def test_pairs_without_published_values_are_compared_with_a_file(dumbbell, keep, make_pair, tmp_path):
@@ -146,11 +146,11 @@ def test_tables_have_the_draft_s_numbers(published_pairs, published_runs):
     table = tables[24]
     assert table.title == "Table 24: Mean throughput (Mbit/s), cubic and reno-sce, flowblind"
     assert table.columns == ["bandwidth_mbit", "flow", "cc", "0 ms", "10 ms", "20 ms", "80 ms"]
-    assert table.rows[7][:3] == ["50", "2", "reno-sce"]
-    assert float(table.rows[7][6]) == published[("flowblind", "cubic", "reno-sce", 50.0, 80.0, 2.0, "reno-sce"), reductions.THROUGHPUT]
+    assert table.fields[7][:3] == ["50", "2", "reno-sce"]
+    assert float(table.fields[7][6]) == published[("flowblind", "cubic", "reno-sce", 50.0, 80.0, 2.0, "reno-sce"), reductions.THROUGHPUT]
     index = PART.reference(PART.formats[1]).lookup()
     assert tables[9].title == "Table 9: Jain's index, cubic and dctcp-sce, flowblind sce-single"
-    assert float(tables[9].rows[4][4]) == pytest.approx(
+    assert float(tables[9].fields[4][4]) == pytest.approx(
         index[("flowblind sce-single", "cubic", "dctcp-sce", 100.0, 80.0), pairs.JAIN], abs=0.005
     )
 
@@ -316,7 +316,7 @@ def test_values_outside_the_tolerance_are_attributed_to_sum_chance_or_shares(mak
         make_pair(shared, tuple(reversed(rates(shared))), (25.0, 25.0)),
         *(make_pair({**chance, "seed": i + 1}, (first + by, second - by), (25.0, 25.0)) for i, by in enumerate((20.0, 22.0, -1.0))),
     ]
-    rows = {tuple(row[:3]): row[3:] for row in PART.summaries(runs)["residual"].rows}
+    rows = {tuple(row[:3]): row[3:] for row in PART.summaries(runs)["residual"].fields}
     assert rows[("triple-isolate", "0", "80 ms")][:5] == ["2", "2", "2", "0", "0"]
     assert rows[("flowblind", "1", "to 20 ms")] == ["2", "2", "0", "0", "2", "0.00 %"]
     assert rows[("flowblind sce-single", "0", "to 20 ms")][:5] == ["2", "2", "0", "2", "0"]

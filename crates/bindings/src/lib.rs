@@ -81,8 +81,9 @@ enum Given<'py> {
     Text(String),
 }
 
-/// Run a plan (JSON, or what [`check`] made of it) and return its output: series and tables (bytes for `numpy.frombuffer`), conservation. `libraries`: the paths of the
-/// libraries with congestion controls that it may load, by their names in the plan. `functions`: those in Python by number. `stop` ends it.
+/// Run a plan (JSON, or what [`check`] made of it) and return its output: series and tables (bytes for `numpy.frombuffer`), conservation.
+/// `libraries`: the paths of the libraries with congestion controls that it may load, by their names in the plan. `functions`: those in
+/// Python by number. `stop` ends it.
 #[pyfunction]
 #[pyo3(signature = (plan, libraries=None, functions=None, stop=None))]
 fn simulate<'py>(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, LABELS, NAME, Source, completed, swept_keys
@@ -12,7 +12,7 @@ from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, roun
 from dumbbell.comparing.across.observations import Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
-from dumbbell.comparing.tables import Table, Value
+from dumbbell.comparing.tables import Cell, Shown, Table
 from dumbbell.errors import BadInput, nearest, one_of
 from dumbbell.results.columns import find_column, unknown_column
 from dumbbell.results.summary import FLOW_GOODPUT
@@ -62,17 +62,18 @@ def repeats_table(
     cells: dict[tuple[Any, ...], list[Observation]] = {}
     for each in found:
         cells.setdefault(tuple(each.at.get(key, "") for key in keys), []).append(each)
-    rows: list[list[str]] = []
-    values: list[list[Value]] = []
+    rows: list[list[Cell]] = []
     for place, members in cells.items():
         numbers = [estimate(by_run((each.run, each.values.get(column, math.nan)) for each in members), statistic) for column in columns]
-        of = [*place, len({each.run for each in members})]
-        values.append(
-            [*of, *(part for number in numbers for part in ((number.centre, number.low, number.high) if apart else [number.centre]))]
-        )
-        rows.append([*map(str, of), *(_field(number, statistic) for number in numbers)])
+        at: list[Cell] = [*place] if apart else [Shown(each, str) for each in place]
+        of: list[Cell] = [
+            part
+            for each in numbers
+            for part in ((each.centre, each.low, each.high) if apart else (Shown(each.centre, _written(each, statistic)),))
+        ]
+        rows.append([*at, len({each.run for each in members}), *of])
     heads = [head for column in columns for head in ((column, f"{column}_low", f"{column}_high") if apart else (column,))]
-    return Table.of(title, [*keys, "runs", *heads], values) if apart else Table(title, [*keys, "runs", *heads], rows, values)
+    return Table(title, [*keys, "runs", *heads], rows)
 
 
 def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: Manner) -> list[str]:
@@ -88,6 +89,11 @@ def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: M
             raise unknown_column(word, known, manner.given("y", word))
         columns.append(column)
     return columns
+
+
+def _written(number: Estimate, statistic: str) -> Callable[[Any], str]:
+    """Return the function that writes an estimate with its interval."""
+    return lambda _centre: _field(number, statistic)
 
 
 def _field(number: Estimate, statistic: str) -> str:

@@ -39,7 +39,7 @@ def test_a_key_that_one_folder_sweeps_is_of_the_scenario_in_another():
     found = settle(Asked(x="rtt", y=("goodput",)), [swept, fixed])
     assert found.keys["path.rtt"] == ["10ms", "20ms", "80ms"]
     assert found.by == ("folder",)
-    assert [row[1] for row in repeats_table([swept, fixed], "t").rows] == ["10ms", "20ms", "80ms"]
+    assert [row[1] for row in repeats_table([swept, fixed], "t").fields] == ["10ms", "20ms", "80ms"]
 
 
 def test_scenarios_are_only_read_where_a_key_lacks():

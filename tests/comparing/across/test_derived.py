@@ -66,9 +66,9 @@ def test_without_samples_of_a_flow_there_is_none():
 def test_it_is_a_column_of_runs_for_those_who_ask():
     runs = [made([[1000, 0] * 5, [0, 1000] * 5], cell={"path.rtt": "20ms"}), made([[10] * 9, [10] * 9], cell={"path.rtt": "40ms"})]
     table = repeats_table([Source("a", runs)], "t", per="run", y=("jain_by_step", "jain_index"))
-    assert [list(row) for row in table.rows] == [["20ms", "1", "0.5", "1"], ["40ms", "1", "1", "1"]]
+    assert [list(row) for row in table.fields] == [["20ms", "1", "0.5", "1"], ["40ms", "1", "1", "1"]]
     only = repeats_table([Source("a", runs)], "t", per="run", y=("jain_by_step",), where=("rtt=20ms",))
-    assert [row[-1] for row in only.rows] == ["0.5"]
+    assert [row[-1] for row in only.fields] == ["0.5"]
     assert "jain_by_step" not in repeats_table([Source("a", runs)], "t", per="run").columns
     found = settle(Asked(x="rtt", y=("jain_by_step",)), [Source("a", runs)])
     assert [each.values["jain_by_step"] for each in found.data["jain_by_step"]] == pytest.approx([0.5, 1])

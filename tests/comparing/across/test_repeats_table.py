@@ -11,9 +11,9 @@ from dumbbell.errors import BadInput
 def test_there_is_a_row_for_each_cell_group_and_direction():
     table = repeats_table([sweep()], "t")
     assert list(table.columns) == ["path.rtt", "flows.0.cc", "group", "direction", "runs", "goodput_mbit", "srtt_mean_ms", "retransmits"]
-    assert len(table.rows) == 12
+    assert len(table.fields) == 12
     # 5.1 + 0.05 for each repeat: mean 5.225, t(0.975, 3) * 0.0645 / 2 = 0.1027.
-    assert list(table.rows[0]) == ["20ms", "reno", "a", "forward", "4", "5.22±0.10", "52.2±1.0", "2"]
+    assert list(table.fields[0]) == ["20ms", "reno", "a", "forward", "4", "5.22±0.10", "52.2±1.0", "2"]
 
 
 def test_a_group_has_the_goodput_of_its_flows_together_and_their_mean_rtt():
@@ -34,7 +34,7 @@ def test_limits_have_columns_of_their_own_for_programs():
 
 def test_a_median_stands_beside_its_limits():
     table = repeats_table([sweep(repeats=6)], "t", per="run", statistic="median", y=("goodput",), where=("cc=reno", "rtt=20ms"))
-    assert table.rows[0][-1] == "10.55 [10.30, 10.80]"
+    assert table.fields[0][-1] == "10.55 [10.30, 10.80]"
 
 
 @pytest.mark.parametrize(

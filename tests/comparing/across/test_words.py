@@ -36,9 +36,9 @@ def test_what_values_are_of_decides():
     of_flows = settle(Asked(**RTT, by=("cc",), per="flow", panels="flows.0.cc"), [sweep()])
     assert (of_flows.by, of_flows.per) == (("cc",), {"flow_goodput_mbit": "flow"})
     assert settle(Asked(**RTT, by=("cc",), per="run"), [sweep()]).by == ("flows.0.cc",)
-    rows = repeats_table([sweep()], "t", per="group", where=("cc=cubic",)).rows
+    rows = repeats_table([sweep()], "t", per="group", where=("cc=cubic",)).fields
     assert {row[2] for row in rows} == {"a"}
-    rows = repeats_table([sweep()], "t", per="run", where=("cc=cubic",)).rows
+    rows = repeats_table([sweep()], "t", per="run", where=("cc=cubic",)).fields
     assert len(rows) == 3
 
 

@@ -91,4 +91,4 @@ def test_the_experiments_have_a_table(tmp_path, make_run):
     ]
     done = compare_folder(open_folder(stored(tmp_path / "experiments", runs, "experiments")))
     write_report(done, View(), draw=False)
-    assert [row[3:] for row in done.tables()[0].rows] == [["0.7000", "0.9000"]] * len(EXPERIMENTS)
+    assert [row[3:] for row in done.tables()[0].fields] == [["0.7000", "0.9000"]] * len(EXPERIMENTS)

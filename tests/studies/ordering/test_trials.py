@@ -99,7 +99,7 @@ def test_tables_have_ours_intervals_and_the_published(make_run):
     runs = [make_run(BASE, "BIC", used, seed=seed) for seed, used in enumerate((0.86, 0.88, 0.90), 1)]
     found = page_tables(runs)
     assert list(found) == [4, 5, 6, 7, 9]
-    ours, half, published = (dict(zip(found[4].columns, row, strict=True)) for row in found[4].rows)
+    ours, half, published = (dict(zip(found[4].columns, row, strict=True)) for row in found[4].fields)
     assert (ours["BIC"], ours["CUBIC"], published["BIC"], published["CUBIC"]) == ("0.8800", "", "0.8847", "0.8715")
     # t(0.975, 2) = 4.303, s = 0.02.
     assert half["BIC"] == "0.0497"
@@ -109,9 +109,9 @@ def test_a_table_of_stability_and_one_of_the_background(make_run):
     runs = [make_run(BASE, "BIC"), make_run(ALONE[0], "none", 0.175, wobble=0.2)]
     found = summaries(runs)
     assert list(found) == ["stability", "background", "orders"] or list(found) == ["stability", "background"]
-    (row,) = found["stability"].rows
+    (row,) = found["stability"].fields
     assert row[:6] == ["320ms-1MiB-4-flows-type1", "BIC", "1", "0.9000", "0.1000", "0.1000"]
-    forward, reverse = found["background"].rows
+    forward, reverse = found["background"].fields
     assert (forward[1], reverse[1]) == ("forward", "reverse")
     assert forward[3].startswith("72.5")
     assert forward[2] == reverse[2] == "1"
@@ -144,7 +144,7 @@ def test_correlations_by_environment(make_run):
 def test_experiments_stand_beside_the_page_s_runs(make_run):
     each = EXPERIMENTS[0]
     runs = [make_run(BASE, "FAST", 0.68), make_run(BASE, "FAST", 0.93, experiment=each.name)]
-    (row,) = experiment_table(runs).rows
+    (row,) = experiment_table(runs).fields
     assert row == [each.title, BASE.name, "0.6766", "0.6800", "0.9300"]
 
 

@@ -79,8 +79,8 @@ def test_summaries_have_means_and_intervals(make_run):
     runs = [make_run(HERE, seed, total=total) for seed, total in ((1, 9.0), (2, 9.2), (3, 9.4))]
     assert measure_all(runs)[("newreno", "codel", 20.0, 180.0), "throughput_mbit"] == [pytest.approx(v) for v in (9.0, 9.2, 9.4)]
     tables = summaries(runs)
-    (row,) = tables["summary"].rows
+    (row,) = tables["summary"].fields
     assert row[:5] == ["newreno", "codel", "20", "180", "3"]
     assert row[5].startswith("9.200±0.49")
-    assert len(tables["intervals"].rows) == len(MEASURES)
-    assert tables["intervals"].rows[0][:6] == ["newreno", "codel", "20", "180", "throughput_mbit", "3"]
+    assert len(tables["intervals"].fields) == len(MEASURES)
+    assert tables["intervals"].fields[0][:6] == ["newreno", "codel", "20", "180", "throughput_mbit", "3"]
