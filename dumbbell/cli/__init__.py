@@ -6,38 +6,16 @@ import errno
 import re
 import sys
 import warnings
+from collections.abc import Iterator, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from dumbbell import __version__
-from dumbbell.cli import (
-    agree,
-    analyze,
-    bench,
-    calibrate,
-    check,
-    claims,
-    cluster,
-    compare,
-    completion,
-    doctor,
-    export,
-    import_runs,
-    kernel,
-    new,
-    pack,
-    plan,
-    plot,
-    reproduce,
-    run,
-    schema,
-    table,
-    testbed,
-    view,
-)
-from dumbbell.cli import list as list_
 from dumbbell.cli.output import show
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
 from dumbbell.errors import (
@@ -55,8 +33,54 @@ from dumbbell.files import FULL
 
 _NAME = "dumbbell"
 
+_MODULES = (
+    *("run", "new", "reproduce", "compare", "agree", "claims", "cluster", "table", "plot", "view", "check", "pack", "list", "schema"),
+    *("plan", "doctor", "bench", "analyze", "calibrate", "export", "import_runs", "completion", "kernel", "testbed"),
+)
+"""The modules with the commands, in the order of the help."""
+_COMMANDS = {module.removesuffix("_runs"): module for module in _MODULES}
+"""Command -> its module, which has it as `command`: a function, or the group of several."""
+
+
+class _Loaded(Mapping[str, Any]):
+    """The commands by name. The module of one is imported when it is asked for, so that no command waits for what another needs."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            module = import_module(f"{__name__}.{_COMMANDS[name]}")
+            one = typer.Typer(add_completion=False, rich_markup_mode=None)
+            if isinstance(module.command, typer.Typer):
+                one.add_typer(module.command)
+            else:
+                one.command(name=name, cls=getattr(module, "command_class", None))(module.command)
+            self._found[name] = get_group(one).commands[name]
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+class _Commands(TyperGroup):
+    """The commands, see `_Loaded`."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _Loaded()  # type: ignore[assignment]
+
+    def list_commands(self, _ctx: Any) -> list[str]:
+        """The names in the order of the help. No module is imported."""
+        return list(_COMMANDS)
+
+
 app = typer.Typer(
     name=_NAME,
+    cls=_Commands,
     help="TCP congestion-control and queue-management experiments, and whether to believe them.",
     no_args_is_help=True,
     add_completion=False,
@@ -76,35 +100,6 @@ def _options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Exit status: 0 good, 1 invalid runs or a failed check, 2 bad input, 3 trouble with the machine, 130 interrupted."""
-
-
-for command in (
-    run,
-    new,
-    reproduce,
-    compare,
-    agree,
-    claims,
-    cluster,
-    table,
-    plot,
-    view,
-    check,
-    pack,
-    list_,
-    schema,
-    plan,
-    doctor,
-    kernel,
-    testbed,
-    bench,
-    analyze,
-    calibrate,
-    export,
-    import_runs,
-    completion,
-):
-    command.register(app)
 
 
 _THEIR_WORDS = (

@@ -7,28 +7,32 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from dumbbell.agreement import outcome, tables
+from dumbbell.agreement.comparison import compare
+from dumbbell.agreement.precision import Precision
+from dumbbell.agreement.real_time import for_machines
+from dumbbell.agreement.sets import as_yaml, find_set
+from dumbbell.agreement.shared import Shared
+from dumbbell.agreement.statement import statement
 from dumbbell.cli.agree_ends import AgreeCommand
 from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json, show
 from dumbbell.cli.progress import runs_bar
+from dumbbell.cli.tables import print_tables
+from dumbbell.engines import engine
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
+from dumbbell.scenario import Scenario
 
-if TYPE_CHECKING:
-    from dumbbell.scenario import Scenario
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="agree", cls=AgreeCommand)(_agree)
+command_class = AgreeCommand
 
 
-def _agree(
+def command(
     name: Annotated[
         str,
         typer.Argument(
@@ -98,16 +102,6 @@ def _agree(
     It also compares how pairs of different congestion controls share, and how steadily high-speed flows use a link (utilisation, CoV-PTA).
     agree.md in the results folder defines each number; windows.csv, pairs.csv and stability.csv have them by scenario.
     """
-    from dumbbell.agreement import outcome, tables
-    from dumbbell.agreement.comparison import compare
-    from dumbbell.agreement.precision import Precision
-    from dumbbell.agreement.real_time import for_machines
-    from dumbbell.agreement.sets import find_set
-    from dumbbell.agreement.shared import Shared
-    from dumbbell.agreement.statement import statement
-    from dumbbell.cli.tables import print_tables
-    from dumbbell.engines import engine
-
     chosen, where = _two(engines), make_executor(executor, workers, cluster)
     first, second = (engine(each).capabilities() for each in chosen)
     shared = Shared.of(first, second)
@@ -179,8 +173,6 @@ def _two(written: str) -> tuple[str, str]:
 
 
 def _list(scenarios: Sequence[Scenario], json: bool) -> None:
-    from dumbbell.agreement.sets import as_yaml
-
     if json:
         print_json([scenario.dump() for scenario in scenarios])
     else:

@@ -6,28 +6,24 @@ import json as standard_json
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from dumbbell.cli.capture_files import Series
+from dumbbell.cli.capture_tables import ROWS, long_tables, pair_tables, percentiles, remarks, short_tables
 from dumbbell.cli.output import JsonOption, note, show
+from dumbbell.cli.tables import print_tables
 from dumbbell.errors import BadInput
-from dumbbell.files import creatable
-
-if TYPE_CHECKING:
-    from dumbbell.cli.capture_files import Series
-    from dumbbell.trace import Analysis, PacketPairs
+from dumbbell.files import creatable, write_text
+from dumbbell.results import check_capture
+from dumbbell.trace import Analysis, PacketPairs, analyze, pairs_between
 
 _DAMAGED = 2
 """Exit status after the readable part of a damaged file was shown."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="analyze")(_analyze)
-
-
-def _analyze(
+def command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE.pcap...", help="Packet captures: pcap, pcapng, plain, .gz or .zst.")],
     pair: Annotated[bool, typer.Option("--pair", help="The two files are of two points of one path: LEFT.pcap RIGHT.pcap.")] = False,
     each: Annotated[bool, typer.Option("--each", help="Several files, each a capture on its own.")] = False,
@@ -49,8 +45,6 @@ def _analyze(
     json: JsonOption = False,
 ) -> None:
     """Show the TCP connections of captures and what held them back; with --pair RTTs, losses and delays between two points of a path."""
-    from dumbbell.results import check_capture
-
     _check(files, pair, each, csv)
     if (out or plot) and each and len({file.name for file in files}) < len(files):
         raise BadInput("--each: files of one name would be written to one folder; expected different names, or no --out and --plot")
@@ -86,17 +80,11 @@ def _series(file: Path, out: Path | None, plot: Path | None, connection: list[in
     """Return the series to write or draw of a capture's packets; None if there are none."""
     if out is None and plot is None:
         return None
-    from dumbbell.cli.capture_files import Series
-
     return Series(file, out, plot, tuple(connection or ()), window_s)
 
 
 def _one(file: Path, long: bool, json: bool, series: Series | None, named: bool) -> bool:
     """Shows one capture. Returns whether it is damaged."""
-    from dumbbell.cli.capture_tables import long_tables, remarks, short_tables
-    from dumbbell.cli.tables import print_tables
-    from dumbbell.trace import analyze
-
     found = analyze(file) if series is None else series.analyze()
     if json:
         _print_json(found, {file: found}, None)
@@ -111,11 +99,6 @@ def _one(file: Path, long: bool, json: bool, series: Series | None, named: bool)
 def _pair(left: Path, right: Path, long: bool, csv: Path | None, json: bool, series: Series | None) -> bool:
     """Show the content of the left capture, and the RTTs, losses and delays between it and the right one. Return true if one of them is
     damaged."""
-    from dumbbell.cli.capture_tables import long_tables, pair_tables, remarks, short_tables
-    from dumbbell.cli.tables import print_tables
-    from dumbbell.files import write_text
-    from dumbbell.trace import analyze, pairs_between
-
     captures = {left: analyze(left) if series is None else series.analyze(), right: analyze(right)}
     pairs = pairs_between(left, right)
     if csv is not None:
@@ -145,8 +128,6 @@ def _tell(file: Path, found: Analysis) -> bool:
 
 def _print_json(found: Analysis, captures: dict[Path, Analysis], pairs: PacketPairs | None) -> None:
     """Writes the document to stdout connection by connection: as one string it would need more memory than the analysis."""
-    from dumbbell.cli.capture_tables import ROWS, percentiles
-
     facts: dict[str, Any] = {
         "other_packets": found.tally.other_packets,
         "captures": [

@@ -10,12 +10,7 @@ from dumbbell.cli.output import JsonOption, note, print_columns, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="bench")(_bench)
-
-
-def _bench(
+def command(
     names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; by default all but sce-draft, which takes minutes.")] = None,
     json: JsonOption = False,
 ) -> None:

@@ -7,27 +7,26 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.progress import runs_bar
+from dumbbell.cli.tables import print_tables
+from dumbbell.comparing.tables import Table
+from dumbbell.documents.problems import Unfit
 from dumbbell.errors import BadInput, nearest
 from dumbbell.escaping import csv_text
 from dumbbell.files import SafeFolder, creatable, write_within
-
-if TYPE_CHECKING:
-    from dumbbell.study.calibration import Knob, Point, Task
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="calibrate")(_calibrate)
+from dumbbell.results import Store
+from dumbbell.scenario import Duration, Rate, Scenario, Size
+from dumbbell.study import calibration, find_study, study_names
+from dumbbell.study.calibration import Knob, Point, Task, settings_alone
 
 
-def _calibrate(
+def command(
     what: Annotated[str, typer.Argument(metavar="FILE|STUDY[/NAME]", help="Scenario file, or a study with calibrated background traffic.")],
     load: Annotated[str | None, typer.Option("--load", metavar="RATE", help="Mean load of each bottleneck to reach, e.g. 70mbit.")] = None,
     load_within: Annotated[str, typer.Option("--load-within", metavar="RATE", help="How near it must come.")] = "1mbit",
@@ -54,11 +53,6 @@ def _calibrate(
     Without --load and --cov dumbbell measures the traffic as it is. The result is in calibration.csv and calibration.json of the results
     folder, as settings for `dumbbell run --set`. Existing runs are not rerun. A study has its own targets.
     """
-    from dumbbell.cli.tables import print_tables
-    from dumbbell.comparing.tables import Table
-    from dumbbell.results import Store
-    from dumbbell.study import calibration
-
     options = {"--load": load, "--cov": cov, "--vary": vary}
     tasks = _of_study(what, [name for name, value in options.items() if value is not None], seeds)
     if tasks is None:
@@ -103,8 +97,6 @@ def _of_study(what: str, given: Sequence[str], seeds: int | None) -> list[Task] 
     """The backgrounds of a study, or the one that is named; None if no study is meant."""
     from dataclasses import replace
 
-    from dumbbell.study import find_study, study_names
-
     study, _, wanted = what.partition("/")
     if Path(what).is_file() or study not in study_names():
         return None
@@ -123,9 +115,6 @@ def _of_file(
     file: Path, load: str | None, load_within: str, cov: float | None, vary: str | None, seeds: int, times: tuple[str, str]
 ) -> Task:
     """The background of a scenario file. Raises `BadInput` for options that contradict each other or the file."""
-    from dumbbell.scenario import Duration, Rate, Scenario
-    from dumbbell.study.calibration import Task, settings_alone
-
     if (cov is None) != (vary is None):
         raise BadInput(f"{'--vary' if cov is None else '--cov'} was given alone; expected --cov and --vary together")
     mbit = None if load is None else int(_quantity(Rate, "--load", load)) / 1e6
@@ -147,15 +136,10 @@ def _of_file(
 
 
 def _read(file: Path, changes: Any) -> Any:
-    from dumbbell.scenario import Scenario
-
     return Scenario.from_file(file, None, changes, "calibrate")
 
 
 def _knob(written: str) -> Knob:
-    from dumbbell.scenario import Size
-    from dumbbell.study.calibration import Knob
-
     match = re.fullmatch(r"([^=\s]+)=(.+?)\.\.(.+)", written.strip())
     if match is None:
         raise BadInput(f"--vary {written!r}: expected KEY=LOW..HIGH such as background.0.size.pareto.most=1MB..100MB")
@@ -166,8 +150,6 @@ def _knob(written: str) -> Knob:
 
 
 def _quantity(kind: Any, option: str, text: str) -> Any:
-    from dumbbell.documents.problems import Unfit
-
     try:
         return kind.parse(text)
     except Unfit as error:

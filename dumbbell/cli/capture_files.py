@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.cli.output import note
 from dumbbell.errors import BadInput
 from dumbbell.files import write_file
+from dumbbell.trace import Analysis, packets, throughput
+from dumbbell.trace.connections import format_endpoint
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dumbbell.drawing.connection import Way
-    from dumbbell.trace import Analysis
 
 _DRAWN = 4
 """Connections that are drawn if none is named."""
@@ -49,8 +50,6 @@ class Series:
         return found
 
     def _take(self, rows: pl.DataFrame) -> None:
-        from dumbbell.trace import throughput
-
         assert self.out is not None
         self._written += 1
         _write(self.out / f"packets-{self._written:05d}.parquet", rows)
@@ -67,7 +66,6 @@ class Series:
         """Draws each connection from a reading of its own, so that one at a time is in memory."""
         from dumbbell.drawing import style
         from dumbbell.drawing.connection import connection_figure
-        from dumbbell.trace import packets
 
         count = len(found.found)
         for number in self.connections:
@@ -108,8 +106,6 @@ def _ways(rows: pl.DataFrame, connection: Any, window_s: float) -> list[Way]:
     import polars as pl
 
     from dumbbell.drawing.connection import Way
-    from dumbbell.trace import throughput
-    from dumbbell.trace.connections import format_endpoint
 
     ends = [format_endpoint(connection[end]) for end in ("source", "destination")]
     found = []

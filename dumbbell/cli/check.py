@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,14 +13,19 @@ from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, 
 from dumbbell.cli.output import JsonOption, note, print_columns, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
 from dumbbell.cli.scenario_runs import MostCellsOption, read_sweep
+from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.executor import Executor
 from dumbbell.files import creatable
-
-if TYPE_CHECKING:
-    from dumbbell.engines.prepared import Prepared
-    from dumbbell.executor import Executor
-    from dumbbell.results import Store
-    from dumbbell.running.sweep import PreparedSweep
+from dumbbell.results import Store
+from dumbbell.results.folder import stores_in
+from dumbbell.results.imported import file_of
+from dumbbell.results.packing import remove_damaged
+from dumbbell.results.place import STUDY
+from dumbbell.running.execute import execute
+from dumbbell.running.repair import prepare_again
+from dumbbell.running.sweep import PreparedSweep, requests
+from dumbbell.study.folders import find_folder
 
 
 @dataclass
@@ -51,12 +56,7 @@ class _Checked:
         return {"folder": str(self.store.path), **counts, "damaged": damaged, "missing": self.missing}
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="check")(_check)
-
-
-def _check(
+def command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Results folders, studies, or scenario files.")],
     out: Annotated[
         Path | None, typer.Option("--out", callback=creatable, help="Results folder of the scenario files; results/NAME by default.")
@@ -72,8 +72,6 @@ def _check(
 
     Exit status 1 if a run is damaged or missing, and was not repaired.
     """
-    from dumbbell.results.packing import remove_damaged
-
     where = make_executor(executor, workers, cluster)
     found = []
     for path in paths:
@@ -99,12 +97,6 @@ def _check(
 
 def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) -> Iterator[_Checked]:
     """The results folders that an argument stands for. Raises `BadInput` if there is none."""
-    from dumbbell.results import Store
-    from dumbbell.results.folder import stores_in
-    from dumbbell.results.place import STUDY
-    from dumbbell.running.sweep import requests
-    from dumbbell.study.folders import find_folder
-
     folder = find_folder(path)
     if not folder.is_dir():
         runs, store = read_sweep(path, out, most_cells)
@@ -126,8 +118,6 @@ def _opened(path: Path, out: Path | None, most_cells: int | None, repair: bool) 
 
 def _requested(store: Store, repair: bool) -> list[str]:
     """Return the keys of the requested runs. With `repair`, a damaged list of them is remade."""
-    from dumbbell.results.place import STUDY
-
     try:
         return store.requested_keys()
     except BadInput as error:
@@ -158,9 +148,6 @@ def _look(checked: _Checked, keys: list[str]) -> None:
 
 def _repair(checked: _Checked, where: Executor) -> None:
     """Rerun damaged and missing runs, as far as it is known which runs they are, and check them again."""
-    from dumbbell.running.execute import execute
-    from dumbbell.running.repair import prepare_again
-
     again: dict[str, Prepared] = {}
     positions = {key: i for i, key in enumerate(checked.keys)}
     for key in [*checked.damaged, *checked.missing]:
@@ -182,8 +169,6 @@ def _repair(checked: _Checked, where: Executor) -> None:
 
 def _why_not(store: Store, key: str) -> str:
     """Return why a damaged run cannot be rerun from its stored files, and what the user can do."""
-    from dumbbell.results.imported import file_of
-
     for _, _, scenario in store.asked(key):
         if (file := file_of(scenario)) is not None:
             return f"it was read from {file}; expected `dumbbell import` of that file"

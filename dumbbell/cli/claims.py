@@ -9,28 +9,22 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.output import JsonOption, print_json
+from dumbbell.cli.tables import print_tables
+from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput
+from dumbbell.results.folder import open_folder
+from dumbbell.study import find_part
+from dumbbell.study.claims import count_statuses
+from dumbbell.study.folders import find_folder
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="claims")(_claims)
-
-
-def _claims(
+def command(
     study: Annotated[str, typer.Argument(help="Study, or STUDY/PART.")],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if a claim fails.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Check the claims of a study; a claim about runs that are not there is not applicable."""
-    from dumbbell.cli.tables import print_tables
-    from dumbbell.comparing.tables import Table
-    from dumbbell.results.folder import open_folder
-    from dumbbell.study import find_part
-    from dumbbell.study.claims import count_statuses
-    from dumbbell.study.folders import find_folder
-
     opened = open_folder(find_folder(folder))
     chosen, part = find_part(study)
     if part.claims is None:

@@ -11,12 +11,7 @@ from dumbbell.cli.output import JsonOption, note, print_columns, print_json, sho
 from dumbbell.errors import EnvironmentFault
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="cluster")(_cluster)
-
-
-def _cluster(
+def command(
     where: Annotated[str, typer.Argument(metavar="WHERE", help="tcp://HOST:PORT, local:N, or a file such as slurm.yaml.")],
     json: JsonOption = False,
 ) -> None:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.cli.tables import print_tables
+from dumbbell.comparing.agreement import agreement_table, every_cell_table, worst_table
+from dumbbell.comparing.difference import below_bar, difference
+from dumbbell.comparing.format import Format, Tolerance
+from dumbbell.comparing.reference import Reference, read_reference, why_missing, without_run
 from dumbbell.errors import BadInput, nearest
-
-if TYPE_CHECKING:
-    from dumbbell.comparing.format import Format, Tolerance
-    from dumbbell.comparing.reference import Reference
-    from dumbbell.results.folder import Folder
+from dumbbell.results.folder import Folder, open_folder
+from dumbbell.study import find_part, formats, study_names
+from dumbbell.study.folders import find_folder, part_of
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="compare")(_compare)
-
-
-def _compare(
+def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     reference: Annotated[str, typer.Argument(help="A study (sce, sce/one-flow) or a CSV file with the columns of a published one.")],
     tolerance: Annotated[
@@ -32,13 +30,6 @@ def _compare(
     json: JsonOption = False,
 ) -> None:
     """Compare runs with published numbers, metric by metric; a reference value without a run is missing, not wrong."""
-    from dumbbell.cli.tables import print_tables
-    from dumbbell.comparing.agreement import agreement_table, every_cell_table, worst_table
-    from dumbbell.comparing.difference import below_bar, difference
-    from dumbbell.comparing.reference import why_missing, without_run
-    from dumbbell.results.folder import open_folder
-    from dumbbell.study.folders import find_folder, part_of
-
     opened = open_folder(find_folder(folder))
     found_reference, every_cell = _reference(reference, opened)
     format_ = found_reference.format
@@ -76,9 +67,6 @@ def _compare(
 def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
     """Return the reference, and true if all its cells are to be listed. For a part with several references it is the first one that has
     runs."""
-    from dumbbell.comparing.reference import read_reference
-    from dumbbell.study import find_part, formats, study_names
-
     if not Path(name).is_file() and name.split("/", 1)[0] in study_names():
         _, part = find_part(name)
         if not part.published:
@@ -98,8 +86,6 @@ def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
 
 
 def _tolerances(written: list[str], format_: Format) -> dict[str, Tolerance]:
-    from dumbbell.comparing.format import Tolerance
-
     found = {}
     for each in written:
         metric, equals, terms = each.partition("=")

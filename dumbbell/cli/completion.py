@@ -14,12 +14,7 @@ Shell = StrEnum("Shell", {name.upper(): name for name in completion.SHELLS})  # 
 """Shells that dumbbell completes in."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="completion")(_completion)
-
-
-def _completion(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
+def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
     """Print the script that makes a shell complete commands, options and values: `source <(dumbbell completion bash)`.
 
     Put this line into the file that the shell reads when it starts, ~/.bashrc or ~/.zshrc; for fish write the script to

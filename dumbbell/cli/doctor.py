@@ -13,6 +13,9 @@ from pathlib import Path
 import typer
 
 from dumbbell.cli.output import JsonOption, human_size, print_columns, print_json
+from dumbbell.engines import sim
+from dumbbell.errors import DumbbellError, EnvironmentFault
+from dumbbell.executor import default_workers
 
 _LIBRARIES = {"polars": False, "numpy": False, "scipy": True, "pydantic": False, "matplotlib": True}
 """Libraries, each with a flag that is true if machines that only compute runs may lack it."""
@@ -36,12 +39,7 @@ class Finding:
         return "ok" if self.good else "no" if self.optional else "BAD"
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="doctor")(_doctor)
-
-
-def _doctor(json: JsonOption = False) -> None:
+def command(json: JsonOption = False) -> None:
     """Check the machine: versions, the engines, disk space. Exit status 3 if something is missing that every command needs."""
     findings = list(_examine())
     good = all(finding.good or finding.optional for finding in findings)
@@ -54,8 +52,6 @@ def _doctor(json: JsonOption = False) -> None:
 
 
 def _examine() -> Iterator[Finding]:
-    from dumbbell.executor import default_workers
-
     yield Finding("python", sys.version_info >= (3, 11), platform.python_version())
     for library, optional in _LIBRARIES.items():
         try:
@@ -71,9 +67,6 @@ def _examine() -> Iterator[Finding]:
 
 
 def _simulator() -> Iterator[Finding]:
-    from dumbbell.engines import sim
-    from dumbbell.errors import DumbbellError
-
     try:
         source = sim.native().SOURCE_HASH
         speed = sim.packets_per_cpu_second()
@@ -85,7 +78,6 @@ def _simulator() -> Iterator[Finding]:
 
 def _kernel() -> Finding:
     from dumbbell.engines.kernel import binary, guest
-    from dumbbell.errors import EnvironmentFault
 
     try:
         found = binary.find()
@@ -97,7 +89,6 @@ def _kernel() -> Finding:
 
 def _laboratory() -> Finding:
     from dumbbell.engines.testbed import laboratory
-    from dumbbell.errors import EnvironmentFault
 
     try:
         scheduling = laboratory.probe()

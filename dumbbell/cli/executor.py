@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dumbbell.errors import BadInput, nearest
-
-if TYPE_CHECKING:
-    from dumbbell.executor import Executor
+from dumbbell.executor import Executor
+from dumbbell.executor.exclusive import Exclusive
+from dumbbell.executor.processes import Processes
+from dumbbell.executor.threads import Threads
+from dumbbell.files import cache_folder
 
 EXECUTORS = ("threads", "processes", "exclusive")
 """Names that `--executor` takes, the default first."""
@@ -46,11 +48,6 @@ def make_executor(name: str, workers: int | None, cluster: str | None = None) ->
             given = f"--executor {name}" if workers is None else f"--workers {workers}"
             raise BadInput(f"{given} is of this machine, and --cluster {cluster} of others; expected the one or the other")
         return Cluster(cluster)
-    from dumbbell.executor.exclusive import Exclusive
-    from dumbbell.executor.processes import Processes
-    from dumbbell.executor.threads import Threads
-    from dumbbell.files import cache_folder
-
     if name == "threads":
         return Threads(workers)
     if name == "processes":

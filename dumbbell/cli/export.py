@@ -10,25 +10,22 @@ import typer
 
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.errors import BadInput
+from dumbbell.exchange.exported import Exported, file_name, write_all, writer
 from dumbbell.exchange.formats import WRITTEN
 from dumbbell.files import creatable_folder
+from dumbbell.results import Run
+from dumbbell.results.folder import open_folder
+from dumbbell.study.folders import find_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dumbbell.exchange.exported import Exported
-    from dumbbell.results import Run
 
 Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in WRITTEN})  # type: ignore[misc]
 """Formats of an export."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="export")(_export)
-
-
-def _export(
+def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     form: Annotated[Format, typer.Option("--format", help="What to write.")],
     out: Annotated[Path, typer.Option("--out", callback=creatable_folder, help="Folder of the files.")],
@@ -36,10 +33,6 @@ def _export(
     json: JsonOption = False,
 ) -> None:
     """Write runs as files of other tools: Flent, iperf3, xplot, mahimahi, TEACUP, or their series as CSV or Parquet."""
-    from dumbbell.exchange.exported import write_all
-    from dumbbell.results.folder import open_folder
-    from dumbbell.study.folders import find_folder
-
     opened = open_folder(find_folder(folder))
     chosen = _chosen([*opened.runs, *opened.invalid], run, opened.path)
     new = not out.exists()
@@ -64,8 +57,6 @@ def _chosen(runs: Sequence[Run], key: str | None, path: Path) -> list[Run]:
 
 
 def _exports(runs: Sequence[Run], form: str) -> Iterator[Exported]:
-    from dumbbell.exchange.exported import file_name, writer
-
     write = writer(form)
     for run in runs:
         export = write(run, file_name(run))

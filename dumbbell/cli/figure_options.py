@@ -11,12 +11,12 @@ import typer
 from dumbbell.cli.streams import redirected_here
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
+from dumbbell.study import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dumbbell.drawing.style import Format
-    from dumbbell.study import View
 
 SIZES = ("screen", "one-column", "two-column", "print")
 """Names that `--size` takes."""
@@ -53,8 +53,6 @@ def no_redirect(where: list[str] | None) -> list[str] | None:
 
 def view_of(size: str, from_s: float, to_s: float | None) -> View:
     """Size and time range of a figure. Raises `BadInput` if the size is unknown or the range is empty."""
-    from dumbbell.study import View
-
     if size not in SIZES:
         raise BadInput(f"--size {size!r} is unknown; expected {', '.join(SIZES[:-1])} or {SIZES[-1]}")
     stop_s = math.inf if to_s is None else to_s

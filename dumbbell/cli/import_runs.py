@@ -13,20 +13,21 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.output import JsonOption, note, print_json
+from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME
+from dumbbell.comparing.across.derived import ALL_COLUMNS
+from dumbbell.comparing.across.tables import ROWS
 from dumbbell.errors import BadInput
 from dumbbell.exchange.formats import READ
+from dumbbell.exchange.imported import runs_of
 from dumbbell.files import creatable_folder
+from dumbbell.results import Store
+from dumbbell.running.machine import host
 
 Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in READ})  # type: ignore[misc]
 """Formats of an import."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="import")(_import)
-
-
-def _import(
+def command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of other tools, packed (gz, bz2, xz) or not.")],
     out: Annotated[Path, typer.Option("--out", callback=creatable_folder, help="Results folder that the runs are added to.")],
     cell: Annotated[
@@ -43,10 +44,6 @@ def _import(
     An imported run has the status warn, and its run.json lists the facts that are not known. If dumbbell cannot use one of the files, it
     writes nothing.
     """
-    from dumbbell.exchange.imported import runs_of
-    from dumbbell.results import Store
-    from dumbbell.running.machine import host
-
     coordinates = dict(map(_coordinate, cell or ()))
     runs = [replace(run, cell={**run.cell, **coordinates}) for run in runs_of(files, None if form is None else str(form))]
     new = not out.exists()
@@ -64,10 +61,6 @@ def _import(
 
 def _columns() -> set[str]:
     """Columns of tables in addition to the coordinates of runs."""
-    from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME
-    from dumbbell.comparing.across.derived import ALL_COLUMNS
-    from dumbbell.comparing.across.tables import ROWS
-
     return {ENGINE, FOLDER, NAME, "runs", "metric", "value"}.union(*ALL_COLUMNS.values(), *ROWS.values())
 
 

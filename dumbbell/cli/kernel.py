@@ -11,27 +11,21 @@ import typer
 
 from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
 from dumbbell.cli.progress import progress_bar
+from dumbbell.executor import default_workers
 
 if TYPE_CHECKING:
     from dumbbell.engines.kernel.binary import Binary
 
-_commands = typer.Typer(name="kernel", help="Build the kernel that the engine `kernel` boots.", no_args_is_help=True)
+command = typer.Typer(name="kernel", help="Build the kernel that the engine `kernel` boots.", no_args_is_help=True)
 
 SourceOption = Annotated[Path | None, typer.Option("--source", help="Tarball of Linux 6.12.x; by default the distribution's.")]
 JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Compilers at a time; all processors by default.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    _commands.command(name="build")(_build)
-    _commands.command(name="status")(_status)
-    app.add_typer(_commands)
-
-
+@command.command(name="build")
 def _build(source: SourceOption = None, jobs: JobsOption = None, json: JsonOption = False) -> None:
     """Build the kernel into the cache, unless it is there, and boot it once."""
     from dumbbell.engines.kernel import binary, build
-    from dumbbell.executor import default_workers
 
     # Half a gigabyte is removed however a build is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -44,6 +38,7 @@ def _build(source: SourceOption = None, jobs: JobsOption = None, json: JsonOptio
     _show(_facts(binary.find()) | {"built": made}, json)
 
 
+@command.command(name="status")
 def _status(json: JsonOption = False) -> None:
     """Show which kernel the engine boots. Exit status 3 if there is none or it does not boot."""
     from dumbbell.engines.kernel import binary

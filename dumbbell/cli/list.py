@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dumbbell.cli.output import JsonOption, print_columns, print_json
-
-if TYPE_CHECKING:
-    from dumbbell.engines import Capabilities
+from dumbbell.engines import Capabilities, engine
+from dumbbell.plan.parameters import shown
 
 
 class Kind(StrEnum):
@@ -24,12 +23,7 @@ class Kind(StrEnum):
     ENGINE = "engine"
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="list")(_list)
-
-
-def _list(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: JsonOption = False) -> None:
+def command(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: JsonOption = False) -> None:
     """List congestion controls, queue disciplines, stacks, studies or engines."""
     entries = _entries(kind)
     if json:
@@ -43,8 +37,6 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _parameters(entry: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    from dumbbell.plan.parameters import shown
-
     for name, parameter in entry.get("parameters", {}).items():
         meaning = f"{parameter['meaning']}: " if parameter["meaning"] else ""
         yield f"  {name}", ", ".join(parameter["engines"]), f"{meaning}{parameter['expected']}, {shown(parameter['default'])} by default"
@@ -70,7 +62,6 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
 
         studies = [find_study(name) for name in study_names()]
         return [{"name": study.name, "summary": study.title, "source": study.source, "parts": list(study.parts)} for study in studies]
-    from dumbbell.engines import ENGINES, engine
     from dumbbell.scenario.qdiscs import OTHER_KERNELS, variants
 
     tables = [engine(name).capabilities() for name in ENGINES]

@@ -8,16 +8,12 @@ import typer
 
 from dumbbell.cli.output import JsonOption, note, print_columns, print_json, show
 from dumbbell.errors import BadInput, nearest, one_of
+from dumbbell.templates import examples, study
 
 _CONTROL, _STUDY = "cc", "study"
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="new")(_new)
-
-
-def _new(
+def command(
     name: Annotated[
         str | None, typer.Argument(help="The test or example; cc; study; or examples, for all of these. Without one they are listed.")
     ] = None,
@@ -37,8 +33,6 @@ def _new(
 
     `dumbbell new study mine` writes a study of your own: a package that registers it, with the numbers that it is compared with.
     """
-    from dumbbell.templates import examples
-
     if name == _CONTROL:
         _new_control(control, language, json)
     elif name == _STUDY:
@@ -55,7 +49,6 @@ def _new(
 
 def _list(json: bool) -> None:
     from dumbbell import templates
-    from dumbbell.templates import examples
 
     tests = [(name, templates.summary(name), "test") for name in templates.names()]
     rows = [*tests, *((name, examples.summary(name), "example") for name in examples.names())]
@@ -67,7 +60,6 @@ def _list(json: bool) -> None:
 
 def _print(name: str, json: bool) -> None:
     from dumbbell import templates
-    from dumbbell.templates import examples
 
     found = templates.file(name) if name in templates.names() else examples.file(name)
     if found is None:
@@ -85,8 +77,6 @@ def _print(name: str, json: bool) -> None:
 
 
 def _new_folder(json: bool) -> None:
-    from dumbbell.templates import examples
-
     written = examples.write()
     if json:
         print_json({"name": examples.FOLDER, "files": list(map(str, written))})
@@ -109,8 +99,6 @@ def _new_control(name: str | None, language: str, json: bool) -> None:
 
 
 def _new_study(name: str | None, json: bool) -> None:
-    from dumbbell.templates import study
-
     if name is None:
         raise BadInput("the study has no name; expected `dumbbell new study NAME`")
     files = study.write(name)

@@ -12,14 +12,13 @@ import typer
 from dumbbell.cli.output import JsonOption, human_size, note, print_columns, print_json
 from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
+from dumbbell.results import Store
+from dumbbell.results.folder import stores_in
+from dumbbell.results.packing import pack
+from dumbbell.study.folders import find_folder
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="pack")(_pack)
-
-
-def _pack(
+def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     json: JsonOption = False,
 ) -> None:
@@ -27,11 +26,6 @@ def _pack(
 
     Captures, and the output of real programs, stay in the folders of their runs.
     """
-    from dumbbell.results import Store
-    from dumbbell.results.folder import stores_in
-    from dumbbell.results.packing import pack
-    from dumbbell.study.folders import find_folder
-
     path = find_folder(folder)
     stores = [Store(each) for each in stores_in(path)]
     if not stores:

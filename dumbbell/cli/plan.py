@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-import typer
 
 from dumbbell.cli.executor import ClusterOption, WorkersOption
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json, show
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sample
 from dumbbell.errors import BadInput, EnvironmentFault
-
-if TYPE_CHECKING:
-    from dumbbell.running.cost import Estimate
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="plan")(_plan)
+from dumbbell.plan.sketch import sketch
+from dumbbell.running import cost
+from dumbbell.running.cost import Estimate
+from dumbbell.running.sweep import MOST_KEPT
 
 
-def _plan(
+def command(
     file: FileArgument,
     values: SetOption = None,
     out: OutOption = None,
@@ -38,10 +31,6 @@ def _plan(
     shows the numbers for the minimum and the maximum of runs that a cell may have. With --json it also prints the plan of the first run:
     everything its engine is given, with all defaults filled in.
     """
-    from dumbbell.plan.sketch import sketch
-    from dumbbell.running import cost
-    from dumbbell.running.sweep import MOST_KEPT
-
     if cluster is not None and workers is not None:
         raise BadInput(f"--workers {workers} is of this machine, and --cluster {cluster} of others; expected the one or the other")
     scenario = read_sample(file, out, most_cells, values or ())

@@ -34,13 +34,15 @@ from dumbbell.cli.plot_across import (
     wording_of,
 )
 from dumbbell.cli.progress import progress_bar
+from dumbbell.comparing.across.questions import Asked
 from dumbbell.errors import BadInput, nearest
+from dumbbell.results import Run
+from dumbbell.results.folder import open_folder, read_request
+from dumbbell.study import View, find_part, find_study, study_names
+from dumbbell.study.folders import default_folder, find_folder, part_of, study_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from dumbbell.results import Run
-    from dumbbell.study import View
 
     Figures = Mapping[str, Callable[[View], Figure]]
     """Name of a figure -> what draws it."""
@@ -49,12 +51,7 @@ _LONGEST_SLUG = 150
 """Characters of a file name that say which run it is."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="plot")(_plot)
-
-
-def _plot(
+def command(
     what: Annotated[
         list[str],
         typer.Argument(metavar="DIR...|STUDY [DIR]", help="Results folders, or a study and its folder."),
@@ -93,8 +90,6 @@ def _plot(
 
     dumbbell plot results/queues --x rtt --y goodput --by group
     """
-    from dumbbell.comparing.across.questions import Asked
-
     output = Output(view_of(size, from_s, to_s), formats_of(formats), out)
     wording = wording_of(title, x_label, y_label, label or ())
     asked = Asked(
@@ -132,8 +127,6 @@ def _plot(
 def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: bool, output: Output) -> list[Path]:
     """Draws figures by their names: those of a study or, if none are named, all of them; else those of single runs."""
     from dumbbell.drawing import style
-    from dumbbell.results.folder import open_folder
-    from dumbbell.study.folders import find_folder, part_of
 
     opened = open_folder(find_folder(folder))
     part = part_of(opened)
@@ -165,10 +158,6 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
 
 def _folders(what: list[str]) -> tuple[list[Path], bool]:
     """Return the results folders that the arguments name, and true if their content is a study's."""
-    from dumbbell.results.folder import read_request
-    from dumbbell.study import study_names
-    from dumbbell.study.folders import find_folder
-
     first = Path(what[0])
     if first.parts and not first.is_dir() and first.parts[0] in study_names():
         if len(what) > 2:
@@ -184,10 +173,6 @@ def _folders(what: list[str]) -> tuple[list[Path], bool]:
 
 def _folder(what: str, of_study: Path | None) -> Path:
     """The results folder of a study, by default that of its name. Raises `BadInput` if it belongs to another study."""
-    from dumbbell.results.folder import open_folder
-    from dumbbell.study import find_part, find_study
-    from dumbbell.study.folders import default_folder, study_of
-
     if of_study is None and "/" in what:
         return Path(what)  # the folder of a part: whoever opens the part finds its folder
     study = find_study(what)

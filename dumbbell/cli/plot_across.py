@@ -13,14 +13,17 @@ import typer
 from dumbbell.cli.figure_options import no_redirect, view_named
 from dumbbell.cli.output import note
 from dumbbell.cli.progress import progress_bar
+from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.questions import Asked, Settled, settle, summary
+from dumbbell.comparing.across.words import COMMAND
 from dumbbell.errors import BadInput
+from dumbbell.results.folder import open_outlines, run_of
+from dumbbell.study import View
+from dumbbell.study.folders import find_folder
 
 if TYPE_CHECKING:
-    from dumbbell.comparing.across.coordinates import Source
-    from dumbbell.comparing.across.questions import Asked, Settled
     from dumbbell.drawing.across.wording import Wording
     from dumbbell.drawing.style import Format
-    from dumbbell.study import View
 
 KindOption = Annotated[
     str | None,
@@ -96,8 +99,6 @@ def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, 
 
     Returns None if nothing is requested and there is one run alone.
     """
-    from dumbbell.comparing.across.questions import settle, summary
-
     sources, paths = _sources(folders)
     if asked is None and sum(len(source.runs) for source in sources) < 2 and len(folders) == 1:
         return None
@@ -114,7 +115,6 @@ def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, 
 
 
 def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, paths: Sequence[Path]) -> list[Path]:
-    from dumbbell.comparing.across.words import COMMAND
     from dumbbell.drawing import style
     from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name
 
@@ -139,10 +139,6 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
 
 def _sources(folders: Sequence[Path]) -> tuple[list[Source], list[Path]]:
     """The runs of folders, each called by its name, or where two have the same by their paths."""
-    from dumbbell.comparing.across.coordinates import Source
-    from dumbbell.results.folder import open_outlines, run_of
-    from dumbbell.study.folders import find_folder
-
     paths = [find_folder(folder) for folder in folders]
     runs = [open_outlines(path) for path in paths]
     names = [path.resolve().name for path in paths]

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from dumbbell.cli.output import human_count, human_time, note
 from dumbbell.errors import printable
+from dumbbell.executor.interrupt import is_interrupted
+from dumbbell.executor.progress_state import ProgressState
+from dumbbell.running.execute import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from dumbbell.executor.progress_state import ProgressState
-    from dumbbell.running.execute import Progress
 
 _WIDEST, _NARROWEST = 40, 8
 """Limits of a bar's width, columns; without room for the narrowest there is no bar."""
@@ -166,8 +167,6 @@ class _Runs(_Meter):
         return self.state.share(time.monotonic()) if self.state else 0.0
 
     def words(self) -> list[str]:
-        from dumbbell.executor.interrupt import is_interrupted
-
         if self.state is None:
             return []
         if is_interrupted():

@@ -13,15 +13,16 @@ from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_o
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
+from dumbbell.cli.tables import print_tables
+from dumbbell.comparing.difference import below_bar
+from dumbbell.engines import default
 from dumbbell.files import creatable
+from dumbbell.study import Request, find_part
+from dumbbell.study.folders import default_folder
+from dumbbell.study.reproduction import run_ablations, run_part, write_report
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="reproduce")(_reproduce)
-
-
-def _reproduce(
+def command(
     study: Annotated[str, typer.Argument(help="Study, or STUDY/PART; `dumbbell list study` names them.")],
     out: Annotated[
         Path | None,
@@ -47,13 +48,6 @@ def _reproduce(
     json: JsonOption = False,
 ) -> None:
     """Run a published study and compare with the published numbers. Existing runs in the results folder are not rerun."""
-    from dumbbell.cli.tables import print_tables
-    from dumbbell.comparing.difference import below_bar
-    from dumbbell.engines import default
-    from dumbbell.study import Request, find_part
-    from dumbbell.study.folders import default_folder
-    from dumbbell.study.reproduction import run_ablations, run_part, write_report
-
     where = make_executor(executor, workers, cluster)
     chosen, chosen_part = find_part(study, part)
     out = out or default_folder(chosen, chosen_part)

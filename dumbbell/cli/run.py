@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,22 +15,19 @@ from dumbbell.cli.output import JsonOption, human_time, note, print_columns, pri
 from dumbbell.cli.progress import runs_bar
 from dumbbell.cli.repeats import repeats_json, show_repeats
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_scenario
-
-if TYPE_CHECKING:
-    from dumbbell.executor import Executor
-    from dumbbell.results import Run, Store
-    from dumbbell.running.execute import Outcome
-    from dumbbell.running.sweep import Requested
-    from dumbbell.running.until.rounds import Repeated
-    from dumbbell.scenario import Scenario
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="run")(_run)
+from dumbbell.collector import collector_paused
+from dumbbell.executor import Executor
+from dumbbell.metrics.throughput import elapsed_throughput_mbit
+from dumbbell.results import Run, Store, limit_notes, limited_shares
+from dumbbell.results.summary import completion_s
+from dumbbell.results.tables import NOT_TCP
+from dumbbell.running.execute import Outcome, execute_each
+from dumbbell.running.sweep import PreparedSweep, Requested
+from dumbbell.running.until.rounds import Repeated
+from dumbbell.scenario import Scenario
 
 
-def _run(
+def command(
     file: FileArgument,
     values: SetOption = None,
     out: OutOption = None,
@@ -45,9 +42,6 @@ def _run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario. Existing runs in the results folder are not rerun."""
-    from dumbbell.collector import collector_paused
-    from dumbbell.results import Store, limit_notes
-
     where = make_executor(executor, workers, cluster)
     scenario, folder = read_scenario(file, out, most_cells, values or ())
     store = Store(folder)
@@ -108,9 +102,6 @@ def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int 
         with runs_bar(scenario.name) as progress:
             found = repeat_until(scenario, store, where, progress, allow_library, most_runs)
         return _Done(found.jobs, found.outcome, found)
-    from dumbbell.running.execute import execute_each
-    from dumbbell.running.sweep import PreparedSweep
-
     jobs = PreparedSweep(scenario, most_runs)
     with runs_bar(scenario.name) as progress:
         outcome = execute_each(jobs, store, where, progress, allow_library=allow_library)
@@ -136,11 +127,6 @@ class _Tables:
 
     def add(self, run: Run) -> None:
         """Adds the rows of a run."""
-        from dumbbell.metrics.throughput import elapsed_throughput_mbit
-        from dumbbell.results import limited_shares
-        from dumbbell.results.summary import completion_s
-        from dumbbell.results.tables import NOT_TCP
-
         heads = (run.key[:10], *map(str, run.cell.values()))
         self._completed = self._completed or any(
             workload.get("transfer_bytes") is not None for workload in (run.plan or {}).get("workloads", ()) if workload["kind"] == "tcp"

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dumbbell.cli.output import note
+from dumbbell.documents.source import plain
+from dumbbell.documents.yaml_reader import YamlError, load
+from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import BadInput, EnvironmentFault, nearest, shortened
 from dumbbell.files import creatable
-
-if TYPE_CHECKING:
-    from dumbbell.engines.prepared import Prepared
-    from dumbbell.results import Store
-    from dumbbell.running.sweep import PreparedSweep
-    from dumbbell.scenario import Scenario
+from dumbbell.results import Store
+from dumbbell.running.prepare import prepare
+from dumbbell.running.sweep import PreparedSweep
+from dumbbell.running.until.rounds import asked_so_far
+from dumbbell.scenario import Scenario
+from dumbbell.study import study_names
 
 _OPTION = "--set"
 FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML), or a ready-made test (`dumbbell new` lists them).")]
@@ -66,8 +69,6 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
     of each cell, or of as many cells as have no more runs. If an engine that they need is missing, no run counts as stored. `values`:
     KEY=VALUE of other settings. Raises `BadInput` if one of the prepared runs cannot be run, or if there are more than `most_runs`.
     """
-    from dumbbell.running.prepare import prepare
-
     scenario, folder = read_scenario(file, out, most_runs, values)
     least, most = scenario.cell_count * scenario.least_repeats, scenario.run_count
     is_sample = least > SAMPLE
@@ -100,9 +101,6 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
 
 def _missing_repeats(scenario: Scenario, folder: Path, cells: Sequence[int], firsts: Sequence[Prepared]) -> Iterator[Missing]:
     """Yield what is missing for the runs of these cells, whose first runs are `firsts`; the cells stand for all."""
-    from dumbbell.results import Store
-    from dumbbell.running.until.rounds import asked_so_far
-
     share = scenario.cell_count / len(cells)
     for asked, first in zip(asked_so_far(scenario, Store(folder), cells), firsts, strict=True):
         if asked.missing or asked.most > asked.least:
@@ -114,23 +112,16 @@ def read_sweep(file: Path, out: Path | None, most_runs: int | None) -> tuple[Pre
 
     Raises `BadInput` if one of them cannot be run, or if there are more than `most_runs`.
     """
-    from dumbbell.results import Store
-    from dumbbell.running.sweep import PreparedSweep
-
     scenario, folder = read_scenario(file, out, most_runs)
     store = Store(folder)
     if scenario.until is None:
         return PreparedSweep(scenario, most_runs), store
-    from dumbbell.running.until.rounds import asked_so_far
-
     asked = asked_so_far(scenario, store, range(scenario.cell_count), most_runs)
     return PreparedSweep(scenario, most_runs, [(each.cell, range(each.least)) for each in asked]), store
 
 
 def read_scenario(file: Path, out: Path | None, most_runs: int | None, values: Sequence[str] = ()) -> tuple[Scenario, Path]:
     """The scenario, and the folder of its results. `values`: KEY=VALUE of other settings. Raises `BadInput`."""
-    from dumbbell.scenario import Scenario
-
     scenario = Scenario.from_file(_located(file), most_runs, dict(map(_assignment, values)), _OPTION)
     return scenario, out if out is not None else Path("results") / scenario.name
 
@@ -146,8 +137,6 @@ def _located(file: Path) -> Path:
         note(f"{name}: the file of this folder, not the ready-made test of that name (`dumbbell new {name}`)")
     if file.exists():
         return file
-    from dumbbell.study import study_names
-
     if name.split("/", 1)[0] in study_names():
         raise BadInput(f"{name}: no such file; expected a scenario file, or `dumbbell reproduce {name}` for the study")
     if not file.suffix and file.name == name:
@@ -158,9 +147,6 @@ def _located(file: Path) -> Path:
 
 def _assignment(text: str) -> tuple[str, Any]:
     """The key and the value of KEY=VALUE; the value is YAML."""
-    from dumbbell.documents.source import plain
-    from dumbbell.documents.yaml_reader import YamlError, load
-
     key, sign, value = text.partition("=")
     if not sign or not key.strip():
         raise BadInput(f"{_OPTION}: {shortened(text)!r} names no key and value; expected KEY=VALUE such as path.rtt=20ms")

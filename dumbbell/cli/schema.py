@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import typer
-
 from dumbbell.cli.output import print_json
+from dumbbell.engines import ENGINES, engine
+from dumbbell.scenario.schema import schema
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="schema")(_schema)
-
-
-def _schema() -> None:
+def command() -> None:
     """Print the JSON Schema of scenario files: every key with its meaning, unit and default.
 
     An editor that checks YAML completes keys with it: `dumbbell schema > scenario.json`, and a first line
     `# yaml-language-server: $schema=scenario.json` in a scenario.
     """
-    from dumbbell.scenario.schema import schema
-
     print_json(schema(names()))
 
 
 def names() -> dict[str, list[str]]:
     """The congestion controls and stacks of all engines, by the model of the setting that they are for."""
-    from dumbbell.engines import ENGINES, engine
-
     tables = [engine(name).capabilities() for name in ENGINES]
     return {
         "Cc": list(dict.fromkeys(cc for table in tables for cc in table.cc)),

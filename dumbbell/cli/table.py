@@ -11,13 +11,18 @@ import typer
 
 from dumbbell.cli.figure_options import no_redirect
 from dumbbell.cli.output import JsonOption, note, print_json, show
+from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.estimates import STATISTICS
+from dumbbell.comparing.across.questions import check_statistic
+from dumbbell.comparing.across.tables import repeats_table
+from dumbbell.comparing.summary import datagram_table, group_table, run_table, summary_table, summary_tidy, tin_table
+from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput
+from dumbbell.results.folder import Folder, open_folder, open_outlines, run_of
+from dumbbell.study.folders import find_folder, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from dumbbell.comparing.tables import Table
-    from dumbbell.results.folder import Folder
 
 
 class Form(StrEnum):
@@ -29,12 +34,7 @@ class Form(StrEnum):
     LATEX = "latex"
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="table")(_table)
-
-
-def _table(
+def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
     tidy: Annotated[bool, typer.Option("--tidy", help="CSV, one row per cell and metric, the columns of the published data.")] = False,
     kind: Annotated[
@@ -73,9 +73,6 @@ def _table(
 
     Without an option, text has the groups and the streams of datagrams below the flows.
     """
-    from dumbbell.results.folder import open_folder
-    from dumbbell.study.folders import find_folder
-
     options = (
         ("--tidy", tidy),
         ("--runs", by_run),
@@ -118,9 +115,6 @@ def _table(
 
 
 def _tidy(opened: Folder, kind: str | None) -> str:
-    from dumbbell.comparing.summary import summary_tidy
-    from dumbbell.study.folders import part_of
-
     part = part_of(opened)
     formats = {} if part is None else {format_.name: format_ for format_ in part.formats}
     if kind is not None and kind not in formats:
@@ -135,10 +129,6 @@ def _tidy(opened: Folder, kind: str | None) -> str:
 
 def _summaries(folder: Path, wanted: str | None) -> list[Table]:
     """The table of an option; without one those of flows, of groups and of streams of datagrams, as far as there are any."""
-    from dumbbell.comparing.summary import datagram_table, group_table, run_table, summary_table
-    from dumbbell.results.folder import open_outlines
-    from dumbbell.study.folders import find_folder
-
     path = find_folder(folder)
     runs = open_outlines(path)
     for status in ("warn", "invalid"):
@@ -161,13 +151,6 @@ def _over_repeats(
     folder: Path, wanted: str | None, statistic: str, asked: tuple[Sequence[str], Sequence[str], Sequence[str]], apart: bool
 ) -> Table:
     """A row a cell; `asked`: columns, conditions and keys that are taken together."""
-    from dumbbell.comparing.across.coordinates import Source
-    from dumbbell.comparing.across.estimates import STATISTICS
-    from dumbbell.comparing.across.questions import check_statistic
-    from dumbbell.comparing.across.tables import repeats_table
-    from dumbbell.results.folder import open_outlines, run_of
-    from dumbbell.study.folders import find_folder
-
     check_statistic(statistic)
     path = find_folder(folder)
     runs = open_outlines(path)
@@ -177,16 +160,12 @@ def _over_repeats(
 
 
 def _tins(opened: Folder) -> Table:
-    from dumbbell.comparing.summary import tin_table
-
     if not any(len(run.tins) for run in opened.runs):
         note(f"{opened.path}: no queue of these runs is a cake with tins; `dumbbell table {opened.path}` shows what they have")
     return tin_table(list(opened.runs), str(opened.path))
 
 
 def _numbered(opened: Folder, number: int) -> Table:
-    from dumbbell.study.folders import part_of
-
     part = part_of(opened)
     tables = {} if part is None else part.tables(opened.runs)
     if number not in tables:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dumbbell.engines.testbed.hosts import Hosts
 
-_commands = typer.Typer(name="testbed", help="Hosts in real time, and a laboratory without hardware.", no_args_is_help=True)
+command = typer.Typer(name="testbed", help="Hosts in real time, and a laboratory without hardware.", no_args_is_help=True)
 _AS_TYPED = "dumbbell testbed lab -- COMMAND"
 
 LeftOption = Annotated[int, typer.Option("--left", min=1, help="Hosts on the left.")]
@@ -29,15 +29,8 @@ RightOption = Annotated[int, typer.Option("--right", min=1, help="Hosts on the r
 CommandArgument = Annotated[list[str] | None, typer.Argument(metavar="COMMAND...", help="What to run, with its arguments.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands."""
-    # Words behind COMMAND belong to COMMAND.
-    _commands.command(name="lab", context_settings={"allow_interspersed_args": False})(_lab)
-    _commands.command(name="check")(_check)
-    _commands.command(name="recover")(_recover)
-    app.add_typer(_commands)
-
-
+# Words behind COMMAND belong to COMMAND.
+@command.command(name="lab", context_settings={"allow_interspersed_args": False})
 def _lab(command: CommandArgument = None, left: LeftOption = 1, right: RightOption = 1) -> None:
     """Boot left hosts, a router and right hosts as guests, and run COMMAND among them; the exit status is COMMAND's.
 
@@ -70,6 +63,7 @@ def _machines() -> Hosts:
     return hosts
 
 
+@command.command(name="check")
 def _check(hosts: HostsOption = None) -> None:  # noqa: ARG001
     """List the problems of all machines of a testbed; it changes nothing."""
     from dumbbell.engines.testbed import fleet
@@ -85,6 +79,7 @@ def _check(hosts: HostsOption = None) -> None:  # noqa: ARG001
         raise typer.Exit(3)
 
 
+@command.command(name="recover")
 def _recover(hosts: HostsOption = None) -> None:  # noqa: ARG001
     """Undo the changes that a session which did not come to its end has left on the machines of a testbed."""
     from dumbbell.engines.testbed import fleet

@@ -14,15 +14,14 @@ import typer
 
 from dumbbell.cli.output import human_size, note
 from dumbbell.errors import BadInput
-from dumbbell.files import creatable, temporary
+from dumbbell.files import creatable, temporary, write_file
+from dumbbell.results.folder import find_store, open_folder, read_request
+from dumbbell.scenario.units import Size
+from dumbbell.study.folders import find_folder
+from dumbbell.study.reproduction import beside_published
 
 if TYPE_CHECKING:
     from dumbbell.explorer.collection import Collection
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(name="view")(_view)
 
 
 def _page(path: Path | None) -> Path | None:
@@ -36,7 +35,7 @@ def _page(path: Path | None) -> Path | None:
     return creatable(path)
 
 
-def _view(
+def command(
     what: Annotated[list[Path], typer.Argument(metavar="DIR...|FILE.pcap", help="Results folders, studies, or a capture of anybody.")],
     export: Annotated[
         Path | None,
@@ -122,8 +121,6 @@ def _opened(what: Path) -> tuple[Collection, str]:
         check_capture(what)
         return Capture(what, what.name), what.name
     from dumbbell.explorer.runs import Runs
-    from dumbbell.results.folder import find_store
-    from dumbbell.study.folders import find_folder
 
     folder = find_folder(what)
     if not folder.is_dir():
@@ -134,20 +131,15 @@ def _opened(what: Path) -> tuple[Collection, str]:
 def _agreement(folder: Path) -> dict[str, Any] | None:
     """Ours and the reference's numbers of a study's folder, cell by cell; None for other folders."""
     from dumbbell.explorer.reference import reference_document
-    from dumbbell.results.folder import open_folder, read_request
 
     if not read_request(folder) or not (folder / "agreement.json").is_file():
         return None
-    from dumbbell.study.reproduction import beside_published
-
     opened = open_folder(folder)
     return reference_document(beside_published(opened), opened.runs)
 
 
 def _write(collection: Collection, path: Path, everything: bool, points: int | None, limit: str | None) -> None:
     from dumbbell.explorer.export import MOST_POINTS, Extent, export
-    from dumbbell.files import write_file
-    from dumbbell.scenario.units import Size
 
     try:
         most_bytes = None if limit is None else int(Size.parse(limit))
