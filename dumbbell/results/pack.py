@@ -20,12 +20,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from mmap import ACCESS_READ, mmap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.files import Irregular, SafeFolder
 from dumbbell.results.checksums import StoredFile, file_entry, lost, seal, unreadable
-from dumbbell.results.index import sources
+from dumbbell.results.index import fingerprint, sources
 from dumbbell.results.json_files import sealed_record, to_json
 from dumbbell.results.names import is_key
 from dumbbell.results.parquet import check_extent
@@ -154,7 +155,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 class Pack:
-    """A pack in a store. A damaged one still says of which runs it is."""
+    """A pack in a store, which is a `Shelf` of its runs. A damaged one still says of which runs it is."""
 
     def __init__(self, store: SafeFolder, name: str) -> None:
         """Reads pack.json; `name` is that of the pack in its store.
@@ -162,7 +163,6 @@ class Pack:
         Raises `BadInput` if a later version wrote it, or if it must not be read.
         """
         self._store, self.name, self.folder = store, name, store.path / name
-        self.runs = self.folder / RUNS
         self._damage = ""
         """Damage of pack.json; empty if there is none."""
         self._files: dict[str, StoredFile] = {}
@@ -239,14 +239,34 @@ class Pack:
             return str(error)
         return ""
 
-    def verify(self, key: str, file: str) -> None:
+    def verify(self, key: str, files: Mapping[str, StoredFile], digest: str) -> None:
+        """See `Shelf`."""
+        for file in files.values():
+            file.verify()
+        if self.digest(key) != digest:
+            raise self._damaged(SAMPLES, "has other samples of the run than its record says", key)
+        for name in PACKED.intersection(files) - {SERIES}:
+            files[name].read()
+
+    def verify_file(self, key: str, file: str) -> None:
         """Raise `DamagedRun` unless a former file of a run is as it was written."""
         self._checked(SAMPLES if file == SERIES else TABLES, key)
 
-    def verify_samples(self, key: str, digest: str) -> None:
-        """Raises `DamagedRun` unless the samples of a run have this digest."""
-        if self.digest(key) != digest:
-            raise self._damaged(SAMPLES, "has other samples of the run than its record says", key)
+    def place(self, _key: str) -> Path:
+        """See `Shelf`."""
+        return self.folder / RUNS
+
+    def series(self, key: str, found: SeriesFile) -> SeriesFile:
+        """See `Shelf`."""
+        return PackedSeries(found.file, found.names, by_now=found.by_now, pack=self, key=key)
+
+    def fingerprint(self, key: str) -> str:
+        """See `Shelf`."""
+        return fingerprint(self.record(key), {})
+
+    def written_ns(self, _key: str) -> int:
+        """See `Shelf`."""
+        return self._store.stat(self.name).st_mtime_ns
 
     def record(self, key: str) -> bytes:
         """The run.json of a run. Raises `DamagedRun`."""
@@ -377,7 +397,7 @@ class PackedFile(StoredFile):
 
     def fault(self) -> str:
         """See `StoredFile`. Raises `DamagedRun` for the pack."""
-        self.pack.verify(self.key, self.path.name)
+        self.pack.verify_file(self.key, self.path.name)
         return ""
 
 

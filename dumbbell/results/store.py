@@ -35,17 +35,18 @@ from typing import Any, TypeVar
 
 from dumbbell.collector import collector_paused
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
-from dumbbell.files import Irregular, SafeFolder, parse_json, temporary
+from dumbbell.files import SafeFolder, parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
 from dumbbell.results.index import INDEX, Index, fingerprint
-from dumbbell.results.json_files import read_of_run, read_of_store, sealed_record
+from dumbbell.results.json_files import read_of_store, sealed_record
 from dumbbell.results.names import NotOurs, is_cell, is_key, is_name
-from dumbbell.results.pack import PACKED, Pack, PackedFile, PackedSeries
+from dumbbell.results.pack import PACKED, Pack, PackedFile
 from dumbbell.results.packs import PACKS, Packs, has_packs
 from dumbbell.results.place import STUDY, Place, write_folder
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile
+from dumbbell.results.shelf import Folders, Shelf
 from dumbbell.results.summary import Outline, Summary, summarise
 from dumbbell.results.written import ASKED, HOST, RUN, as_files
 
@@ -69,6 +70,7 @@ class Store:
         self.place = Place(self.folder)
         self._index = Index(self.folder)
         self.packs = Packs(self.folder)
+        self._folders = Folders(self.folder)
 
     def request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]], replace: bool = True) -> None:
         """Adds runs, each (name, cell, key), to the requested ones in study.json.
@@ -106,8 +108,8 @@ class Store:
         self._index.refresh()
 
         def read(name: str, cell: Mapping[str, Coordinate], key: str) -> Run:
-            def read_from(pack: Pack | None) -> Run:
-                run, files = self._read_from(pack, key, name, cell)
+            def read_from(shelf: Shelf) -> Run:
+                run, files = self._read_from(shelf, key, name, cell)
                 if check_series:
                     files[SERIES].verify()
                 return run
@@ -151,29 +153,24 @@ class Store:
         """Read all files of a stored run. Return true if it has checksums, which runs of earlier formats lack. Raises `DamagedRun`."""
         return self._found(key, partial(self._verify_in, key))
 
-    def _verify_in(self, key: str, pack: Pack | None) -> bool:
-        run, files = self._read_from(pack, key)
-        for file in files.values():
-            file.verify()
-        if pack is not None:
-            pack.verify_samples(key, run.digest)
-            for name in PACKED.intersection(files) - {SERIES}:
-                files[name].read()
+    def _verify_in(self, key: str, shelf: Shelf) -> bool:
+        run, files = self._read_from(shelf, key)
+        shelf.verify(key, files, run.digest)
         if not isinstance(run.samples, SeriesFile) or run.samples.file.sha256 is None:
             return False
-        self._host_in(key, pack)
+        self._host_in(key, shelf)
         return True
 
     def record(self, key: str) -> bytes:
         """The run.json of a stored run. Raises `DamagedRun`."""
-        return self._found(key, lambda pack: read_of_run(self.folder, f"{key}/{RUN}") if pack is None else pack.record(key))
+        return self._found(key, lambda shelf: shelf.record(key))
 
     def host(self, key: str) -> bytes:
         """The host.json of a stored run, which is whole. Raises `DamagedRun`."""
         return self._found(key, partial(self._host_in, key))
 
-    def _host_in(self, key: str, pack: Pack | None) -> bytes:
-        content = read_of_run(self.folder, f"{key}/{HOST}") if pack is None else pack.host(key)
+    def _host_in(self, key: str, shelf: Shelf) -> bytes:
+        content = shelf.host(key)
         try:
             if not is_sealed(content):
                 raise ValueError("lacks its SHA-256")
@@ -200,17 +197,12 @@ class Store:
 
     def _said(self, key: str) -> list[bytes]:
         """The run.json and the host.json of a stored run, as far as they can be read."""
-        pack = self._pack_of(key)
+        shelf = self._shelf_of(key)
         while True:
-            found = list(self._said_in_folder(key) if pack is None else pack.said(key))
-            if found or (now := self._pack_by_now(key)) is pack:
+            found = list(shelf.said(key))
+            if found or (now := self._shelf_by_now(key)) is shelf:
                 return found
-            pack = now
-
-    def _said_in_folder(self, key: str) -> Iterator[bytes]:
-        for file in (RUN, HOST):
-            with suppress(BadInput):
-                yield read_of_run(self.folder, f"{key}/{file}")
+            shelf = now
 
     def list_again(self) -> int:
         """Replace study.json by a list of the whole runs in the folder, sorted by name and cell. Return their number.
@@ -227,12 +219,12 @@ class Store:
 
     def written_ns(self, key: str) -> int:
         """When a stored run was written, or packed."""
-        return self._found(key, lambda pack: self.folder.stat(f"{key}/{RUN}" if pack is None else pack.name).st_mtime_ns)
+        return self._found(key, lambda shelf: shelf.written_ns(key))
 
-    def is_whole(self, key: str, apart_from: Pack | None = None) -> bool:
+    def is_whole(self, key: str, apart_from: Shelf | None = None) -> bool:
         """True if the run is stored outside this pack, and not damaged."""
         with suppress(DamagedRun):
-            if self._has(key) and (apart_from is None or self._pack_of(key) is not apart_from):
+            if self._has(key) and (apart_from is None or self._shelf_of(key) is not apart_from):
                 self.verify(key)
                 return True
         return False
@@ -268,7 +260,7 @@ class Store:
             self._install(half, key)
             self.folder.sync()
         with suppress(FileNotFoundError):  # it was packed meanwhile
-            self._keep(key, fingerprint(files[RUN], self._files(key)), summary)
+            self._keep(key, fingerprint(files[RUN], self._folders.listed(key)), summary)
 
     def _written(self, run: Run, files: Mapping[str, bytes], summary: Summary) -> Run:
         """Return a run that was just written, with its series and other files where they are in the store. Nothing is read."""
@@ -276,7 +268,7 @@ class Store:
         file = StoredFile.of_record(self.folder, f"{run.key}/{SERIES}", file_entry(files[SERIES]))
         return replace(
             run,
-            samples=SeriesFile(file, run.sampled, by_now=partial(self._series_by_now, run.key, None)),
+            samples=SeriesFile(file, run.sampled, by_now=partial(self._series_by_now, run.key, self._folders)),
             captures={name: folder / name for name in sorted(run.captures)},
             outputs={name: folder / name for name in sorted(run.outputs)},
             summarised=partial(_known, summary),
@@ -302,42 +294,35 @@ class Store:
         # Asked again at the end, as it may have been packed between the first two.
         return self.packs.find(key) is not None or os.path.lexists(f"{self.path}/{key}") or self.packs.find(key) is not None
 
-    def _found(self, key: str, read: Callable[[Pack | None], _Read]) -> _Read:
-        """Return the result of `read` for a run in its pack or folder. If the run is not whole there but elsewhere by now, read that."""
-        pack = self._pack_of(key)
+    def _found(self, key: str, read: Callable[[Shelf], _Read]) -> _Read:
+        """Return the result of `read` for a run on its shelf. If the run is not whole there but elsewhere by now, read that."""
+        shelf = self._shelf_of(key)
         while True:
             try:
-                return read(pack)
+                return read(shelf)
             except (DamagedRun, FileNotFoundError) as error:  # the latter if a file has gone just now
-                if (now := self._pack_by_now(key)) is pack:
+                if (now := self._shelf_by_now(key)) is shelf:
                     raise error if isinstance(error, DamagedRun) else damaged(self.path / key / RUN, "no such file") from None
-                pack = now
+                shelf = now
 
-    def _pack_by_now(self, key: str) -> Pack | None:
-        """The pack that a run is in by now: it may have been packed, or its pack put together with others."""
+    def _shelf_by_now(self, key: str) -> Shelf:
+        """The shelf that a run is on by now: it may have been packed, or its pack put together with others."""
         self.packs.refresh()
-        return self._pack_of(key)
+        return self._shelf_of(key)
 
-    def _series_by_now(self, key: str, pack: Pack | None) -> SeriesFile | None:
+    def _series_by_now(self, key: str, shelf: Shelf) -> SeriesFile | None:
         """The series of a run that is elsewhere by now; None if it is where it was. Raises `DamagedRun`."""
-        now = self._pack_by_now(key)
-        samples = None if now is pack else self._read(key)[0].samples
+        now = self._shelf_by_now(key)
+        samples = None if now is shelf else self._read(key)[0].samples
         return samples if isinstance(samples, SeriesFile) else None
 
-    def _file_by_now(self, key: str, pack: Pack | None, name: str) -> StoredFile | None:
+    def _file_by_now(self, key: str, shelf: Shelf, name: str) -> StoredFile | None:
         """The file of a run that is elsewhere by now; None if it is where it was. Raises `DamagedRun`."""
-        return None if self._pack_by_now(key) is pack else self._read(key)[1].get(name)
+        return None if self._shelf_by_now(key) is shelf else self._read(key)[1].get(name)
 
-    def _pack_of(self, key: str) -> Pack | None:
+    def _shelf_of(self, key: str) -> Shelf:
         """The pack that a run is in, unless it has a folder: a run with a folder, too, is not packed yet, or was damaged and rerun."""
-        return None if os.path.lexists(f"{self.path}/{key}/{RUN}") else self.packs.find(key)
-
-    def _files(self, key: str) -> dict[str, os.stat_result]:
-        """The regular files of a run, by name; none if they cannot be listed."""
-        try:
-            return self.folder.files(key)
-        except (OSError, Irregular):
-            return {}
+        return self._folders if self._folders.has(key) else self.packs.find(key) or self._folders
 
     def _summary(self, run_fingerprint: str, run: Run) -> Summary:
         """The summary of a run with this fingerprint: from the index, or computed and added to the index."""
@@ -352,21 +337,18 @@ class Store:
         """The summary of a run in a pack: from there, or as of any other run."""
         return self._found(run.key, partial(self._summary_in, run))
 
-    def _summary_in(self, run: Run, pack: Pack | None) -> Summary:
-        if pack is None:  # it was rerun meanwhile
+    def _summary_in(self, run: Run, shelf: Shelf) -> Summary:
+        if shelf is self._folders:  # it was rerun meanwhile
             return summarise(run)
-        found = pack.summary(run.key)
-        return self._summary(fingerprint(pack.record(run.key), {}), run) if found is None else found
+        found = shelf.summary(run.key)
+        return self._summary(shelf.fingerprint(run.key), run) if found is None else found
 
     def _outlined(self, key: str) -> Summary:
         return self._found(key, partial(self._outlined_from, key))
 
-    def _outlined_from(self, key: str, pack: Pack | None) -> Summary:
-        if pack is not None:
-            found = pack.summary(key) or self._index.find(key, fingerprint(pack.record(key), {}))
-        else:
-            # The index computed the summary of this fingerprint from files with the right checksums, so the seal need not be checked again.
-            found = self._index.find(key, fingerprint(read_of_run(self.folder, f"{key}/{RUN}"), self._files(key)))
+    def _outlined_from(self, key: str, shelf: Shelf) -> Summary:
+        # The index computed the summary of this fingerprint from files with the right checksums, so the seal need not be checked again.
+        found = shelf.summary(key) or self._index.find(key, shelf.fingerprint(key))
         return self._read(key)[0].summary if found is None else found
 
     def _keep(self, key: str, run_fingerprint: str, summary: Summary) -> None:
@@ -376,7 +358,9 @@ class Store:
 
     def tidy_index(self) -> None:
         """Compacts the index. The caller holds the exclusive lock."""
-        content = self._index.compacted(key for key in self.stored_keys() if (pack := self._pack_of(key)) is None or not pack.has_summaries)
+        content = self._index.compacted(
+            key for key in self.stored_keys() if not (isinstance(shelf := self._shelf_of(key), Pack) and shelf.has_summaries)
+        )
         if content is not None:
             self.place.replace(INDEX, content)
 
@@ -387,22 +371,20 @@ class Store:
 
         Raises `DamagedRun`, or `BadInput` if a later version wrote it. It looks only at the sizes of series and captures.
         """
-        return self._found(key, lambda pack: self._read_from(pack, key, name, cell))
+        return self._found(key, lambda shelf: self._read_from(shelf, key, name, cell))
 
     def _read_from(
-        self, pack: Pack | None, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None
+        self, shelf: Shelf, key: str, name: str | None = None, cell: Mapping[str, Coordinate] | None = None
     ) -> tuple[Run, Mapping[str, StoredFile]]:
         folder = self.path / key
-        path = folder / RUN if pack is None else pack.runs
-        content = read_of_run(self.folder, f"{key}/{RUN}") if pack is None else pack.record(key)
+        path, content = shelf.place(key), shelf.record(key)
         sealed = False
         try:
             record = sealed_record(content, path, FORMATS, "a run")
             sealed = record["format"] == FORMAT
             stored = stored_files(checked(record), self.folder, key)
-            if pack is not None:
-                stored |= pack.files(key, stored)
-            moving = {name: partial(self._file_by_now, key, pack, name) for name in stored.keys() & (PACKED - {SERIES})}
+            stored |= shelf.files(key, stored)
+            moving = {name: partial(self._file_by_now, key, shelf, name) for name in stored.keys() & (PACKED - {SERIES})}
             flows, groups, ports, tins = tables(record, {name: replace(stored[name], by_now=look) for name, look in moving.items()})
         except ValueError as error:
             if sealed and not isinstance(error, NotOurs):
@@ -412,7 +394,7 @@ class Store:
         if record["key"] != key:
             raise damaged(folder / RUN, f"is of the run {record['key']}")
         beside = [each for each in stored.values() if not isinstance(each, PackedFile)]
-        there = self._files(key) if beside else {}
+        there = self._folders.listed(key) if beside else {}
         for each in beside:
             if each.path.name not in there:
                 each.verify()  # the error says what is there instead
@@ -420,7 +402,7 @@ class Store:
             each.verify_size(there[each.path.name].st_size)
             if each.path.suffix == ".parquet" and each.path.name != SERIES:
                 each.verify()  # of long tables there are few, and whoever reads a run reads them
-        series = replace(series_file(record, flows, stored[SERIES]), by_now=partial(self._series_by_now, key, pack))
+        series = replace(series_file(record, flows, stored[SERIES]), by_now=partial(self._series_by_now, key, shelf))
         run = Run(
             key=key,
             name=record["name"] if name is None else name,
@@ -434,11 +416,11 @@ class Store:
             tins=tins,
             digest=record["digest"],
             engine=record["engine"],
-            samples=series if pack is None else PackedSeries(series.file, series.names, by_now=series.by_now, pack=pack, key=key),
+            samples=shelf.series(key, series),
             captures={name: folder / name for name in sorted(there) if name.endswith(".pcap")},
             outputs={name: folder / name for name in sorted(there) if name.startswith(_OUTPUT)},
             plan=record.get("plan"),
-            summarised=partial(self._summary, fingerprint(content, there)) if pack is None else self._packed_summary,
+            summarised=partial(self._summary, fingerprint(content, there)) if shelf is self._folders else self._packed_summary,
         )
         return run, stored
 
@@ -480,7 +462,7 @@ def check_capture(path: Path) -> None:
     """Raises `DamagedRun` if a capture is one of a stored run, by the folder that it lies in, and not as it was written."""
     folder = path.absolute().parent
     store = Store(folder.parent)
-    of_run = _KEY.fullmatch(folder.name) and (os.path.lexists(folder / RUN) or store._pack_of(folder.name) is not None)
+    of_run = _KEY.fullmatch(folder.name) and store._has(folder.name)
     if of_run and (file := store._read(folder.name)[1].get(path.name)) is not None:
         file.verify()
 

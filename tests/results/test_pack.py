@@ -14,6 +14,7 @@ from dumbbell.comparing.summary import run_table, summary_table
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
 from dumbbell.files import SafeFolder
 from dumbbell.results import Store, index, load, outlines, pack, packing, packs, series, store, summary
+from dumbbell.results.shelf import Folders
 from dumbbell.results.tables import FLOWS, Table
 
 
@@ -222,7 +223,7 @@ def test_what_is_lost_of_a_pack_is_noticed(packed, name, change):
     assert len([next(found.asked(key)) for key in keys]) == len(keys)
 
 
-def test_a_pack_of_which_nothing_is_left_is_named(packed):
+def test_a_shelf_of_which_nothing_is_left_is_named(packed):
     for name in os.listdir(packed.packs.all()[0].folder):
         (packed.packs.all()[0].folder / name).write_bytes(b"")
     with pytest.warns(DamagedRunWarning, match=r"pack\.json: truncated or not JSON; expected a whole pack"):
@@ -266,7 +267,7 @@ def test_a_list_of_runs_that_was_tampered_with(packed, changes, what):
         Store(packed.path).runs()
 
 
-def test_a_pack_of_a_later_version_is_refused(packed):
+def test_a_shelf_of_a_later_version_is_refused(packed):
     resealed(packed.packs.all()[0].folder / "pack.json", format=9)
     with pytest.raises(BadInput, match=r"pack\.json: is not of format 1; expected a pack written by dumbbell, and by no later version"):
         load(packed.path)
@@ -348,54 +349,54 @@ def test_values_of_a_pack_that_are_not_what_they_should_be_are_damage(long_table
 def test_what_is_packed_while_it_is_read_is_read_from_the_pack(folders, monkeypatch):
     reader = Store(folders.path)
     reader.get(KEYS[0])
-    before = reader._files
+    before = reader._folders.listed
 
     def packed_meanwhile(key):
-        monkeypatch.setattr(reader, "_files", before)
+        monkeypatch.setattr(reader._folders, "listed", before)
         packing.pack(Store(folders.path))
         return before(key)
 
-    monkeypatch.setattr(reader, "_files", packed_meanwhile)
+    monkeypatch.setattr(reader._folders, "listed", packed_meanwhile)
     assert [run.key for run in reader.runs()] == KEYS
 
 
 @pytest.mark.parametrize("asked", ["get", "record", "host", "verify", "written_ns", "_outlined"])
 def test_a_run_whose_folder_goes_while_it_is_read_is_read_from_the_pack(folders, asked, monkeypatch):
     """After its files were listed, before they are looked at."""
-    reader, listed = Store(folders.path), Store._files
+    reader, listed = Store(folders.path), Folders.listed
     expected = getattr(reader, asked)(KEYS[0])
-    place = Store._pack_of
+    place = Store._shelf_of
 
     def packed_then(function, back):
         def call(self, key):
             found = function(self, key)
-            monkeypatch.setattr(Store, *back)
+            monkeypatch.setattr(*back)
             packing.pack(Store(folders.path))
             return found
 
         return call
 
     if asked in ("get", "_outlined"):
-        monkeypatch.setattr(Store, "_files", packed_then(listed, ("_files", listed)))
+        monkeypatch.setattr(Folders, "listed", packed_then(listed, (Folders, "listed", listed)))
     else:
-        monkeypatch.setattr(Store, "_pack_of", packed_then(place, ("_pack_of", place)))
+        monkeypatch.setattr(Store, "_shelf_of", packed_then(place, (Store, "_shelf_of", place)))
     again = getattr(Store(folders.path), asked)(KEYS[0])
     assert again == expected or asked == "written_ns"
     assert not (folders.path / KEYS[0]).exists()
 
 
 def test_a_run_may_be_packed_before_the_index_has_it(folders, monkeypatch):
-    listed = Store._files
+    listed = Folders.listed
     key = "9" * 32
     folders.request([("s", {"n": 9}, key)])
 
     def packed_meanwhile(self, which):
         found = listed(self, which)
-        monkeypatch.setattr(Store, "_files", listed)
+        monkeypatch.setattr(Folders, "listed", listed)
         packing.pack(Store(folders.path))
         return found
 
-    monkeypatch.setattr(Store, "_files", packed_meanwhile)
+    monkeypatch.setattr(Folders, "listed", packed_meanwhile)
     folders.write(make_run(key, cell={"n": 9}))
     assert not (folders.path / key).exists()
     assert Store(folders.path).verify(key)
