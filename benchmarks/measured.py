@@ -1,8 +1,9 @@
 """Measures everything, and keeps it for the documents in measured.json.
 
-    python -m benchmarks.measured [--draft] [--rounds N]
+    python -m benchmarks.measured [--draft] [--kernel] [--rounds N]
 
-The whole draft takes minutes: without `--draft` its recorded values stay. For all else the best of several rounds is kept.
+The whole draft takes minutes, and the engine `kernel` has to be built: without `--draft` and `--kernel` their recorded values stay. For all
+else the best of several rounds is kept.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from benchmarks import memory
 from benchmarks.arguments import end_with
 from benchmarks.example import rustc_version
 from dumbbell import __version__
-from dumbbell.bench.cases import CASES, DRAFT, NAMES
+from dumbbell.bench.cases import CASES, DRAFT, GUESTS, USUAL
 from dumbbell.bench.measure import best_of_rounds, measure
 from dumbbell.bench.present import lines
 from dumbbell.comparing.tables import Table
@@ -41,8 +42,9 @@ def read(path: Path = FILE) -> dict[str, Any]:
 
 def table(recorded: Mapping[str, Any]) -> Table:
     """For the documents."""
+    titled = {**CASES, **GUESTS}
     rows = [
-        [f"{CASES[name].title} (`{name}`)" if name in CASES else f"`{name}`", *rest]
+        [f"{titled[name].title} (`{name}`)" if name in titled else f"`{name}`", *rest]
         for row in recorded["rows"]
         for name, *rest in lines(row)
     ]
@@ -59,14 +61,16 @@ def main(arguments: list[str] | None = None, path: Path = FILE) -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description="Measure everything and record it for the documents.")
     parser.add_argument("--draft", action="store_true", help="also the whole draft, which takes minutes")
+    parser.add_argument("--kernel", action="store_true", help="also the engine kernel, which must be built")
     parser.add_argument("--rounds", type=int, default=_ROUNDS, metavar="N", help="best of so many rounds (default %(default)s)")
     asked = parser.parse_args(arguments)
     if asked.rounds < 1:
         raise BadInput(f"--rounds: {asked.rounds}; expected at least 1")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     before = read(path)["rows"] if path.exists() else []
-    rows = [row | {"date": today} for row in best_of_rounds([name for name in NAMES if name != DRAFT], asked.rounds)]
-    rows += [measure(DRAFT) | {"date": today}] if asked.draft else [row for row in before if row["name"] == DRAFT]
+    rows = [row | {"date": today} for row in best_of_rounds(USUAL, asked.rounds)]
+    for names, measured in ((GUESTS, asked.kernel), ([DRAFT], asked.draft)):
+        rows += [measure(name) | {"date": today} for name in names] if measured else [row for row in before if row["name"] in names]
     rows.append(memory.measure() | {"date": today})
     machine = {"dumbbell": __version__, "rustc": rustc_version(), "processors": os.cpu_count()}
     write_text(path, json.dumps(machine | {"rows": rows}, indent=1) + "\n")

@@ -192,6 +192,25 @@ CASES: Mapping[str, Case] = {
 }
 """Name -> case. Unless the title says otherwise: cubic, 100 Mbit/s, 40 ms in the direction of the ACKs and no queue there."""
 
+
+def _guest(count: int, qdisc: dict[str, Any]) -> Case:
+    """Flows of a guest, delay and queue in both directions, as by default."""
+    name = f"kernel-{qdisc['kind']}-{count}"
+    scenario = {
+        "name": name,
+        "engine": "kernel",
+        "path": {"rtt": "40ms", "bottleneck": {"rate": "100mbit", "qdisc": qdisc}},
+        "flows": [{"cc": "cubic", "count": count}],
+        "duration": "20s",
+        "sample": "0s",
+    }
+    title = f"engine `kernel`, {count} flow{'s' if count > 1 else ''}, {qdisc['kind']}"
+    return Case(name, title, scenario, {"packets_per_cpu_s": 150e3}, repeats=3)
+
+
+GUESTS: Mapping[str, Case] = {case.name: case for case in (_guest(count, qdisc) for count in (1, 8) for qdisc in (_DROPS, _ONE_BDP))}
+"""Name -> case of the engine `kernel`; measured only when it is asked for, as the kernel has to be built."""
+
 DRAFT = "sce-draft"
 """All runs of the SCE study, one start each. Takes minutes: measured only when it is asked for."""
 START_UP = "start-up"
@@ -202,5 +221,7 @@ CELL = "prepare-cell"
 """CPU time of preparing one run of a sweep: checking, planning, compiling it, and its key."""
 PLAN = "plan-99000-runs"
 """CPU time of `dumbbell plan` on a sweep of 99,000 runs, including the start of Python."""
-NAMES = (*CASES, START_UP, CELL, PLAN, TABLE, DRAFT)
+USUAL = (*CASES, START_UP, CELL, PLAN, TABLE)
+"""The names of the benchmarks that are measured unless others are asked for."""
+NAMES = (*USUAL, *GUESTS, DRAFT)
 """The names of all benchmarks."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dumbbell.bench import sweeping, table
-from dumbbell.bench.cases import CASES, CELL, DRAFT, NAMES, PLAN, START_UP, TABLE, Case
+from dumbbell.bench.cases import CASES, CELL, DRAFT, GUESTS, NAMES, PLAN, START_UP, TABLE, Case
 from dumbbell.bench.recorded import read
 from dumbbell.engines import sim
 from dumbbell.errors import BadInput, nearest
@@ -82,6 +82,8 @@ def _measure(name: str) -> Row:
     if name in _COMMANDS:
         cpu_s, target_ms = _COMMANDS[name][0](_REPEATS), _COMMANDS[name][1]
         return _row(name, {"ms": target_ms}, None, cpu_s) | {"ms": 1e3 * cpu_s} | ({"runs": table.RUNS} if name == TABLE else {})
+    if name in GUESTS:
+        return _row(name, GUESTS[name].targets, *_run_guest(GUESTS[name]))
     case, recorded = CASES[name], read().get(name)
     packets, cpu_s = _run(case)
     row = _row(name, case.targets, packets, cpu_s, recorded.instructions_per_packet if recorded else None)
@@ -103,6 +105,13 @@ def _run(case: Case) -> tuple[int, float]:
     """Packets delivered, and CPU seconds from parsing the scenario to the counters in Python."""
     output, cpu_s = _best(lambda: sim.native().simulate(network(case.scenario)), case.repeats)
     return int(output["delivered_packets"]), cpu_s
+
+
+def _run_guest(case: Case) -> tuple[int, float]:
+    """Packets delivered, and the guest's CPU seconds."""
+    (prepared,) = prepare(Scenario.model_validate(case.scenario).expand())
+    runs = [prepared.produce() for _ in range(case.repeats)]
+    return runs[0].arrived_packets, min(run.cpu_s or 0.0 for run in runs)
 
 
 def _best(work: Callable[[], Any], repeats: int = _REPEATS, clock: Callable[[], float] = time.thread_time) -> tuple[Any, float]:

@@ -11,15 +11,18 @@ from dumbbell.cli.progress import progress_bar, runs_bar
 
 
 def command(
-    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; by default all but sce-draft, which takes minutes.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Benchmarks; by default all but sce-draft, which takes minutes, and kernel-*, which need the kernel."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Measure delivered data packets per CPU second (set-up and hand-over included, the best of five runs) and print the targets."""
-    from dumbbell.bench.cases import DRAFT, NAMES
+    from dumbbell.bench.cases import DRAFT, USUAL
     from dumbbell.bench.measure import check, measure
     from dumbbell.bench.present import HEADER, lines
 
-    chosen = names or [name for name in NAMES if name != DRAFT]
+    chosen = names or list(USUAL)
     check(chosen)
     found = {}
     singly = [name for name in chosen if name != DRAFT]

@@ -39,7 +39,7 @@ struct noted {
 };
 
 /* What the guest's kernel may do with a socket without asking, when there is something to read or room to write: loop.c. */
-enum errand { NONE, READ, COUNT, WRITE, WRITE_ONCE };
+enum errand { NONE, READ, COUNT, WRITE, WRITE_ONCE, READ_IN_TURNS, SEND_IN_TURNS };
 
 /* One end of a flow. Of a TCP connection both ends may send and receive. */
 struct end {
@@ -51,6 +51,9 @@ struct end {
 		int64_t result; /* of the call that the kernel has made, and to which the agent has to see */
 		uint64_t has_result;
 		int64_t waits_since_ns, waited_ns; /* for room in its send buffer, with nothing left in it to send; since when (0: not now), and how long before */
+		int turn_fd; /* the timer of what it does in turns */
+		uint32_t payload; /* of the datagram of a turn */
+		uint64_t turns, reads_bps; /* turns that it has read in so far, and its rate; 0: it reads all that there is */
 	};
 	const char *namespace; /* - is another machine */
 	uint32_t address; /* network byte order */
@@ -101,7 +104,6 @@ struct flow {
 	int dscp;
 	int64_t start_ns, stop_ns;
 	int64_t bytes; /* to send; -1: no end */
-	int64_t reads_bps, turns; /* what `to` reads, and its turns so far; 0: all that there is */
 	const struct application *application; /* of a session */
 	void *own; /* what is particular to that */
 	int connected; /* `from` can write */
@@ -210,6 +212,7 @@ struct epoll_event;
 void open_loop(void);
 void watch(int fd, uint32_t events, enum event event, int index);
 void watch_end(struct end *end, uint32_t events, enum event event, int index);
+void watch_turns(struct end *end, int timer_fd, int index);
 void change_watch(int fd, uint32_t events, enum event event, int index);
 void unwatch(int fd);
 int next_events(struct epoll_event *events, int *first);

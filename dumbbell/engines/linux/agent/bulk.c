@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #define TURN_NS 10000000 /* from one turn of an application that reads at a rate to the next */
+#define BITS_AND_TURNS (8 * (1000000000 / TURN_NS)) /* a byte has and a second has */
 
 /* The kernel may fill the sender's socket, and read what the receiver takes at once, up to the last byte. */
 static void set_errands(struct flow *flow)
 {
 	flow->from.errand = flow->state == ACTIVE ? WRITE : NONE;
 	flow->from.until = flow->bytes < 0 ? UINT64_MAX : (uint64_t)flow->bytes;
-	flow->to.errand = flow->reads_bps ? NONE : READ;
+	flow->to.errand = flow->to.reads_bps ? READ_IN_TURNS : READ;
 	flow->to.until = flow->bytes < 0 || flow->completed_ns >= 0 ? UINT64_MAX : (uint64_t)flow->bytes;
 }
 
@@ -25,7 +26,7 @@ static void watch_sender(struct flow *flow, int i)
 /* The receiver reads as data come, or when it is its turn. */
 static void watch_receiver(struct flow *flow, int i)
 {
-	if (!flow->reads_bps)
+	if (!flow->to.reads_bps)
 		watch_end(&flow->to, EPOLLIN, TO, i);
 	set_errands(flow);
 }
@@ -34,10 +35,10 @@ void start_bulk(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
 
-	if (flow->reads_bps && is_here(&flow->to)) {
+	if (flow->to.reads_bps && is_here(&flow->to)) {
 		close(flow->timer_fd);
 		flow->timer_fd = make_timer(script, flow->start_ns + TURN_NS, TURN_NS);
-		watch(flow->timer_fd, EPOLLIN, TIMER, i);
+		watch_turns(&flow->to, flow->timer_fd, i);
 	}
 	if (!is_here(flow->opened_by_to ? &flow->to : &flow->from)) {
 		/* Its other end is here, and waits for the connection. */
@@ -116,24 +117,23 @@ void handle_bulk_to(struct script *script, int i)
 }
 
 /* The bytes that are due after so many turns. */
-static uint64_t due(const struct flow *flow, int64_t turns)
+static uint64_t due(const struct end *end, uint64_t turns)
 {
-	return (unsigned __int128)turns * flow->reads_bps * TURN_NS / 1000000000 / 8;
+	return turns * end->reads_bps / BITS_AND_TURNS;
 }
 
-/* A turn of an application that reads at a rate: what was not there last time is not made up for. */
+/* Turns of an application that reads at a rate: what was not there last time is not made up for. The kernel may have read already. */
 void read_at_rate(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
-	uint64_t times, most = 0;
+	struct end *to = &flow->to;
+	uint64_t times = 0, most;
 
-	if (read(flow->timer_fd, &times, sizeof(times)) != sizeof(times))
+	if (!to->has_result && read(flow->timer_fd, &times, sizeof(times)) != sizeof(times))
 		return;
-	while (times--) {
-		most += due(flow, flow->turns + 1) - due(flow, flow->turns);
-		flow->turns++;
-	}
-	if (flow->to.fd >= 0 && most)
+	to->turns += times;
+	most = due(to, to->turns) - due(to, to->turns - times);
+	if (to->fd >= 0 && (most || to->has_result))
 		read_bytes(script, flow, most);
 }
 

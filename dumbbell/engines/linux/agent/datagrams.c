@@ -70,7 +70,11 @@ void start_datagrams(struct script *script, int i)
 	}
 	close(flow->timer_fd);
 	flow->timer_fd = make_timer(script, flow->start_ns, flow->datagrams.interval_ns);
-	watch(flow->timer_fd, EPOLLIN, TIMER, i);
+	watch_turns(&flow->from, flow->timer_fd, i);
+	if (!flow->datagrams.icmp && !flow->datagrams.measured)
+		flow->from.errand = SEND_IN_TURNS;
+	flow->from.payload = flow->datagrams.payload;
+	flow->from.until = flow->datagrams.count < 0 ? UINT64_MAX : (uint64_t)flow->datagrams.count;
 }
 
 /* Room for the times of one more datagram. */
@@ -110,6 +114,8 @@ void send_datagrams(struct script *script, int i)
 	struct datagrams *it = &flow->datagrams;
 	uint64_t due;
 
+	if (flow->state == ACTIVE && it->count >= 0 && flow->from.sent == (uint64_t)it->count)
+		stop_datagrams(flow); /* the kernel has sent the last */
 	if (flow->state != ACTIVE || read(flow->timer_fd, &due, sizeof(due)) != sizeof(due))
 		return;
 	if (!it->list) {
@@ -205,6 +211,7 @@ void receive_reply(struct script *script, int i)
 
 void stop_datagrams(struct flow *flow)
 {
+	flow->from.errand = NONE;
 	timerfd_settime(flow->timer_fd, 0, &(struct itimerspec){ 0 }, NULL);
 	flow->state = STOPPED;
 }

@@ -21,7 +21,7 @@ struct errands {
 	uint32_t unused;
 };
 #define DO_ERRANDS _IOWR(0x8a, 0x40, struct errands)
-_Static_assert(!offsetof(struct end, fd) && offsetof(struct end, namespace) == 64, "struct end begins as the kernel's struct errand");
+_Static_assert(!offsetof(struct end, fd) && offsetof(struct end, namespace) == 88, "struct end begins as the kernel's struct errand");
 
 static int poll_fd;
 static struct end **ends; /* by descriptor; NULL: it is none's */
@@ -78,6 +78,14 @@ void watch_end(struct end *end, uint32_t events, enum event event, int index)
 {
 	watch(end->fd, events, event, index);
 	set_end(end->fd, end);
+}
+
+/* The timer of an end that does its errand in turns. */
+void watch_turns(struct end *end, int timer_fd, int index)
+{
+	end->turn_fd = timer_fd;
+	watch(timer_fd, EPOLLIN, TIMER, index);
+	set_end(timer_fd, end);
 }
 
 void change_watch(int fd, uint32_t events, enum event event, int index)

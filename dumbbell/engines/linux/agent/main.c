@@ -196,7 +196,7 @@ static void read_socket_option(struct flow *flow, const char *name, const char *
 	else if (!strcmp(name, "max_pacing_rate"))
 		flow->max_pacing_rate = least(value, 1);
 	else if (!strcmp(name, "reads"))
-		flow->reads_bps = least(value, 1);
+		flow->to.reads_bps = least(value, 1);
 	else
 		fail("script: sockets have no option %s", name);
 }
