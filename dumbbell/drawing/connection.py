@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.drawing.style import Size, figure_of, of_flow, styled, with_fixed_layout
+from dumbbell.drawing.layout import figure_of, head, legend_columns, set_head, with_fixed_layout
+from dumbbell.drawing.style import Size, of_flow, styled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,7 @@ def connection_figure(title: str, ways: list[Way], size: Size, from_s: float, to
     """
     with styled(size) as geometry:
         figure, axes = figure_of(4, len(ways), geometry.width, 0.95 * geometry.tall, sharex=True)
-        figure.suptitle(geometry.title(title), x=0.01, ha="left", fontweight="bold")
+        set_head(figure, head(title, geometry))
         for column, way in zip(axes.T, ways, strict=True):
             _sequence(column[0], way, geometry.line, from_s)
             _rtt(column[1], way, geometry.line, from_s)
@@ -56,6 +57,8 @@ def connection_figure(title: str, ways: list[Way], size: Size, from_s: float, to
             column[0].set_title(way.title, loc="left")
             column[3].set_xlabel("time (s)")
             column[3].set_xlim(0, max(to_s - from_s, 1e-6))
+        handles = {label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=legend_columns(list(handles), geometry))
         figure.align_ylabels()
         return with_fixed_layout(figure)
 
@@ -72,7 +75,6 @@ def _sequence(axis: Axes, way: Way, width: float, from_s: float) -> None:
     highest = np.maximum.accumulate(way.answers["ack"][known]) / 1e6
     axis.step(way.answers["t_s"][known] - from_s, highest, where="post", linewidth=0.7 * width, color=_ACKS, label="acknowledged")
     axis.set_ylabel("sequence (MB)")
-    axis.legend(loc="upper left")
 
 
 def _rtt(axis: Axes, way: Way, width: float, from_s: float) -> None:
@@ -91,4 +93,3 @@ def _outstanding(axis: Axes, way: Way, width: float, from_s: float) -> None:
     window = way.answers["window"] / 1e3
     axis.step(way.answers["t_s"] - from_s, window, where="post", linewidth=0.7 * width, color=_WINDOW, label="advertised window")
     axis.set_ylabel("data (kB)")
-    axis.legend(loc="upper left")

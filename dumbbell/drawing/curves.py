@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dumbbell.drawing.style import Geometry, Size, colour, figure_of, marker, styled, with_fixed_layout
+from dumbbell.drawing.layout import figure_of, folded, head, legend_columns, paged, set_head, with_fixed_layout
+from dumbbell.drawing.style import Geometry, Size, colour, marker, styled
 from dumbbell.metrics import Array, Series, distribution
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 Panel = TypeVar("Panel")
+_NARROWEST_POINTS = 1.05
+"""Minimum width of a panel with points, inches at the font of print."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ def level_panels(title: str, grid: Sequence[Sequence[LevelPanel]], size: Size) -
     """Draw a grid of panels over levels. Lines are dumbbell's values, bars their confidence intervals, hollow markers the published
     values."""
     with styled(size) as geometry:
+        grid = folded(grid, geometry)
         figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry)
         handles: dict[str, Line2D] = {}
         for axis, panel in _panels(axes, grid):
@@ -70,7 +73,7 @@ def level_panels(title: str, grid: Sequence[Sequence[LevelPanel]], size: Size) -
             axis.set_xticks(places, panel.levels)
             axis.set_title(panel.title, loc="left")
             axis.set_ylabel(panel.quantity)
-        _legend(figure, handles)
+        _legend(figure, handles, geometry)
         return with_fixed_layout(figure)
 
 
@@ -79,6 +82,7 @@ def distribution_panels(
 ) -> Figure:
     """Draws empirical distribution functions. Each panel is a title and its samples: label, congestion control of its look, values."""
     with styled(size) as geometry:
+        grid = folded(grid, geometry)
         figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry)
         handles: dict[str, Line2D] = {}
         for axis, (name, samples) in _panels(axes, grid):
@@ -92,7 +96,7 @@ def distribution_panels(
             axis.set_xlabel(quantity)
             axis.set_ylabel("share of seconds")
             axis.set_ylim(0, 1)
-        _legend(figure, handles)
+        _legend(figure, handles, geometry)
         return with_fixed_layout(figure)
 
 
@@ -110,6 +114,7 @@ class ScatterPanel:
 def scatter_panels(title: str, grid: Sequence[Sequence[ScatterPanel]], size: Size) -> Figure:
     """Draws a grid of scatter plots."""
     with styled(size) as geometry:
+        grid = folded(grid, geometry, _NARROWEST_POINTS)
         figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry)
         handles: dict[str, Line2D] = {}
         for axis, panel in _panels(axes, grid):
@@ -124,14 +129,15 @@ def scatter_panels(title: str, grid: Sequence[Sequence[ScatterPanel]], size: Siz
             axis.set_title(panel.title, loc="left")
             axis.set_xlabel(panel.x)
             axis.set_ylabel(panel.y)
-        _legend(figure, handles)
+        _once(axes, grid, lambda panel: panel.x)
+        _legend(figure, handles, geometry)
         return with_fixed_layout(figure)
 
 
 def _grid(title: str, rows: int, columns: int, geometry: Geometry) -> tuple[Figure, np.ndarray]:
-    height = geometry.tall * (0.08 + rows * (0.24 if columns > 1 else 0.4))
+    height = paged(geometry.tall * (0.08 + rows * (0.24 if columns > 1 else 0.4)), geometry)
     figure, axes = figure_of(rows, columns, geometry.width, height)
-    figure.suptitle(geometry.title(title), x=0.01, ha="left", fontweight="bold")
+    set_head(figure, head(title, geometry))
     return figure, axes
 
 
@@ -149,7 +155,17 @@ def _panels(axes: np.ndarray, grid: Sequence[Sequence[Panel]]) -> list[tuple[Axe
     return found
 
 
-def _legend(figure: Figure, handles: dict[str, Line2D]) -> None:
+def _once(axes: np.ndarray, grid: Sequence[Sequence[Panel]], x: Callable[[Panel], str]) -> None:
+    """Leave out what a neighbour says: a title that the panel to the left has, the label of an x axis that the panel below has."""
+    for number, row in enumerate(grid):
+        below = grid[number + 1] if number + 1 < len(grid) else []
+        for column, panel in enumerate(row):
+            if column and axes[number, column - 1].get_title("left") == axes[number, column].get_title("left"):
+                axes[number, column].set_title("", loc="left")
+            if column < len(below) and x(below[column]) == x(panel):
+                axes[number, column].set_xlabel("")
+
+
+def _legend(figure: Figure, handles: dict[str, Line2D], geometry: Geometry) -> None:
     if handles:
-        columns = math.ceil(len(handles) / math.ceil(len(handles) / 10))
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns)
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=legend_columns(list(handles), geometry))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from dumbbell.drawing.style import Size, figure_of, of_flow, styled, with_fixed_layout
+from dumbbell.drawing.layout import figure_of, folded, head, legend_columns, paged, set_head, with_fixed_layout
+from dumbbell.drawing.style import Size, of_flow, styled
 from dumbbell.metrics import Series
 
 if TYPE_CHECKING:
@@ -46,21 +47,25 @@ def flow_panels(
     ends = [float(series[0][-1]) for panel in panels for series in panel.flows if series[0].size]
     stop_s = min(stop_s, max(ends, default=start_s + 1.0))
     tops = {panel.quantity: max(_top(other, start_s, stop_s) for other in panels if other.quantity == panel.quantity) for panel in panels}
-    columns = max(len(row) for row in grid)
     with styled(size) as geometry:
-        height = geometry.tall * (0.08 + len(grid) * (0.19 if columns > 1 else 0.26))
+        grid = folded(grid, geometry)
+        columns = max(len(row) for row in grid)
+        height = paged(geometry.tall * (0.08 + len(grid) * (0.19 if columns > 1 else 0.26)), geometry)
         figure, axes = figure_of(len(grid), columns, geometry.width, height, sharex=True)
-        figure.suptitle(geometry.title(title), x=0.01, ha="left", fontweight="bold")
+        set_head(figure, head(title, geometry))
         handles: dict[str, Line2D] = {}
         for row, drawn in zip(axes, grid, strict=True):
-            for axis, panel in zip(row, drawn, strict=False):
-                for number, series in enumerate(panel.flows):
-                    handle = _draw(axis, series, number, panel.form, start_s, stop_s, geometry.line)
+            for axis in row[len(drawn) :]:
+                axis.set_visible(False)
+            for number, (axis, panel) in enumerate(zip(row, drawn, strict=False)):
+                for flow, series in enumerate(panel.flows):
+                    handle = _draw(axis, series, flow, panel.form, start_s, stop_s, geometry.line)
                     if len(handle.get_xdata()):  # type: ignore[arg-type]
-                        handles.setdefault(labels[number], handle)
+                        handles.setdefault(labels[flow], handle)
                 if not panel.flows:
                     axis.text(0.5, 0.5, "no run", transform=axis.transAxes, ha="center", va="center", color="#888888")
-                axis.set_title(panel.title, loc="left")
+                if number == 0 or panel.title != drawn[number - 1].title:
+                    axis.set_title(panel.title, loc="left")
                 axis.set_ylabel(panel.quantity)
                 axis.set_ylim(0, tops[panel.quantity])
                 axis.grid(True)
@@ -70,7 +75,8 @@ def flow_panels(
             axis.set_xlim(start_s, stop_s)
         figure.align_ylabels()
         if handles:
-            figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), markerscale=1.4)
+            columns = legend_columns(list(handles), geometry)
+            figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, markerscale=1.4)
         return with_fixed_layout(figure)
 
 
@@ -78,7 +84,7 @@ def _top(panel: FlowPanel, start_s: float, stop_s: float) -> float:
     """The upper end of the y axis that a panel needs."""
     shown = [values[(t_s >= start_s) & (t_s <= stop_s) & np.isfinite(values)] for t_s, values in panel.flows]
     highest = max((float(values.max()) for values in shown if values.size), default=0.0)
-    return max(panel.top, 1.02 * highest, 1e-9)
+    return max(panel.top, 1.02 * highest) or 1.0
 
 
 def _draw(axis: Axes, series: Series, number: int, form: str, start_s: float, stop_s: float, width: float) -> Line2D:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from dumbbell.files import write_within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 Size: TypeAlias = Literal["print", "screen", "one-column", "two-column"]
 Format: TypeAlias = Literal["png", "svg", "pdf"]
@@ -57,8 +55,6 @@ MISSING_COLOUR = "#EFEFEF"
 
 
 _TWO_COLUMNS_WIDE, _PRINT_FONT = 7.1, 7.0
-_BOLD_EM = 0.62
-"""Mean width of a bold character in the size of the font."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +72,10 @@ class Geometry:
         labels fit."""
         return max(self.width, _TWO_COLUMNS_WIDE * self.font / _PRINT_FONT)
 
-    def title(self, text: str) -> str:
-        """A title of a figure in as many lines as it takes."""
-        most = max(20, int(0.95 * self.width * 72 / (1.3 * self.font * _BOLD_EM)))
-        return "\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, most) or [""])
+    @property
+    def of_paper(self) -> bool:
+        """True for a size of a paper."""
+        return self.font == _PRINT_FONT
 
 
 # The columns of IEEE's and ACM's two-column layouts are 3.3 to 3.5 inches wide, both together 7.0 to 7.2.
@@ -163,35 +159,6 @@ def styled(size: Size) -> Iterator[Geometry]:
     }
     with matplotlib.rc_context(settings):
         yield geometry
-
-
-def with_fixed_layout(figure: Figure) -> Figure:
-    """Compute the layout of a figure and fix it, so that it is not recomputed each time the figure is drawn.
-
-    It must be called within `styled`: the number of ticks depends on the size of their labels, which matplotlib determines again while
-    drawing. Outside of `styled` the labels would have another size and might not fit.
-    """
-    from matplotlib import rcParams
-
-    for axis in figure.axes:
-        axis.tick_params(labelsize=rcParams["ytick.labelsize"])
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-    return figure
-
-
-def figure_of(rows: int, columns: int, width: float, height: float, **more: Any) -> tuple[Figure, NDArray[Any]]:
-    """A figure with a grid of axes, laid out by constraints. Must be called within `styled`.
-
-    It is made without pyplot, which would keep it, open windows where there is a display, and take a while to import; notebooks show it.
-    """
-    from dumbbell.drawing.shown import ShownFigure
-
-    figure = ShownFigure(figsize=(width, height), layout="constrained")
-    axes: NDArray[Any] = figure.subplots(rows, columns, squeeze=False, **more)
-    return figure, axes
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[Format] = ("png", "svg")) -> list[Path]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dumbbell.drawing.style import Geometry, Size, figure_of, styled, with_fixed_layout
+from dumbbell.drawing.layout import figure_of, head, legend_columns, set_head, with_fixed_layout
+from dumbbell.drawing.style import Size, styled
 from dumbbell.errors import BadInput, printable, printable_lines
 from dumbbell.metrics import Series
 
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 
 Stroke = Literal["solid", "dashed", "dotted"]
 _DASHES: Mapping[Stroke, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
-
-
-_MOST_COLUMNS = 8
-"""Maximum number of columns of a legend."""
-_HANDLE_EM, _CHARACTER_EM = 5.0, 0.6
-"""Width of a legend's entry without its label, and of a character of the label, in the size of the font."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
     with styled(size) as geometry:
         height = geometry.tall * (0.12 + min(0.165 * len(panels), 0.3 + 0.08 * len(panels)))
         figure, axes = figure_of(len(panels), 1, geometry.width, height, sharex=True)
-        figure.suptitle(geometry.title(printable_lines(title)), x=0.01, ha="left", fontweight="bold")
+        set_head(figure, head(printable_lines(title), geometry))
         handles: dict[str, Line2D] = {}
         end = 0.0
         for axis, panel in zip(axes[:, 0], panels, strict=True):
@@ -114,20 +108,8 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
                 map(printable, handles),
                 loc="lower left",
                 bbox_to_anchor=(0, 1.01),
-                ncols=_columns(list(map(printable, handles)), geometry),
+                ncols=legend_columns(list(map(printable, handles)), geometry, 0.86),
                 borderaxespad=0,
                 handlelength=2.2,
             )
         return with_fixed_layout(figure)
-
-
-def _columns(labels: Sequence[str], geometry: Geometry) -> int:
-    """The most columns, filled one after the other, in which the labels of a legend fit above the axes."""
-    room = 0.88 * geometry.width * 72 / geometry.font  # in em
-    for columns in range(min(len(labels), _MOST_COLUMNS), 1, -1):
-        least, longer = divmod(len(labels), columns)  # this number of columns has one label more
-        ends = list(accumulate(least + (i < longer) for i in range(columns)))
-        widths = [max(map(len, labels[first:end])) for first, end in pairwise([0, *ends])]
-        if sum(_HANDLE_EM + _CHARACTER_EM * width for width in widths) <= room:
-            return columns
-    return 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dumbbell.comparing.across.estimates import ONE, STATISTICS, counts
 from dumbbell.comparing.across.questions import Settled, between, with_titles
 from dumbbell.drawing.across.wording import Wording, applied
-from dumbbell.drawing.style import Size
+from dumbbell.drawing.style import GEOMETRY, Size
 from dumbbell.results.columns import bare, is_delay
 
 if TYPE_CHECKING:
@@ -24,13 +24,16 @@ _LONGEST = 120
 def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
     """Draw it. Below the title it describes the figure: the statistic, and the number of runs.
 
+    At the sizes of papers, whose captions say it, a figure has no title but one that is set, and no description.
+
     Raises `BadInput` if a range of times is given for values without times, no sample lies in it, or a text has no place.
     """
     settled = between(settled, start_s, stop_s)
     wording = applied(settled, wording)
-    title = with_titles(settled) if wording.title is None else wording.title
+    of_paper = GEOMETRY[size].of_paper
+    title = ("" if of_paper else with_titles(settled)) if wording.title is None else wording.title
     # The note depends on the values (how many runs each estimate has), and the layout on the note: so the values are read first.
-    note = describe(settled, start_s, stop_s) if title else ""
+    note = describe(settled, start_s, stop_s) if title and not of_paper else ""
     if settled.over_time:
         from dumbbell.drawing.across.lines import time_lines
 

@@ -6,14 +6,15 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dumbbell.drawing.across.looks import Look, beside, looks
 from dumbbell.drawing.across.wording import Wording
-from dumbbell.drawing.style import Geometry, Size, figure_of, with_fixed_layout
+from dumbbell.drawing.layout import broken, figure_of, legend_columns, set_head, with_fixed_layout
+from dumbbell.drawing.style import Geometry, Size
 from dumbbell.errors import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class Sheet:
             list(handles.values()),
             labels,
             loc="outside lower center",
-            ncols=self._legend_columns(labels),
+            ncols=legend_columns(labels, self._geometry),
             title=printable(title) or None,
             title_fontsize=self._geometry.font * 0.95,
             handlelength=2.6,
@@ -216,27 +217,19 @@ class Sheet:
     def finished(self) -> Figure:
         """The figure with title and note."""
         lines = len(self._note)
+        head = broken(self._title, self._geometry)
         if self._title or lines:
-            head = self._geometry.title(self._title)
-            self.figure.suptitle("\n".join([head or " ", *[" "] * lines]), x=0.01, ha="left", fontweight="bold")
+            set_head(self.figure, "\n".join([head or " ", *[" "] * lines]))
         self.figure.align_ylabels()
         with_fixed_layout(self.figure)
         if lines:
             title = self.figure._suptitle  # type: ignore[attr-defined]
             box = title.get_window_extent().transformed(self.figure.transFigure.inverted())
+            title.set_text(head)  # the empty lines have kept the room of the note
             self.figure.text(
                 0.01, box.y0, "\n".join(self._note), ha="left", va="bottom", fontsize=self._geometry.font * 0.9, color="#444444"
             )
         return self.figure
-
-    def _legend_columns(self, labels: Sequence[str]) -> int:
-        room = 0.94 * self._geometry.width * 72 / (0.95 * self._geometry.font)  # in em
-        for columns in range(min(len(labels), 8), 1, -1):
-            least, longer = divmod(len(labels), columns)
-            ends = list(accumulate(least + (i < longer) for i in range(columns)))
-            if sum(5.2 + _EM * max(map(len, labels[first:end])) for first, end in pairwise([0, *ends])) <= room:
-                return columns
-        return 1
 
 
 def legend_title(settled: Settled, wording: Wording) -> str:

@@ -10,6 +10,8 @@ from dumbbell.comparing.across.questions import Settled
 from dumbbell.errors import BadInput, nearest, one_of, printable, shortened
 from dumbbell.results.columns import bare, is_meant, title_of
 
+NONE = "none"
+"""The title of a figure that is to have none."""
 _LONGEST = 40
 """Characters of a label."""
 
@@ -19,7 +21,7 @@ class Wording:
     """Texts that a user sets; dumbbell makes empty ones."""
 
     title: str | None = None
-    """None: dumbbell makes a title. Empty: the figure has neither a title nor the description below it."""
+    """None: dumbbell makes a title. Empty, or `NONE`: the figure has neither a title nor the description below it."""
     x_label: str = ""
     y_label: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +55,7 @@ def applied(settled: Settled, wording: Wording) -> Wording:
                 f"{manner.given('label', name)} is nothing that this figure names{nearest(name, known)}; expected {one_of(known)}"
             )
         names[called[0]] = text
-    return replace(wording, names=names)
+    return replace(wording, names=names, title="" if wording.title == NONE else wording.title)
 
 
 def _shown(settled: Settled) -> Iterator[str]:

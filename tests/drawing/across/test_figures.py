@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from across import outline, sweep
 from support import FLOW, tables
 
 from dumbbell.comparing.across.coordinates import Source
-from dumbbell.comparing.across.questions import KINDS, Asked, settle, summary, with_titles
+from dumbbell.comparing.across.questions import Asked, settle, summary, with_titles
 from dumbbell.drawing import style
 from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name
 from dumbbell.drawing.across.looks import looks
@@ -120,31 +119,6 @@ def test_a_heat_map_has_a_cell_for_each_pair():
     assert [label.get_text() for label in axis.get_xticklabels()] == ["20", "80", "160"]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["cubic", "reno"]
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("path.rtt (ms)", "flows.0.cc")
-
-
-@pytest.mark.parametrize("size", ["screen", "one-column", "two-column"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_lies_outside_of_a_figure_and_labels_of_ticks_do_not_overlap(kind, size):
-    asked = {"kind": kind, "y": ("goodput",), "by": ("flows.0.cc",), **({"panels": "rtt"} if kind in ("cdf", "scatter") else {"x": "rtt"})}
-    figure = draw(asked, size=size)
-    figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()
-    whole = figure.bbox
-    parts = [*figure.texts, *figure.legends, *(text for axis in shown(figure) for text in (axis.xaxis.label, axis.yaxis.label, axis.title))]
-    for part in parts:
-        box = part.get_window_extent(renderer)
-        assert box.x0 >= whole.x0 - 1
-        assert box.x1 <= whole.x1 + 1
-        assert box.y0 >= whole.y0 - 1
-        assert box.y1 <= whole.y1 + 1
-    for axis in shown(figure):
-        inside = axis.get_window_extent(renderer).expanded(1.01, 1.01)
-        boxes = sorted(
-            (label.get_window_extent(renderer) for label in axis.get_xticklabels() if label.get_visible() and label.get_text()),
-            key=lambda box: box.x0,
-        )
-        boxes = [box for box in boxes if box.width and inside.x0 <= (box.x0 + box.x1) / 2 <= inside.x1]
-        assert all(left.x1 <= right.x0 + 0.5 for left, right in pairwise(boxes))
 
 
 def test_the_summary_has_a_row_for_each_column_and_title_once():
