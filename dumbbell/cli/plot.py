@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,6 +32,7 @@ from dumbbell.cli.plot_across import (
     YLabelOption,
     YOption,
     draw_across,
+    no_title,
     wording_of,
 )
 from dumbbell.cli.progress import progress_bar
@@ -92,6 +94,7 @@ def command(
     """
     output = Output(view_of(size, from_s, to_s), formats_of(formats), out)
     wording = wording_of(title, x_label, y_label, label or ())
+    titled = not no_title(title)
     asked = Asked(
         kind=kind,
         x=x,
@@ -116,17 +119,18 @@ def command(
     across = asked != Asked() or len(folders) > 1 or not (figure or listed or is_study)
     written = draw_across(folders, None if asked == Asked() else asked, wording, output) if across else None
     if written is None:
-        texts = {"--title": title is not None, "--x-label": x_label, "--y-label": y_label, "--label": label}
+        texts = {"--title": title is not None and titled, "--x-label": x_label, "--y-label": y_label, "--label": label}
         if given := next((option for option, text in texts.items() if text), None):
             raise BadInput(f"{given} was given for a figure whose texts are its own; expected it with --x, --y, --by or --kind")
-        written = _named_figures(folders[0], figure, listed, json, output)
+        written = _named_figures(folders[0], figure, listed, json, output, titled)
     if json and not listed:
         print_json([str(path) for path in written])
 
 
-def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: bool, output: Output) -> list[Path]:
+def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: bool, output: Output, titled: bool) -> list[Path]:
     """Draws figures by their names: those of a study or, if none are named, all of them; else those of single runs."""
     from dumbbell.drawing import style
+    from dumbbell.drawing.layout import untitled
 
     opened = open_folder(find_folder(folder))
     part = part_of(opened)
@@ -146,7 +150,7 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
     target = place / within
     new = "" if target.is_dir() else "the new folder "
     written: list[Path] = []
-    with progress_bar("drawing", "figures") as progress:
+    with progress_bar("drawing", "figures") as progress, nullcontext() if titled else untitled():
         progress(0, len(names))
         for done, name in enumerate(names, 1):
             written += style.save(known[name](output.view), place, f"{within}{view_named(name, output.view)}", output.formats)

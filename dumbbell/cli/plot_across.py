@@ -58,7 +58,8 @@ SamplesOption = Annotated[
 ]
 WindowOption = Annotated[float | None, typer.Option("--window", help="Of goodput over time: averaged over so many s.")]
 TitleOption = Annotated[
-    str | None, typer.Option("--title", help="In place of the one that is made; empty (--title ''): none, nor the line below it.")
+    str | None,
+    typer.Option("--title", help="Title; none: no title, nor the line below it. Figures at the sizes of papers have none by default."),
 ]
 XLabelOption = Annotated[str, typer.Option("--x-label", help="In place of the name of the key.")]
 YLabelOption = Annotated[str, typer.Option("--y-label", help="In place of the name of the column.")]
@@ -79,6 +80,13 @@ class Output:
     def figures(self, results: Path) -> tuple[Path, str]:
         """Return where figures of a results folder go: a folder that the user has chosen, and the place in it."""
         return (results, "figures/") if self.out is None else (self.out, "")
+
+
+def no_title(title: str | None) -> bool:
+    """True if a figure is to have no title."""
+    from dumbbell.drawing.across.wording import NONE
+
+    return title in ("", NONE)
 
 
 def wording_of(title: str | None, x_label: str, y_label: str, labels: Sequence[str]) -> Wording:

@@ -188,6 +188,15 @@ def test_an_empty_title_is_none_and_takes_the_line_below_it_along(sweep):
     assert not legend.get_title().get_text()
 
 
+def test_a_figure_of_one_run_has_no_title_if_none_is_asked_for(dumbbell, sweep, tmp_path):
+    name = dumbbell("plot", sweep, "--list").out.split()[0]
+    for folder, options in (("made", ()), ("none", ("--title", "none"))):
+        assert dumbbell("plot", sweep, "--figure", name, *options, "--format", "svg", "--out", tmp_path / folder).status == 0
+    texts = [(tmp_path / folder / f"{name}.svg").read_text() for folder in ("made", "none")]
+    assert [">sweep (" in text for text in texts] == [True, False]
+    assert dumbbell("plot", sweep, "--figure", name, "--title", "mine").status == 2
+
+
 def test_a_word_of_two_keys_names_both(dumbbell, tmp_path):
     text = SCENARIO.replace("flows.0.cc: [reno, bbr]", "flows.0.cc: [reno, bbr], flows.1.cc: [cubic, bbr]").replace(
         "repeat: 3", "repeat: 1"
