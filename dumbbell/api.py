@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dumbbell.comparing.across.coordinates import Source
     from dumbbell.comparing.tables import Table
+    from dumbbell.drawing.across.scales import Limits, Way
     from dumbbell.drawing.style import Size
 
 Where: TypeAlias = Mapping[str, object] | str | Sequence[str]
@@ -73,6 +74,9 @@ def plot(
     x_label: str = "",
     y_label: str = "",
     labels: Mapping[str, str] | None = None,
+    log: str | Sequence[str] = (),
+    xlim: Limits | None = None,
+    ylim: Limits | None = None,
     size: Size = "screen",
     start_s: float = 0.0,
     stop_s: float = math.inf,
@@ -84,7 +88,7 @@ def plot(
         x: A key of the sweep or its last word, `time`, or for `kind="scatter"` a column.
         y: Columns of `dumbbell table` with or without their unit, or series: a row of panels each.
         by: One key for colours, or two, the second for styles of lines.
-        kind: `lines`, `box`, `cdf`, `scatter` or `heat`.
+        kind: `lines`, `box`, `cdf`, `ccdf`, `scatter` or `heat`.
         panels: A key with a panel for each value.
         where: Only these runs or flows.
         over: Keys whose values are taken together.
@@ -92,10 +96,13 @@ def plot(
         statistic: `mean` or `median`, each with its 95 % interval, or `spread`.
         samples: For boxes and distributions: samples of the series instead of a number for each run or flow.
         window_s: Goodput over time is averaged over this many seconds.
-        title: Your title. Empty: no title, and no line below it that says what is drawn.
+        title: Your title. Empty or `none`: no title, and no line below it that says what is drawn.
         x_label: Your label of the x axis.
         y_label: Your label of the y axis.
         labels: Names of values and keys in the figure.
+        log: `x`, `y` or both: logarithmic axes.
+        xlim: Ends of the x axis; None for one that the data determine.
+        ylim: Ends of the y axis.
         size: `screen`, `one-column` or `two-column`.
         start_s: Start of the time axis.
         stop_s: End of the time axis.
@@ -105,6 +112,7 @@ def plot(
     from dumbbell.comparing.across.questions import Asked, settle, summary
     from dumbbell.comparing.across.words import PYTHON
     from dumbbell.drawing.across.figure import across_figure
+    from dumbbell.drawing.across.scales import Scales, logarithmic
     from dumbbell.drawing.across.wording import Wording
 
     asked = Asked(
@@ -122,7 +130,10 @@ def plot(
     )
     sources = _sources(what)
     settled = summary(sources, PYTHON) if asked == Asked() else settle(asked, sources, manner=PYTHON)
-    return across_figure(settled, Wording(title, x_label, y_label, labels or {}), size, start_s, stop_s)
+    given: dict[Way, Limits | None] = {"x": xlim, "y": ylim}
+    limits: dict[Way, Limits] = {way: ends for way, ends in given.items() if ends is not None}
+    scales = Scales(logarithmic("log =", _several(log)), limits)
+    return across_figure(settled, Wording(title, x_label, y_label, labels or {}), size, start_s, stop_s, scales)
 
 
 def table(

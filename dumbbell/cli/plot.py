@@ -18,6 +18,7 @@ from dumbbell.cli.plot_across import (
     ByOption,
     KindOption,
     LabelOption,
+    LogOption,
     Output,
     OverOption,
     PanelsOption,
@@ -28,11 +29,14 @@ from dumbbell.cli.plot_across import (
     WhereOption,
     WindowOption,
     XLabelOption,
+    XLimOption,
     XOption,
     YLabelOption,
+    YLimOption,
     YOption,
     draw_across,
     no_title,
+    scales_of,
     wording_of,
 )
 from dumbbell.cli.progress import progress_bar
@@ -77,6 +81,9 @@ def command(
     x_label: XLabelOption = "",
     y_label: YLabelOption = "",
     label: LabelOption = None,
+    log: LogOption = None,
+    xlim: XLimOption = None,
+    ylim: YLimOption = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", callback=folder_of_figures, help="Folder of the figures; DIR/figures by default. Made if missing."),
@@ -94,7 +101,7 @@ def command(
     """
     output = Output(view_of(size, from_s, to_s), formats_of(formats), out)
     wording = wording_of(title, x_label, y_label, label or ())
-    titled = not no_title(title)
+    titled, scales = not no_title(title), scales_of(log or (), xlim, ylim)
     asked = Asked(
         kind=kind,
         x=x,
@@ -117,11 +124,19 @@ def command(
     if listed and (out is not None or formats or size != "screen" or from_s or to_s is not None):
         raise BadInput("--list was given with options of figures, and draws none; expected it alone")
     across = asked != Asked() or len(folders) > 1 or not (figure or listed or is_study)
-    written = draw_across(folders, None if asked == Asked() else asked, wording, output) if across else None
+    written = draw_across(folders, None if asked == Asked() else asked, wording, scales, output) if across else None
     if written is None:
-        texts = {"--title": title is not None and titled, "--x-label": x_label, "--y-label": y_label, "--label": label}
+        texts = {
+            "--title": title is not None and titled,
+            "--x-label": x_label,
+            "--y-label": y_label,
+            "--label": label,
+            "--log": log,
+            "--xlim": xlim,
+            "--ylim": ylim,
+        }
         if given := next((option for option, text in texts.items() if text), None):
-            raise BadInput(f"{given} was given for a figure whose texts are its own; expected it with --x, --y, --by or --kind")
+            raise BadInput(f"{given} was given for a figure whose texts and axes are its own; expected it with --x, --y, --by or --kind")
         written = _named_figures(folders[0], figure, listed, json, output, titled)
     if json and not listed:
         print_json([str(path) for path in written])

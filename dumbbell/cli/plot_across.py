@@ -22,12 +22,15 @@ from dumbbell.study import View
 from dumbbell.study.folders import find_folder
 
 if TYPE_CHECKING:
+    from dumbbell.drawing.across.scales import Limits, Scales, Way
     from dumbbell.drawing.across.wording import Wording
     from dumbbell.drawing.style import Format
 
 KindOption = Annotated[
     str | None,
-    typer.Option("--kind", help="lines, box, cdf, scatter (with ellipses over repeats) or heat (two keys: --x, --by)."),
+    typer.Option(
+        "--kind", help="lines, box, cdf, ccdf (shares above, for tails), scatter (ellipses over repeats), heat (two keys: --x, --by)."
+    ),
 ]
 XOption = Annotated[
     str | None,
@@ -68,6 +71,10 @@ LabelOption = Annotated[
     typer.Option("--label", metavar="NAME=TEXT", help="What a value or a key is called in the figure; repeatable."),
 ]
 
+LogOption = Annotated[list[str] | None, typer.Option("--log", help="x or y: a logarithmic axis; repeatable.")]
+XLimOption = Annotated[str | None, typer.Option("--xlim", metavar="LOW,HIGH", help="Ends of the x axis; one may be missing: 0.1,")]
+YLimOption = Annotated[str | None, typer.Option("--ylim", metavar="LOW,HIGH", help="Ends of the y axis; one may be missing: ,50")]
+
 
 @dataclass(frozen=True)
 class Output:
@@ -102,7 +109,16 @@ def wording_of(title: str | None, x_label: str, y_label: str, labels: Sequence[s
     return Wording(title, x_label, y_label, names)
 
 
-def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, output: Output) -> list[Path] | None:
+def scales_of(log: Sequence[str], xlim: str | None, ylim: str | None) -> Scales:
+    """The axes that were set. Raises `BadInput` for an axis that there is not, or limits that are none."""
+    from dumbbell.drawing.across.scales import Scales, limits_of, logarithmic
+
+    texts: dict[Way, str | None] = {"x": xlim, "y": ylim}
+    limits: dict[Way, Limits] = {way: limits_of(f"--{way}lim", text) for way, text in texts.items() if text is not None}
+    return Scales(logarithmic("--log", log), limits)
+
+
+def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, scales: Scales, output: Output) -> list[Path] | None:
     """Draw the requested figure, or the summary of a sweep, and write it. It says what it will draw before it does.
 
     Returns None if nothing is requested and there is one run alone.
@@ -119,10 +135,10 @@ def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, 
             bars[0](done, count)
 
         settled = summary(sources) if asked is None else settle(asked, sources, progress)
-    return _draw(settled, asked is None, wording, output, paths)
+    return _draw(settled, asked is None, wording, scales, output, paths)
 
 
-def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, paths: Sequence[Path]) -> list[Path]:
+def _draw(settled: Settled, is_summary: bool, wording: Wording, scales: Scales, output: Output, paths: Sequence[Path]) -> list[Path]:
     from dumbbell.drawing import style
     from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name
 
@@ -134,12 +150,12 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, output: Output, 
         value = next(filter(None, map(str, settled.keys[key])))
         shows = [COMMAND.offered("x", key), COMMAND.offered("panels", key), COMMAND.offered("where", f"{key}={value}")]
         note(f"note: {key} has no place in one figure: {shows[0]}, {shows[1]} or {shows[2]} shows it")
-    figure = across_figure(settled, wording, view.size, view.start_s, view.stop_s)
+    figure = across_figure(settled, wording, view.size, view.start_s, view.stop_s, scales)
     place, within = output.figures(paths[0])
     target = place / within
     new = "" if target.is_dir() else "the new folder "
     others = "".join(f"-with-{path.resolve().name}" for path in paths[1:])
-    name = as_file_name(view_named(f"{'summary' if is_summary else file_name(settled)}{others}", view))
+    name = as_file_name(view_named(f"{'summary' if is_summary else file_name(settled)}{scales.words}{others}", view))
     written = style.save(figure, place, f"{within}{name}", output.formats)
     note(f"1 figure in {new}{target}: {name}{', '.join(path.suffix for path in written)}")
     return written

@@ -107,7 +107,7 @@ def test_two_folders_are_laid_over_each_other(dumbbell, sweep, tmp_path):
         (("--x", "rrt"), "--x 'rrt' is unknown (did you mean 'rtt'?); expected one of path.rtt, flows.0.cc"),
         (("--y", "srtt"), "--y 'srtt' is a series; expected --x time, --kind cdf or --kind box with it, or srtt_mean_ms or srtt_p95_ms"),
         (("--x", "time", "--y", "cwn"), "--y 'cwn' is unknown (did you mean 'cwnd'?); expected one of goodput, flow_goodput, cwnd"),
-        (("--kind", "pie"), "--kind 'pie' is unknown; expected one of lines, box, cdf, scatter, heat"),
+        (("--kind", "pie"), "--kind 'pie' is unknown; expected one of lines, box, cdf, ccdf, scatter, heat"),
         (("--format", "gif"), "--format 'gif' is unknown; expected png, svg or pdf"),
         (("--label", "cubic"), "--label 'cubic': expected NAME=TEXT"),
         (("--where", "flows.0.cc=vegas"), "--where 'flows.0.cc=vegas': flows.0.cc is never 'vegas'; expected one of reno, bbr"),
@@ -258,7 +258,7 @@ def test_the_same_from_python(sweep):
     [
         (
             ("--figure", "run-rtt-10ms-cc-reno-seed-1", "--title", "t"),
-            "--title was given for a figure whose texts are its own; expected it",
+            "--title was given for a figure whose texts and axes are its own; expected it",
         ),
         (("--list", "--out", "x"), "--list was given with options of figures, and draws none; expected it alone"),
         (

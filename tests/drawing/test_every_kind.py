@@ -12,6 +12,7 @@ from dumbbell import Scenario
 from dumbbell.comparing.across.coordinates import Source
 from dumbbell.comparing.across.questions import Asked, settle, summary
 from dumbbell.drawing.across.figure import across_figure
+from dumbbell.drawing.across.scales import Scales
 from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.connection import Way, connection_figure
 from dumbbell.drawing.curves import Curve, LevelPanel, ScatterPanel, distribution_panels, level_panels, scatter_panels
@@ -62,16 +63,20 @@ ACROSS = {
     "points": {"x": "qdisc", "y": ("goodput",), "by": ("flows.0.cc", "rtt")},
     "box": {"kind": "box", "x": "qdisc", "y": ("goodput",), "by": ("group",), "panels": "flows.0.cc", "where": ("rtt=20ms",)},
     "cdf": {"kind": "cdf", "y": ("goodput",), "by": ("flows.0.cc",), "panels": "rtt", "where": ("qdisc=cake",)},
+    "ccdf": {"kind": "ccdf", "y": ("goodput",), "by": ("flows.0.cc",), "over": ("rtt",), "where": ("qdisc=cake",)},
     "scatter": {"kind": "scatter", "by": ("flows.0.cc", "qdisc"), "panels": "rtt"},
     "heat": {"kind": "heat", "x": "rtt", "by": ("qdisc",), "panels": "flows.0.cc", "y": ("goodput",)},
     "heat-of-columns": {"kind": "heat", "x": "rtt", "by": ("flows.0.cc",), "y": ("goodput", "srtt_mean"), "where": ("qdisc=cake",)},
 }
 
+SCALED = {"lines": {"x", "y"}, "cdf": {"x"}, "scatter": {"y"}}
+
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ACROSS)
 def test_figures_of_many_runs(kind, size):
-    fits(across_figure(settle(Asked(**ACROSS[kind]), [sweep(**LIMITS)]), Wording(), size), size)
+    scales = Scales(frozenset(SCALED.get(kind, ())))
+    fits(across_figure(settle(Asked(**ACROSS[kind]), [sweep(**LIMITS)]), Wording(), size, scales=scales), size)
 
 
 @pytest.mark.parametrize("size", SIZES)

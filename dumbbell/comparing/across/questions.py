@@ -26,7 +26,11 @@ from dumbbell.errors import BadInput, all_of
 from dumbbell.results.columns import COLUMNS, as_numbers, bare, find_column, is_delay, short, title_of, unknown_column
 from dumbbell.results.summary import GOODPUT
 
-KINDS = ("lines", "box", "cdf", "scatter", "heat")
+KINDS = ("lines", "box", "cdf", "ccdf", "scatter", "heat")
+DISTRIBUTIONS = ("cdf", "ccdf")
+"""Kinds of figures whose x axis has the values."""
+_OF_SAMPLES = (*DISTRIBUTIONS, "box")
+"""Kinds of figures that may show samples of series."""
 MOST_MARKERS = 12
 """Values of a second key where there are points and no lines."""
 _ROWS = (GOODPUT, "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
@@ -35,7 +39,7 @@ _MOST_ROWS, _MOST_NAMES = 4, 2
 _COMPLETION = "completion_median_ms"
 """Columns of groups whose connections are not listed as flows."""
 _LABELS = frozenset(label for labels in LABELS.values() for label in labels)
-_ALL_VALUES = {"box": "all values", "cdf": "all values", "scatter": "means with their ellipses"}
+_ALL_VALUES = {"box": "all values", "cdf": "all values", "ccdf": "all values", "scatter": "means with their ellipses"}
 """Kinds of figures that show no estimates over seeds -> their content."""
 
 
@@ -125,7 +129,7 @@ class Settled:
 
     def sentence(self) -> str:
         """Return a description in a line."""
-        what = {"lines": "", "box": "boxes of ", "cdf": "distribution of ", "scatter": "", "heat": "heat map of "}[self.kind]
+        what = {"lines": "", "box": "boxes of ", "scatter": "", "heat": "heat map of "}.get(self.kind, "distribution of ")
         axis = [] if not self.x else [f"over {self.x}" if self.kind != "scatter" else f"against {self.x}"]
         told = [f"by {' and '.join(self.by)}"] if self.by else []
         panels = [f"a panel for each {self.panels}"] if self.panels else []
@@ -224,11 +228,11 @@ def _checked(asked: Asked, manner: Manner) -> str:
         raise BadInput(f"{manner.name('by')} was given twice with {with_kind}; expected one key, that of the rows")
     if asked.x in TIME and kind != "lines":
         raise BadInput(f"{manner.offered('x', asked.x)} was given with {with_kind}; expected {manner.offered('kind', 'lines')}")
-    if asked.x is not None and kind == "cdf":
+    if asked.x is not None and kind in DISTRIBUTIONS:
         raise BadInput(
             f"{manner.name('x')} was given with {with_kind}, whose x axis has the values of {manner.name('y')}; expected one of the two"
         )
-    if asked.samples and kind not in ("box", "cdf"):
+    if asked.samples and kind not in _OF_SAMPLES:
         with_kind = manner.offered("x", asked.x) if asked.x in TIME else with_kind
         kinds = f"{manner.offered('kind', 'cdf')} or {manner.offered('kind', 'box')}"
         raise BadInput(f"{manner.offered('samples')} was given with {with_kind}; expected {kinds}")
@@ -337,9 +341,9 @@ def _data(
                 else f"keys of the sweep alone, since another option names what a {of[0]} has"
             )
             raise BadInput(f"{what}, not of a {of[0]}; expected {instead}")
-        if of == ("port",) and not (over_time or kind in ("cdf", "box")):
+        if of == ("port",) and not (over_time or kind in _OF_SAMPLES):
             raise BadInput(f"{given}: a port has series and no columns; expected {manner.offered('x', 'time')} with it")
-        if name is None or not (over_time or kind in ("cdf", "box")):
+        if name is None or not (over_time or kind in _OF_SAMPLES):
             if name is not None:
                 kinds = f"{manner.offered('x', 'time')}, {manner.offered('kind', 'cdf')} or {manner.offered('kind', 'box')}"
                 raise BadInput(f"{given} is a series; expected {kinds} with it, or {_near_columns(name)}")
@@ -429,7 +433,7 @@ def with_titles(settled: Settled) -> str:
     """A title: which scenario, what, and over what."""
     names = ", ".join(name for name in settled.names[:_MOST_NAMES] if name) + (" ..." if len(settled.names) > _MOST_NAMES else "")
     rows = ", ".join(title_of(y) if len(settled.y) < 3 else bare(y).replace("_", " ") for y in settled.y)
-    rows = f"distribution of {rows}" if settled.kind == "cdf" else rows
+    rows = f"distribution of {rows}" if settled.kind in DISTRIBUTIONS else rows
     over = {"scatter": f" against {title_of(settled.x)}", "heat": f" over {settled.x} and {' and '.join(settled.by)}"}
     axis = over.get(settled.kind, f" over {settled.x}" if settled.x else "")
     return f"{names}: {rows}{axis}" if names else f"{rows}{axis}"

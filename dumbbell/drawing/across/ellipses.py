@@ -16,6 +16,7 @@ from dumbbell import metrics
 from dumbbell.comparing.across.observations import Observation
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.looks import Look
+from dumbbell.drawing.across.scales import WAYS, Scales
 from dumbbell.drawing.across.sheet import Sheet, legend_handles, legend_title, panels_of
 from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.style import Size, styled
@@ -30,10 +31,10 @@ FEWEST = 3
 """Runs that have an ellipse."""
 
 
-def ellipses(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
+def ellipses(settled: Settled, title: str, note: str, wording: Wording, scales: Scales, size: Size) -> Figure:
     """A point for each run, the mean as a marker, and the ellipse around it."""
     with styled(size) as geometry:
-        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry, scales)
         for axis, panel in sheet.panels:
             for group in panel.groups:
                 x, y = points(group.found, settled.x, panel.y)
@@ -42,7 +43,7 @@ def ellipses(settled: Settled, title: str, note: str, wording: Wording, size: Si
             sheet.label_y(axis, panel, wording.y_label or wording.column(settled, panel.y))
             axis.set_xlabel(wording.x_label or wording.column(settled, settled.x))
         for y_name in settled.y:
-            for way in "xy":
+            for way in WAYS:
                 sheet.give_ticks(y_name, way, *sheet.spread(y_name, way))
         if is_delay(settled.x):
             for axis, _ in sheet.panels:

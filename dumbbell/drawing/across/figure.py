@@ -8,7 +8,8 @@ import re
 from typing import TYPE_CHECKING
 
 from dumbbell.comparing.across.estimates import ONE, STATISTICS, counts
-from dumbbell.comparing.across.questions import Settled, between, with_titles
+from dumbbell.comparing.across.questions import DISTRIBUTIONS, Settled, between, with_titles
+from dumbbell.drawing.across.scales import PLAIN, Scales, checked
 from dumbbell.drawing.across.wording import Wording, applied
 from dumbbell.drawing.style import GEOMETRY, Size
 from dumbbell.results.columns import bare, is_delay
@@ -21,15 +22,17 @@ _LONGEST = 120
 """Characters of the name of a file."""
 
 
-def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
+def across_figure(
+    settled: Settled, wording: Wording, size: Size, start_s: float = 0.0, stop_s: float = math.inf, scales: Scales = PLAIN
+) -> Figure:
     """Draw it. Below the title it describes the figure: the statistic, and the number of runs.
 
     At the sizes of papers, whose captions say it, a figure has no title but one that is set, and no description.
 
-    Raises `BadInput` if a range of times is given for values without times, no sample lies in it, or a text has no place.
+    Raises `BadInput` if a range of times is given for values without times, no sample lies in it, or a text or a scale has no place.
     """
     settled = between(settled, start_s, stop_s)
-    wording = applied(settled, wording)
+    wording, scales = applied(settled, wording), checked(scales, settled)
     of_paper = GEOMETRY[size].of_paper
     title = ("" if of_paper else with_titles(settled)) if wording.title is None else wording.title
     # The note depends on the values (how many runs each estimate has), and the layout on the note: so the values are read first.
@@ -37,23 +40,23 @@ def across_figure(settled: Settled, wording: Wording, size: Size, start_s: float
     if settled.over_time:
         from dumbbell.drawing.across.lines import time_lines
 
-        return time_lines(settled, title, note, wording, size, start_s, stop_s)
+        return time_lines(settled, title, note, wording, scales, size, start_s, stop_s)
     if settled.kind == "lines":
         from dumbbell.drawing.across.lines import level_lines
 
-        return level_lines(settled, title, note, wording, size)
+        return level_lines(settled, title, note, wording, scales, size)
     if settled.kind == "box":
         from dumbbell.drawing.across.spread import boxes
 
-        return boxes(settled, title, note, wording, size)
-    if settled.kind == "cdf":
+        return boxes(settled, title, note, wording, scales, size)
+    if settled.kind in DISTRIBUTIONS:
         from dumbbell.drawing.across.spread import distributions
 
-        return distributions(settled, title, note, wording, size, _each(settled))
+        return distributions(settled, title, note, wording, scales, size, _each(settled))
     if settled.kind == "scatter":
         from dumbbell.drawing.across.ellipses import ellipses
 
-        return ellipses(settled, title, note, wording, size)
+        return ellipses(settled, title, note, wording, scales, size)
     from dumbbell.drawing.across.cells import heat_map
 
     return heat_map(settled, title, note, wording, size)
@@ -68,7 +71,7 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
     if settled.kind == "box":
         what = "quartiles, median, whiskers within 1.5 times their distance; each box is of"
         return f"{what} {_values(settled)}{of}{_between(start_s, stop_s)}{pooled}"
-    if settled.kind == "cdf":
+    if settled.kind in DISTRIBUTIONS:
         return f"each line is of {_values(settled)}{of}{_between(start_s, stop_s)}{pooled}"
     if settled.kind == "scatter":
         return f"{_ellipses(settled)}{of} each{pooled}{_better(settled)}"

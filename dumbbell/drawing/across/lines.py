@@ -13,9 +13,11 @@ from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.observations import is_goodput
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.looks import Look
+from dumbbell.drawing.across.scales import Scales, decades
 from dumbbell.drawing.across.sheet import Group, Sheet, legend_handles, legend_title, panels_of, thinned, values_of
 from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.style import Size, styled
+from dumbbell.errors import BadInput
 from dumbbell.metrics import Array
 from dumbbell.results import schema
 from dumbbell.results.columns import as_numbers
@@ -30,12 +32,12 @@ _TIMES = 300
 """Samples of several series are averaged over this share of the time axis."""
 
 
-def level_lines(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
+def level_lines(settled: Settled, title: str, note: str, wording: Wording, scales: Scales, size: Size) -> Figure:
     """Estimates over the values of a key: lines and bands over numbers, points and bars over words."""
     levels = values_of(settled, settled.x) if settled.x else [""]
     numbers = None if settled.of_points else as_numbers(levels)
     with styled(size) as geometry:
-        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry, scales)
         for axis, panel in sheet.panels:
             for number, group in enumerate(panel.groups):
                 inside: dict[Any, list[tuple[int, float]]] = {level: [] for level in levels}
@@ -54,12 +56,14 @@ def level_lines(settled: Settled, title: str, note: str, wording: Wording, size:
         return sheet.finished()
 
 
-def time_lines(settled: Settled, title: str, note: str, wording: Wording, size: Size, start_s: float, stop_s: float) -> Figure:
+def time_lines(
+    settled: Settled, title: str, note: str, wording: Wording, scales: Scales, size: Size, start_s: float, stop_s: float
+) -> Figure:
     """Series over time: as sampled where a line is of one series, else estimates over repeats in bins."""
     ends = [float(each.series[0][-1]) for found in settled.data.values() for each in found if each.series is not None]
     stop_s = min(stop_s, max(ends))
     with styled(size) as geometry:
-        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry, scales)
         for axis, panel in sheet.panels:
             for group in panel.groups:
                 window_s = settled.window_s if is_goodput(panel.y) else None
@@ -72,8 +76,12 @@ def time_lines(settled: Settled, title: str, note: str, wording: Wording, size: 
                 times, found = _binned(group, panel.y, width_s, start_s, stop_s, settled.statistic)
                 _estimates(axis, times, found, group.look, geometry.line, joined=True, marked=False, window_s=window_s)
             sheet.label_y(axis, panel, wording.y_label or wording.column(settled, panel.y))
-            axis.set_xlim(start_s, stop_s)
             axis.margins(x=0)
+            if "x" in scales.log:
+                axis.set_xlim(scales.ends("x", max(start_s, float(axis.dataLim.minposx)), stop_s))
+                decades(axis, "x")
+            else:
+                axis.set_xlim(scales.ends("x", start_s, stop_s))
             axis.tick_params(labelbottom=sheet.is_lowest(axis))
             if sheet.is_lowest(axis):
                 axis.set_xlabel(wording.x_label or "time (s)")
@@ -137,10 +145,13 @@ def _level_axis(
     else:
         places, unit = numbers
         labels = [f"{value:g}" for value in places]
-        if min(places) > 0 and max(places) / min(places) >= _LOGARITHMIC and len(places) > 2:
+        if "x" in sheet.scales.log and min(places) <= 0:
+            given = settled.manner.offered("log", "x")
+            raise BadInput(f"{given} was given, and {settled.x} has the value {min(places):g}; expected values above 0")
+        if "x" in sheet.scales.log or (min(places) > 0 and max(places) / min(places) >= _LOGARITHMIC and len(places) > 2):
             axis.set_xscale("log")
             axis.minorticks_off()
-        low, high = _reach(places, axis.get_xscale() == "log")
+        low, high = sheet.scales.ends("x", *_reach(places, axis.get_xscale() == "log"))
     axis.set_xlim(low, high)
     shares = [
         float(share) for share in (axis.transData.transform([(place, 0.0) for place in places])[:, 0] - axis.bbox.x0) / axis.bbox.width
@@ -149,6 +160,7 @@ def _level_axis(
         word_ticks(axis, labels, sheet.panel_points, font)
     else:
         axis.set_xticks(places, thinned(labels, shares, sheet.panel_points, font))
+        axis.set_xlim(low, high)  # which ticks beyond it have moved
     lowest = sheet.is_lowest(axis)
     axis.tick_params(labelbottom=lowest)
     if lowest:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.drawing.across.looks import Look, beside, looks
+from dumbbell.drawing.across.scales import Scales, Way, decades
 from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.layout import broken, figure_of, legend_columns, set_head, with_fixed_layout
 from dumbbell.drawing.style import Geometry, Size
@@ -39,6 +40,8 @@ _TICK_WIDTH, _TICK_HEIGHT = 2.5, 1.0
 """Size of a tick's label, in units of the font size."""
 _ROOM = 0.03
 """Room beyond the drawn values, as a share of their range."""
+_LOG_ROOM = 1.15
+"""Factor by which a logarithmic axis goes beyond the values."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,11 @@ def values_of(settled: Settled, key: str) -> list[Any]:
 class Sheet:
     """A figure with its panels, made within `style.styled`."""
 
-    def __init__(self, title: str, note: str, panels: Sequence[Sequence[Panel]], size: Size, geometry: Geometry, **more: Any) -> None:
+    def __init__(
+        self, title: str, note: str, panels: Sequence[Sequence[Panel]], size: Size, geometry: Geometry, scales: Scales, **more: Any
+    ) -> None:
         """`more` is for `Figure.subplots`."""
-        self._geometry, self.size = geometry, size
+        self._geometry, self.size, self.scales = geometry, size, scales
         narrow = _NARROWEST * geometry.font / 7
         many = max(map(len, panels))
         wanted = math.ceil(math.sqrt(many)) if many > _MOST_ABREAST and len(panels) == 1 else many
@@ -158,25 +163,41 @@ class Sheet:
             low = min(map(float, filter(math.isfinite, values)), default=0.0)
             self.give_ticks(y, "y", min(low, 0.0), 1.0 if y == _JAIN else self._drawn(y, "y")[1])
 
-    def give_ticks(self, y: str, way: str, low: float, high: float) -> None:
+    def give_ticks(self, y: str, way: Way, low: float, high: float) -> None:
         """Ticks of the x or the y axes of all panels of a column, from below its values to above them, and no axis beyond."""
         from matplotlib.ticker import MaxNLocator
 
+        if way in self.scales.log:
+            self._give_decades(y, way, high)
+            return
+        low, high = self.scales.ends(way, low, high)
+        first, last = self.scales.ends(way, math.nan, math.nan)
         length = self.panel_points / (2.2 * _TICK_WIDTH) if way == "x" else self._panel_height * 72 / (2.2 * _TICK_HEIGHT)
         count = max(2, min(_MOST_TICKS, int(length / self._geometry.font)))
         ticks = MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high if high > low else low + (abs(low) or 1.0))
         for axis, panel in self.panels:
             if panel.y == y:
                 getattr(axis, f"set_{way}ticks")(ticks)
-                getattr(axis, f"set_{way}lim")(ticks[0], ticks[-1])
+                getattr(axis, f"set_{way}lim")(ticks[0] if math.isnan(first) else first, ticks[-1] if math.isnan(last) else last)
 
-    def spread(self, y: str, way: str) -> tuple[float, float]:
+    def _give_decades(self, y: str, way: Way, high: float) -> None:
+        """Logarithmic axes, over the values above 0."""
+        axes = [axis for axis, panel in self.panels if panel.y == y]
+        least = [float(getattr(axis.dataLim, f"minpos{way}")) for axis in axes]
+        low = min(filter(math.isfinite, least), default=0.1)
+        low, high = self.scales.ends(way, low / _LOG_ROOM, max(high, low) * _LOG_ROOM)
+        for axis in axes:
+            getattr(axis, f"set_{way}scale")("log", nonpositive="clip")
+            getattr(axis, f"set_{way}lim")(low, high)
+            decades(axis, way)
+
+    def spread(self, y: str, way: Way) -> tuple[float, float]:
         """Return the range of a column drawn over the x or the y axis, with some room at either end; below 0 only if something drawn is."""
         low, high = self._drawn(y, way)
         room = _ROOM * (high - low)
         return max(low - room, 0.0) if low >= 0 else low - room, high + room
 
-    def _drawn(self, y: str, way: str) -> tuple[float, float]:
+    def _drawn(self, y: str, way: Way) -> tuple[float, float]:
         ends = [getattr(axis.dataLim, f"interval{way}") for axis, panel in self.panels if panel.y == y]
         low, high = min(min(each) for each in ends), max(max(each) for each in ends)
         return (float(low), float(high)) if math.isfinite(low) and math.isfinite(high) else (0.0, 1.0)

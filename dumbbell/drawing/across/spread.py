@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from dumbbell.comparing.across.observations import Observation
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.lines import key_label, word_ticks
 from dumbbell.drawing.across.looks import looks
+from dumbbell.drawing.across.scales import Scales, decades
 from dumbbell.drawing.across.sheet import Sheet, legend_handles, legend_title, panels_of, values_of
 from dumbbell.drawing.across.wording import Wording
 from dumbbell.drawing.style import Size, styled
@@ -25,14 +27,14 @@ _MOST_STEPS = 5_000
 maximum."""
 
 
-def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size) -> Figure:
+def boxes(settled: Settled, title: str, note: str, wording: Wording, scales: Scales, size: Size) -> Figure:
     """Boxes from the first to the third quartile with the median, whiskers to the furthest value within 1.5 times their distance, and the
     values beyond as points (Tukey, Exploratory Data Analysis, 1977).
     """
     levels = values_of(settled, settled.x) if settled.x else [""]
     own = looks(settled.x, levels) if not settled.by else []
     with styled(size) as geometry:
-        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry, scales)
         for axis, panel in sheet.panels:
             width = 0.8 / max(len(panel.groups), 1)
             for number, group in enumerate(panel.groups):
@@ -68,29 +70,37 @@ def boxes(settled: Settled, title: str, note: str, wording: Wording, size: Size)
         return sheet.finished()
 
 
-def distributions(settled: Settled, title: str, note: str, wording: Wording, size: Size, share_of: str) -> Figure:
-    """Draw empirical distribution functions; `share_of` names the values."""
+def distributions(settled: Settled, title: str, note: str, wording: Wording, scales: Scales, size: Size, share_of: str) -> Figure:
+    """Draw empirical distribution functions, or their complements on a logarithmic axis, which show tails; `share_of` names the values."""
+    complement = settled.kind == "ccdf"
+    if complement:
+        scales = replace(scales, log=scales.log | {"y"})
     with styled(size) as geometry:
-        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry)
+        sheet = Sheet(title, note, panels_of(settled, wording), size, geometry, scales)
+        fewest = 1.0
         for axis, panel in sheet.panels:
             for group in panel.groups:
                 values = values_at(group.found, panel.y)
                 if not values.size:
                     continue
-                found, shares = _steps(values)
+                found, shares = _steps(values, complement)
+                fewest = min(fewest, 1 / values.size)
                 axis.step(
                     np.append(found[:1], found),
-                    np.append(0.0, shares),
+                    1 - np.append(0.0, shares) if complement else np.append(0.0, shares),
                     where="post",
                     color=group.look.colour,
                     linestyle=group.look.stroke,
                     linewidth=1.2 * geometry.line,
                 )
-            axis.set_ylim(0, 1)
-            sheet.label_y(axis, panel, wording.y_label or f"share of {share_of}")
+            sheet.label_y(axis, panel, wording.y_label or f"share of {share_of}{' above' if complement else ''}")
             axis.set_xlabel(wording.x_label or wording.column(settled, panel.y))
         for y in settled.y:
             sheet.give_ticks(y, "x", *sheet.spread(y, "x"))
+            for axis in (axis for axis, panel in sheet.panels if panel.y == y):
+                axis.set_ylim(scales.ends("y", 0.5 * fewest if "y" in scales.log else 0.0, 1.0))
+                if "y" in scales.log:
+                    decades(axis, "y")
         sheet.legend(legend_handles(settled, wording, geometry, "step"), legend_title(settled, wording))
         return sheet.finished()
 
@@ -103,11 +113,13 @@ def values_at(found: Sequence[Observation], y: str) -> Array:
     return there
 
 
-def _steps(values: Array) -> tuple[Array, Array]:
+def _steps(values: Array, complement: bool) -> tuple[Array, Array]:
     found, shares = distribution(values)
     if len(found) <= _MOST_STEPS:
         return found, shares
     chosen = np.linspace(0, len(found) - 1, _MOST_STEPS).astype(int)
+    if complement:  # all of the tail, which a logarithmic axis shows
+        chosen = np.union1d(chosen, len(found) - np.geomspace(1, len(found), _MOST_STEPS).astype(int))
     return found[chosen], shares[chosen]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.observations import is_goodput
-from dumbbell.comparing.across.questions import Settled
+from dumbbell.comparing.across.questions import DISTRIBUTIONS, Settled
 from dumbbell.errors import BadInput, nearest, one_of, printable, shortened
 from dumbbell.results.columns import bare, is_meant, title_of
 
@@ -42,7 +42,8 @@ def applied(settled: Settled, wording: Wording) -> Wording:
     """Return the wording with names in full. Raises `BadInput` for a text that the figure has no place for."""
     manner = settled.manner
     several = len(settled.y) > 1
-    for option, text, places in (("y-label", wording.y_label, settled.kind != "cdf"), ("x-label", wording.x_label, settled.kind == "cdf")):
+    across = settled.kind in DISTRIBUTIONS
+    for option, text, places in (("y-label", wording.y_label, not across), ("x-label", wording.x_label, across)):
         if text and places and several:
             label = manner.offered("label", {settled.y[0]: "..."} if manner.python else f"{settled.y[0]}=TEXT")
             raise BadInput(f"{manner.name(option)} was given with {len(settled.y)} columns; expected {label} for each")

@@ -13,6 +13,7 @@ from dumbbell.comparing.across.questions import Asked, settle, summary, with_tit
 from dumbbell.drawing import style
 from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name
 from dumbbell.drawing.across.looks import looks
+from dumbbell.drawing.across.scales import Scales
 from dumbbell.drawing.across.sheet import looks_of, thinned
 from dumbbell.drawing.across.wording import Wording
 from dumbbell.errors import BadInput
@@ -90,6 +91,50 @@ def test_a_distribution_rises_from_0_to_1():
         assert line.get_ydata()[[0, -1]].tolist() == [0, 1]
         assert len(line.get_xdata()) == 13
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("goodput (Mbit/s)", "share of runs")
+
+
+def test_the_complement_of_a_distribution_falls_on_a_logarithmic_axis():
+    (axis,) = shown(draw({"kind": "ccdf", "y": ("goodput",), "by": ("flows.0.cc",), "over": ("rtt",)}))
+    assert axis.get_yscale() == "log"
+    assert axis.get_ylim() == (0.5 / 12, 1)
+    for line in axis.lines:
+        np.testing.assert_allclose(line.get_ydata(), 1 - np.arange(13) / 12, atol=1e-12)
+    assert axis.get_ylabel() == "share of runs above"
+
+
+def test_axes_may_be_logarithmic_and_have_ends():
+    scales = Scales(frozenset("xy"), {"y": (0.1, 1000.0)})
+    (axis,) = shown(draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)}, scales=scales))
+    assert (axis.get_xscale(), axis.get_yscale(), axis.get_ylim()) == ("log", "log", (0.1, 1000.0))
+    labels = [label for label in axis.get_yticklabels() if 0.1 <= label.get_position()[1] <= 1000]
+    assert [label.get_text() for label in labels] == ["0.1", "1", "10", "100", "1000"]
+    scales = Scales(limits={"x": (None, 100.0), "y": (5.0, None)})
+    (axis,) = shown(draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)}, scales=scales))
+    assert axis.get_xlim()[1] == 100
+    assert axis.get_ylim()[0] == 5
+
+
+@pytest.mark.parametrize(
+    ("asked", "scales", "line"),
+    [
+        (
+            {"kind": "heat", "x": "rtt", "y": ("goodput",)},
+            Scales(frozenset("y")),
+            "--log y was given, and a heat map has no axis of numbers",
+        ),
+        (
+            {"x": "flows.0.cc", "y": ("goodput",), "by": ("rtt",)},
+            Scales(limits={"x": (0, 1)}),
+            "--xlim was given, and flows.0.cc has words",
+        ),
+        ({"x": "rtt", "y": ("goodput", "drops"), "by": ("flows.0.cc",)}, Scales(limits={"y": (0, 1)}), "--ylim was given with 2 columns"),
+        ({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)}, Scales(limits={"y": (2, 1)}), "--ylim ends at 1, which is not above 2"),
+    ],
+)
+def test_scales_without_an_axis_are_errors(asked, scales, line):
+    with pytest.raises(BadInput) as error:
+        draw(asked, scales=scales)
+    assert str(error.value).startswith(line)
 
 
 def test_the_axis_of_a_distribution_begins_below_0_only_if_a_value_does():
