@@ -14,6 +14,7 @@ from dumbbell import metrics
 from dumbbell.drawing import entities, style
 from dumbbell.drawing.entities import Drawn
 from dumbbell.drawing.timeline import Line, Panel, timeline
+from dumbbell.drawing.words import column_words
 from dumbbell.errors import BadInput
 from dumbbell.metrics import Series
 from dumbbell.results.imported import is_imported
@@ -93,10 +94,10 @@ def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -
             [*goodput, *_capacity(run, {each.direction for each in drawn}, window_s)],
         ),
         Panel(
-            "srtt (ms)",
+            column_words("srtt_ms"),
             [line if is_imported(run) else replace(line, series=_with_gaps(line.series, sample_s)) for line in lines("srtt_ms")],
         ),
-        Panel("cwnd (packets)", lines("cwnd")),
+        Panel(column_words("cwnd"), lines("cwnd")),
         *([Panel("open\nconnections", alive)] if alive else ()),
     ]
 
@@ -143,4 +144,4 @@ def _queues(run: Run) -> list[Panel]:
     ]
     traced = any(known[line.label].opportunities_s is not None for line in delays)
     delay = [Panel(f"queue delay,\n{'by its trace' if traced else 'backlog/rate'} (ms)", delays)] if delays else []
-    return [*delay, Panel("backlog (packets)", entities.ports(run, "backlog_packets"))]
+    return [*delay, Panel(column_words("backlog_packets"), entities.ports(run, "backlog_packets"))]

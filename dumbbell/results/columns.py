@@ -135,13 +135,6 @@ def unit_of(column: str) -> str:
     return _SUFFIXES[suffix] if suffix else _UNITS.get(column, "")
 
 
-def title_of(column: str) -> str:
-    """Return the name of a column or series in figures: `srtt mean (ms)`."""
-    unit = unit_of(column)
-    name = bare(column).replace("_", " ")
-    return f"{name} ({unit})" if unit else name
-
-
 def is_delay(column: str) -> bool:
     """True if it is a time, so that less is better."""
     return unit_of(column) in _LESS_IS_BETTER

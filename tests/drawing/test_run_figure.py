@@ -20,7 +20,7 @@ def made(flows, path=None, **more):
 def panels(run):
     """By label of the y axis, its lines by their colours and line styles, and the legend."""
     figure = run_figure(run, "screen")
-    return {axis.get_ylabel(): axis for axis in figure.axes}, {
+    return {" ".join(axis.get_ylabel().split()): axis for axis in figure.axes}, {
         text.get_text(): line
         for text, line in zip(figure.axes[0].get_legend().get_texts(), figure.axes[0].get_legend().get_lines(), strict=True)
     }
@@ -47,7 +47,7 @@ def test_controls_have_their_colours_and_directions_their_line_styles(run):
 
 def test_a_finished_flow_ends(run):
     axes, _ = panels(run)
-    ends = {to_hex(line.get_color()) + line.get_linestyle(): line.get_xdata()[-1] for line in axes["cwnd (packets)"].lines}
+    ends = {to_hex(line.get_color()) + line.get_linestyle(): line.get_xdata()[-1] for line in axes["congestion window (packets)"].lines}
     down = next(row["end_ns"] for row in run.flows.rows() if row["flow"] == "down") / 1e9
     assert down < 3
     assert ends[style.colour("cubic").lower() + "-"] == pytest.approx(1.5, abs=0.01)
@@ -70,7 +70,7 @@ def test_the_delay_of_a_queue_is_what_waits_over_the_rate(run):
     axes, _ = panels(run)
     t_s, backlog = run.series("port/bottleneck", "backlog_bytes")
     expected = backlog * 8 / np.where(t_s < 2, 10e6, 5e6) * 1e3
-    line = axes["queue delay,\nbacklog/rate (ms)"].lines[0]
+    line = axes["queue delay, backlog/rate (ms)"].lines[0]
     assert np.array_equal(line.get_xdata(), t_s)
     assert line.get_ydata() == pytest.approx(expected)
     assert expected.max() > 10
@@ -81,7 +81,7 @@ def test_of_many_flows_a_group_has_one_line_in_the_legend_and_its_goodput_togeth
     found = made(flows)
     axes, legend = panels(found)
     assert list(legend)[:2] == ["bulk (cubic)", "short (reno, 40 flows)"]
-    assert len(axes["cwnd (packets)"].lines) == 41
+    assert len(axes["congestion window (packets)"].lines) == 41
     (label,) = (label for label in axes if label.startswith("goodput"))
     assert "each group together" in label
     assert len(axes[label].lines) == 3  # two groups, and the capacity of both directions
@@ -109,7 +109,7 @@ def test_of_many_groups_those_of_a_control_are_one():
 def test_groups_have_panels_and_shades_of_their_own():
     web = {"kind": "transfers", "name": "web", "cc": "cubic", "size": "20kB", "arrivals": {"kind": "regular", "every": "40ms"}}
     axes, legend = panels(made([{"cc": "cubic"}], background=[web], series={"groups": "all"}))
-    assert axes["open\nconnections"].lines[0].get_ydata().max() >= 1
+    assert axes["open connections"].lines[0].get_ydata().max() >= 1
     assert legend["web"].get_color() != legend["cubic"].get_color() == style.colour("cubic").lower()
 
 
@@ -117,8 +117,8 @@ def test_probes_have_panels_of_round_trips_and_of_either_way():
     background = [{"kind": "ping", "interval": "100ms"}, {"kind": "udp", "name": "echo", "interval": "20ms", "size": "100B", "reply": True}]
     found = made([{"cc": "cubic"}], background=background)
     axes, legend = panels(found)
-    assert len(axes["RTT of\nprobes (ms)"].lines) == 2
-    there, back = (line for line in axes["one-way delay\nof probes (ms)"].lines if len(line.get_xdata()) > 100)
+    assert len(axes["RTT of probes (ms)"].lines) == 2
+    there, back = (line for line in axes["one-way delay of probes (ms)"].lines if len(line.get_xdata()) > 100)
     assert (there.is_dashed(), back.is_dashed()) == (False, True)
     assert there.get_color() == back.get_color()
     assert {"ping", "echo"} <= set(legend)
@@ -137,7 +137,7 @@ def test_only_directions_that_carry_data_have_a_capacity():
 def test_times_without_any_connection_are_gaps():
     background = [{"kind": "transfers", "name": "few", "cc": "reno", "arrivals": {"kind": "regular", "every": "3s"}, "size": "200kB"}]
     axes, _ = panels(made([], background=background, series={"groups": "all"}))
-    (srtt,) = axes["srtt (ms)"].lines
+    (srtt,) = axes["smoothed RTT (ms)"].lines
     t_s, values = srtt.get_data()
     assert np.isnan(values).sum() == 1
     assert t_s[np.isnan(values)][0] < 2
@@ -148,7 +148,7 @@ def test_latencies_far_apart_have_a_logarithmic_axis():
     def scale(burst):
         writes = [{"kind": "onoff", "cc": "reno", "burst": each, "off": "500ms"} for each in ("5kB", burst)]
         axes, _ = panels(made([{"cc": "reno"}], {"bottleneck": {"rate": "10mbit", "qdisc": "fq_codel"}}, background=writes))
-        axis = axes["latency of\nrequests (ms)"]
+        axis = axes["latency of requests (ms)"]
         return axis.get_yscale(), [label.get_text() for label in axis.get_yticklabels()]
 
     assert scale("6kB")[0] == "linear"

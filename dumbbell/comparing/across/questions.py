@@ -23,7 +23,7 @@ from dumbbell.comparing.across.observations import (
 from dumbbell.comparing.across.places import MOST_STROKES, axis_of, left_over, placed
 from dumbbell.comparing.across.words import COMMAND, TIME, Condition, Manner, Words, conditions, narrowed, selected
 from dumbbell.errors import BadInput, all_of
-from dumbbell.results.columns import COLUMNS, as_numbers, bare, find_column, is_delay, short, title_of, unknown_column
+from dumbbell.results.columns import COLUMNS, as_numbers, find_column, is_delay, short, unknown_column
 from dumbbell.results.summary import GOODPUT
 
 KINDS = ("lines", "box", "cdf", "ccdf", "scatter", "heat")
@@ -35,7 +35,9 @@ MOST_MARKERS = 12
 """Values of a second key where there are points and no lines."""
 _ROWS = (GOODPUT, "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
 """Columns of the summary of a sweep, as far as there are values."""
-_MOST_ROWS, _MOST_NAMES = 4, 2
+_MOST_ROWS = 4
+MOST_NAMES = 2
+"""Maximum number of scenarios that a title names."""
 _COMPLETION = "completion_median_ms"
 """Columns of groups whose connections are not listed as flows."""
 _LABELS = frozenset(label for labels in LABELS.values() for label in labels)
@@ -199,7 +201,7 @@ def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = 
     pooled = [*over, *left]
     statistic = asked.statistic or ("spread" if pooled else "mean")
     names = _names(everything, NAME)
-    if len(names) > _MOST_NAMES:
+    if len(names) > MOST_NAMES:
         names = _names(everything, FOLDER)
     settled = Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner, asked)
     most = MOST_MARKERS if settled.of_points else MOST_STROKES
@@ -427,13 +429,3 @@ def _clipped(each: Observation, start_s: float, stop_s: float) -> Observation:
     t_s, values = each.series
     keep = (t_s >= start_s) & (t_s <= stop_s)
     return replace(each, series=(t_s[keep], values[keep]))
-
-
-def with_titles(settled: Settled) -> str:
-    """A title: which scenario, what, and over what."""
-    names = ", ".join(name for name in settled.names[:_MOST_NAMES] if name) + (" ..." if len(settled.names) > _MOST_NAMES else "")
-    rows = ", ".join(title_of(y) if len(settled.y) < 3 else bare(y).replace("_", " ") for y in settled.y)
-    rows = f"distribution of {rows}" if settled.kind in DISTRIBUTIONS else rows
-    over = {"scatter": f" against {title_of(settled.x)}", "heat": f" over {settled.x} and {' and '.join(settled.by)}"}
-    axis = over.get(settled.kind, f" over {settled.x}" if settled.x else "")
-    return f"{names}: {rows}{axis}" if names else f"{rows}{axis}"

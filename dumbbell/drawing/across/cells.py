@@ -55,7 +55,7 @@ def heat_map(settled: Settled, title: str, note: str, wording: Wording, size: Si
     wide = max(1, int(0.85 * geometry.width / (_NARROWEST_CELL * geometry.font / 7 * max(len(columns), 2))))
     wide = min(wide, len(grids)) if len(settled.y) == 1 else 1
     lines = [grids[i : i + wide] for i in range(0, len(grids), wide)]
-    axes = [_axis(wording, key, values) for key, values in ((settled.by[0], rows), (settled.x, columns))]
+    axes = [_axis(settled, wording, key, values) for key, values in ((settled.by[0], rows), (settled.x, columns))]
     if wording.x_label:
         axes[1] = Axis(wording.x_label, axes[1].values, axes[1].labels)
     return heatmaps(title, note, lines, axes[0], axes[1], size)
@@ -72,9 +72,9 @@ def _texts(cells: Mapping[tuple[float, float], Estimate]) -> dict[tuple[float, f
     return {place: text(cell.centre) for place, cell in cells.items()}
 
 
-def _axis(wording: Wording, key: str, values: list[object]) -> Axis:
+def _axis(settled: Settled, wording: Wording, key: str, values: list[object]) -> Axis:
     numbers = as_numbers(values)
-    name = wording.names.get(key, key)
+    name = wording.key(settled, key)
     label = f"{name} ({numbers[1]})" if numbers and numbers[1] else name
     labels = [f"{number:g}" for number in numbers[0]] if numbers else [wording.of(value) for value in values]
     return Axis(label, [float(i) for i in range(len(values))], labels)

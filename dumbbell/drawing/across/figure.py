@@ -8,10 +8,11 @@ import re
 from typing import TYPE_CHECKING
 
 from dumbbell.comparing.across.estimates import ONE, STATISTICS, counts
-from dumbbell.comparing.across.questions import DISTRIBUTIONS, Settled, between, with_titles
+from dumbbell.comparing.across.questions import DISTRIBUTIONS, MOST_NAMES, Settled, between
 from dumbbell.drawing.across.scales import PLAIN, Scales, checked
 from dumbbell.drawing.across.wording import Wording, applied
 from dumbbell.drawing.style import GEOMETRY, Size
+from dumbbell.drawing.words import column_name, column_words, key_words
 from dumbbell.results.columns import bare, is_delay
 
 if TYPE_CHECKING:
@@ -62,11 +63,24 @@ def across_figure(
     return heat_map(settled, title, note, wording, size)
 
 
+def with_titles(settled: Settled) -> str:
+    """A title: which scenario, what, and over what."""
+    names = ", ".join(name for name in settled.names[:MOST_NAMES] if name) + (" ..." if len(settled.names) > MOST_NAMES else "")
+    rows = ", ".join(column_words(y) if len(settled.y) < 3 else column_name(y) for y in settled.y)
+    rows = f"distribution of {rows}" if settled.kind in DISTRIBUTIONS else rows
+    axis = f" over {key_words(settled.x, settled.keys)}" if settled.x else ""
+    if settled.kind == "scatter":
+        axis = f" against {column_words(settled.x)}"
+    elif settled.kind == "heat":
+        axis += f" and {key_words(settled.by[0], settled.keys)}"
+    return f"{names}: {rows}{axis}" if names else f"{rows}{axis}"
+
+
 def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -> str:
     """Return the description below a figure."""
     from dumbbell.drawing.across.repeats import repeats
 
-    pooled = f", all values of {' and '.join(settled.pooled)} together" if settled.pooled else ""
+    pooled = f", all values of {' and '.join(key_words(key, settled.keys) for key in settled.pooled)} together" if settled.pooled else ""
     of = counts(repeats(settled))
     if settled.kind == "box":
         what = "quartiles, median, whiskers within 1.5 times their distance; each box is of"

@@ -164,16 +164,15 @@ def _level_axis(
     lowest = sheet.is_lowest(axis)
     axis.tick_params(labelbottom=lowest)
     if lowest:
-        sheet.label_x(axis, *key_label(settled, wording, settled.x, unit))
+        axis.set_xlabel(key_label(settled, wording, settled.x, unit))
 
 
-def key_label(settled: Settled, wording: Wording, key: str, unit: str) -> tuple[str, str]:
-    """The label of the axis of a key, in full and brief."""
+def key_label(settled: Settled, wording: Wording, key: str, unit: str) -> str:
+    """The label of the axis of a key."""
     if wording.x_label:
-        return wording.x_label, wording.x_label
-    names = (wording.names[key],) * 2 if key in wording.names else (key, settled.short(key))
-    full, brief = (f"{name} ({unit})" if unit else name for name in names)
-    return full, brief
+        return wording.x_label
+    name = wording.key(settled, key)
+    return f"{name} ({unit})" if unit else name
 
 
 def _reach(places: Sequence[float], logarithmic: bool) -> tuple[float, float]:

@@ -74,7 +74,7 @@ def panels_of(settled: Settled, wording: Wording) -> list[list[Panel]]:
             for each in inside:
                 members.setdefault(tuple(each.at.get(key, "") for key in settled.by), []).append(each)
             groups = [Group(values, look, members[values]) for values, look in known.items() if values in members]
-            title = "" if value is None else f"{wording.names.get(settled.panels, settled.short(settled.panels))}: {wording.of(value)}"
+            title = "" if value is None else f"{wording.key(settled, settled.panels)}: {wording.of(value)}"
             row.append(Panel(y, title, groups))
         rows.append(row)
     return rows
@@ -210,10 +210,6 @@ class Sheet:
             for column in range(self.columns)
         )
 
-    def label_x(self, axis: Axes, label: str, brief: str) -> None:
-        """The label of an x axis, the brief one if there is no room for it."""
-        axis.set_xlabel(label if _EM * self._geometry.font * len(label) < 1.1 * self.panel_points else brief)
-
     @property
     def panel_points(self) -> float:
         """About how wide a panel is, points."""
@@ -255,7 +251,7 @@ class Sheet:
 
 def legend_title(settled: Settled, wording: Wording) -> str:
     """Return the meaning of colours and of styles of lines."""
-    names = [wording.names.get(key, settled.short(key)) for key in settled.by]
+    names = [wording.key(settled, key) for key in settled.by]
     second = "marker" if settled.of_points else "filling" if settled.kind == "box" else "line"
     return names[0] if len(names) == 1 else f"{names[0]} (colour), {names[1]} ({second})" if names else ""
 
@@ -291,7 +287,7 @@ def legend_handles(settled: Settled, wording: Wording, geometry: Geometry, form:
     for values, look in known.items():
         if len(values) > 1:
             name = wording.of(values[1])
-            name = f"{settled.short(settled.by[1])}: {name}" if name in map(wording.of, {first for first, _ in known}) else name
+            name = f"{wording.key(settled, settled.by[1])}: {name}" if name in map(wording.of, {first for first, _ in known}) else name
             second = replace(look, colour=_SECOND, marker=look.marker if form == "marker" else "")
             found.setdefault(name, handle(second, form))
     return found

@@ -64,7 +64,7 @@ def boxes(settled: Settled, title: str, note: str, wording: Wording, scales: Sca
             axis.tick_params(labelbottom=sheet.is_lowest(axis))
             if sheet.is_lowest(axis) and (settled.x or wording.x_label):
                 numbers = as_numbers(levels)
-                sheet.label_x(axis, *key_label(settled, wording, settled.x, numbers[1] if numbers else ""))
+                axis.set_xlabel(key_label(settled, wording, settled.x, numbers[1] if numbers else ""))
         sheet.same_heights()
         sheet.legend(legend_handles(settled, wording, geometry, "patch"), legend_title(settled, wording))
         return sheet.finished()

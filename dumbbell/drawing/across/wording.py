@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.observations import is_goodput
 from dumbbell.comparing.across.questions import DISTRIBUTIONS, Settled
+from dumbbell.drawing.words import column_words, key_words
 from dumbbell.errors import BadInput, nearest, one_of, printable, shortened
-from dumbbell.results.columns import bare, is_meant, title_of
+from dumbbell.results.columns import bare, is_meant
 
 NONE = "none"
 """The title of a figure that is to have none."""
@@ -32,10 +33,14 @@ class Wording:
         text = str(value)
         return self.names.get(text, printable(shortened(text, _LONGEST)) if text else "all")
 
+    def key(self, settled: Settled, key: str) -> str:
+        """Return the name of a key."""
+        return self.names[key] if key in self.names else key_words(key, settled.keys)
+
     def column(self, settled: Settled, name: str) -> str:
         """Return the name of a column or a series, with the window that goodput is averaged over."""
         window = f"\nover {settled.window_s:.3g} s" if is_goodput(name) and settled.window_s else ""
-        return f"{self.names.get(name, title_of(name))}{window}"
+        return f"{self.names.get(name, column_words(name))}{window}"
 
 
 def applied(settled: Settled, wording: Wording) -> Wording:

@@ -137,7 +137,7 @@ def test_columns_may_be_of_different_tables():
 @pytest.mark.parametrize(
     ("asked", "line"),
     [
-        ({"kind": "pie"}, "--kind 'pie' is unknown; expected one of lines, box, cdf, scatter, heat"),
+        ({"kind": "pie"}, "--kind 'pie' is unknown; expected one of lines, box, cdf, ccdf, scatter, heat"),
         ({"statistic": "mode"}, "--statistic 'mode' is unknown; expected one of mean, median, spread"),
         ({"per": "packet"}, "--per 'packet' is unknown; expected one of run, flow, group, stream, port"),
         ({"by": ("a", "b", "c")}, "--by was given 3 times; expected at most two keys, one for colours and one for styles of lines"),

@@ -9,9 +9,9 @@ from across import outline, sweep
 from support import FLOW, tables
 
 from dumbbell.comparing.across.coordinates import Source
-from dumbbell.comparing.across.questions import Asked, settle, summary, with_titles
+from dumbbell.comparing.across.questions import Asked, settle, summary
 from dumbbell.drawing import style
-from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name
+from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name, with_titles
 from dumbbell.drawing.across.looks import looks
 from dumbbell.drawing.across.scales import Scales
 from dumbbell.drawing.across.sheet import looks_of, thinned
@@ -41,14 +41,14 @@ def test_lines_are_means_over_repeats_with_bands():
     assert [line.get_color() for line in axis.lines] == [style.colour("reno").lower(), style.colour("cubic").lower()]
     low, high = axis.collections[0].get_datalim(axis.transData).intervaly
     assert (low, high) == (pytest.approx(10.2446, abs=1e-3), pytest.approx(12.0554, abs=1e-3))
-    assert (axis.get_xlabel(), axis.get_ylabel()) == ("path.rtt (ms)", "goodput (Mbit/s)")
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("base RTT (ms)", "goodput (Mbit/s)")
     assert axis.get_ylim()[0] == 0
 
 
 def test_the_figure_says_of_what_it_is():
     figure = draw({"x": "rtt", "y": ("goodput",), "by": ("flows.0.cc",)})
     texts = [figure.get_suptitle(), *(text.get_text() for text in figure.texts)]
-    assert "made: goodput (Mbit/s) over path.rtt" in texts[0]
+    assert "made: goodput (Mbit/s) over base RTT" in texts[0]
     assert "mean, 95 % interval (Student's t) of 4 runs each" in texts
     assert legend(figure) == ["reno", "cubic"]
 
@@ -163,7 +163,7 @@ def test_a_heat_map_has_a_cell_for_each_pair():
     assert [text.get_text() for text in axis.texts] == ["11.4", "12.1", "12.8", "10.4", "11.1", "11.8"]
     assert [label.get_text() for label in axis.get_xticklabels()] == ["20", "80", "160"]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["cubic", "reno"]
-    assert (axis.get_xlabel(), axis.get_ylabel()) == ("path.rtt (ms)", "flows.0.cc")
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("base RTT (ms)", "congestion control")
 
 
 def test_the_summary_has_a_row_for_each_column_and_title_once():
@@ -197,7 +197,7 @@ def test_names_of_files_say_what_is_drawn():
 
 def test_what_is_taken_together_is_said():
     note = describe(settle(Asked(x="rtt", y=("goodput",), over=("flows.0.cc",)), [sweep()]))
-    assert note == "median, 5th to 95th percentile of 8 runs each, all values of flows.0.cc together"
+    assert note == "median, 5th to 95th percentile of 8 runs each, all values of congestion control together"
     note = describe(settle(Asked(x="rtt", y=("goodput",), per="flow", over=("flows.0.cc", "group"), statistic="median"), [sweep()]))
     assert note.endswith("; flows of one run that look alike are averaged first")
 
@@ -298,7 +298,7 @@ def test_in_scatter_plots_each_value_of_a_second_key_has_a_marker_of_its_own():
     (axis,) = shown(figure)
     assert len(set(markers(axis))) == 2 * len(limits)
     assert len({marker for marker, _ in markers(axis)}) == len(limits)
-    assert figure.legends[0].get_title().get_text() == "flows.0.cc (colour), limit (marker)"
+    assert figure.legends[0].get_title().get_text() == "congestion control (colour), limit (marker)"
     drawn = [handle.get_marker() for handle in figure.legends[0].legend_handles if hasattr(handle, "get_marker")]
     assert len(set(drawn)) == len(limits)
 
@@ -348,10 +348,10 @@ def test_of_different_numbers_of_runs_some_have_ellipses():
 @pytest.mark.parametrize(
     ("asked", "title"),
     [
-        ({"kind": "scatter", "panels": "rtt"}, "made: goodput (Mbit/s) against srtt mean (ms)"),
+        ({"kind": "scatter", "panels": "rtt"}, "made: goodput (Mbit/s) against mean smoothed RTT (ms)"),
         ({"kind": "cdf", "y": ("drops",), "panels": "rtt"}, "made: distribution of drops (packets)"),
-        ({"kind": "heat"}, "made: goodput (Mbit/s) over path.rtt and flows.0.cc"),
-        ({"y": ("goodput", "drops", "srtt_mean")}, "made: goodput, drops, srtt mean over path.rtt"),
+        ({"kind": "heat"}, "made: goodput (Mbit/s) over base RTT and congestion control"),
+        ({"y": ("goodput", "drops", "srtt_mean")}, "made: goodput, drops, mean smoothed RTT over base RTT"),
     ],
 )
 def test_titles_say_what_is_drawn(asked, title):
