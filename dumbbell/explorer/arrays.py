@@ -55,6 +55,11 @@ def coded(values: NDArray[np.float64]) -> tuple[dict[str, int | str], bytes]:
     return {}, values.astype("<f8").tobytes()
 
 
+def belongs_to_a_packet(name: str) -> bool:
+    """True if a series has a value for each packet: reduced, a segment would have the start of one and the end of another."""
+    return name.startswith(("segment_", "sack_", "ack"))
+
+
 def within(samples: Samples, from_s: float, to_s: float) -> Samples:
     """The samples from one time to another, and one more on either side, to which lines lead."""
     t_ns, values = samples

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dumbbell.explorer.arrays import Samples, coded, deltas, gzipped, reduced, regular
+from dumbbell.explorer.arrays import Samples, belongs_to_a_packet, coded, deltas, gzipped, reduced, regular
 from dumbbell.explorer.collection import SHOWN, Collection, Document
 from dumbbell.explorer.page import document
 
@@ -113,8 +113,8 @@ def _embed(collection: Collection, detail: Document, blobs: _Blobs, extent: Exte
             continue
         if not shown and not extent.everything and blobs.size >= SMALL_BYTES:
             return
-        if extent.points is not None and _belongs_to_a_packet(name) and len(samples[1]) > extent.points:
-            continue  # reduced, a segment would have the start of one and the end of another
+        if extent.points is not None and belongs_to_a_packet(name) and len(samples[1]) > extent.points:
+            continue
         entry = entries[entity, name]
         kept = samples if extent.points is None else reduced(samples, extent.points // 2)
         entry |= _coded(kept, blobs)
@@ -124,11 +124,7 @@ def _embed(collection: Collection, detail: Document, blobs: _Blobs, extent: Exte
 
 
 def _is_shown(name: str) -> bool:
-    return name in SHOWN or name in ("new_bytes", "outstanding_bytes", "window_bytes") or _belongs_to_a_packet(name)
-
-
-def _belongs_to_a_packet(name: str) -> bool:
-    return name.startswith(("segment_", "sack_", "ack"))
+    return name in SHOWN or name in ("new_bytes", "outstanding_bytes", "window_bytes") or belongs_to_a_packet(name)
 
 
 def _coded(samples: Samples, blobs: _Blobs) -> Document:

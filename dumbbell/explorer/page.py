@@ -40,6 +40,8 @@ LIBRARY = "uPlot.iife.min.js"
 LIBRARY_SHA256 = "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f"
 """uPlot 1.6.32 as its author released it (MIT, vendor/uPlot-LICENSE)."""
 _IMPORT = re.compile(r'^import \{ (.*) \} from "\./(\w+)\.js";$', re.MULTILINE)
+_COMMENT = re.compile(r"^\s+|^//.*\n|^/\*\*(?s:.*?)\*/\n", re.MULTILINE)
+"""Text of modules that a page can do without: indentation and lines of comments."""
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 
 
@@ -78,7 +80,7 @@ def _script() -> str:
 def _scope(name: str) -> str:
     text = _text(f"page/{name}.js")
     exported = ", ".join(_EXPORT.findall(text))
-    body = _EXPORT.sub("", _IMPORT.sub(r"const { \1 } = module_\2;", text))
+    body = _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub(r"const { \1 } = module_\2;", text)))
     return f"const module_{name} = (() => {{\n{body}return {{ {exported} }};\n}})();\n"
 
 

@@ -15,6 +15,7 @@ from dumbbell.results import Store
 from dumbbell.results.conservation import sums
 from dumbbell.results.imported import UNKNOWN_CC
 from dumbbell.results.limits import limited_shares
+from dumbbell.results.series import spans
 from dumbbell.results.tables import entity_of
 
 if TYPE_CHECKING:
@@ -111,8 +112,9 @@ class Runs:
         return {name: Path(where) for name, where in self._runs[key].captures.items() if not isinstance(where, bytes)}
 
     def _read(self, key: str) -> dict[tuple[str, str], Samples]:
-        parts = self._runs[key].frame.partition_by("entity", "series", as_dict=True, maintain_order=True)
-        return {(str(entity), str(name)): (part["t_ns"].to_numpy(), part["value"].to_numpy()) for (entity, name), part in parts.items()}
+        frame = self._runs[key].frame
+        t_ns, values = frame["t_ns"].to_numpy(), frame["value"].to_numpy()
+        return {whose: (t_ns[first:last], values[first:last]) for first, last, whose in spans(frame)}
 
 
 def _changed_ns(folder: Path) -> int:

@@ -12,24 +12,29 @@ import json
 import math
 import secrets
 import socket
+import struct
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
 from dumbbell.errors import DumbbellError, EnvironmentFault
-from dumbbell.explorer.arrays import reduced, within
+from dumbbell.explorer.arrays import Samples, belongs_to_a_packet, reduced, within
 from dumbbell.explorer.capture import Capture
-from dumbbell.explorer.collection import Collection
+from dumbbell.explorer.collection import Collection, Document
 from dumbbell.explorer.page import document
 from dumbbell.results.place import read_capture
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LOOPBACK = "127.0.0.1"
 MOST_WAITING = 64
@@ -67,8 +72,8 @@ class Site:
         self._lock = Lock()
         """One look-up at a time: the results of reading are kept, and are not made to be shared between threads."""
 
-    def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[str, bytes]:
-        """Type and content of a page. Raises `Refused`, or `DumbbellError` for a run that cannot be read."""
+    def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[str, bytes | Iterator[bytes]]:
+        """Type and content of a page, which may come in pieces. Raises `Refused`, or `DumbbellError` for a run that cannot be read."""
         if not hmac.compare_digest(query.get("token", [""])[0].encode(), self.token.encode()):
             raise Refused(HTTPStatus.FORBIDDEN, "the token is missing or wrong; expected the address that `dumbbell view` printed")
         parts = [unquote(part) for part in path.split("/")[1:]]
@@ -78,10 +83,11 @@ class Site:
             return _HTML, document(self._title, "served", {})
         if parts[0] != "api" or len(parts) < 2:
             raise Refused(HTTPStatus.NOT_FOUND, "no such page")
-        asked: dict[tuple[str, int], Callable[..., tuple[str, bytes]]] = {
+        asked: dict[tuple[str, int], Callable[..., tuple[str, bytes | Iterator[bytes]]]] = {
             ("runs", 0): self._runs,
             ("run", 1): self._run,
             ("series", 3): self._series,
+            ("drawn", 0): self._drawn,
             ("capture", 2): self._capture,
             ("pcap", 2): self._pcap,
         }
@@ -90,7 +96,7 @@ class Site:
             raise Refused(HTTPStatus.NOT_FOUND, "no such page")
         try:
             with self._lock:
-                return found(*parts[2:], **({"query": query} if parts[1] == "series" else {}))
+                return found(*parts[2:], **({"query": query} if parts[1] in ("series", "drawn") else {}))
         except KeyError:
             raise Refused(HTTPStatus.NOT_FOUND, "there is none of that name") from None
 
@@ -104,17 +110,41 @@ class Site:
     def _series(self, key: str, entity: str, name: str, query: Mapping[str, list[str]]) -> tuple[str, bytes]:
         """Times (s) of all samples, then their values, as float64; with `px` at most twice as many samples as that, and whether some are
         left out is in the type."""
-        samples, kind = self._of(key).one_series(key, entity, name), _BYTES
-        if "from" in query or "to" in query:
-            samples = within(samples, _number(query, "from", -math.inf), _number(query, "to", math.inf))
-        if "px" in query:
-            columns = _number(query, "px", 0)
-            if not 1 <= columns <= _MOST_COLUMNS:
-                raise Refused(HTTPStatus.BAD_REQUEST, f"px is not from 1 to {_MOST_COLUMNS}")
-            every, samples = samples, reduced(samples, int(columns))
-            kind = _REDUCED if len(samples[1]) < len(every[1]) else _BYTES
-        t_ns, values = samples
-        return kind, np.concatenate([t_ns / 1e9, values]).astype("<f8").tobytes()
+        (t_ns, values), is_reduced = _Part.of(query).of_samples(self._of(key).one_series(key, entity, name))
+        return _REDUCED if is_reduced else _BYTES, np.concatenate([t_ns / 1e9, values]).astype("<f8").tobytes()
+
+    def _drawn(self, query: Mapping[str, list[str]]) -> tuple[str, Iterator[bytes]]:
+        """Facts and series of several runs (each `key`, each `name`), a piece for each run.
+
+        A piece has the sizes of its two halves (uint32), facts as JSON, and the times (s) and values of its series as float64. Series of
+        packets are never reduced.
+        """
+        keys, names = query.get("key", []), frozenset(query.get("name", ()))
+        part = _Part.of(query)
+        return _BYTES, (self._piece(key, names, part) for key in keys)
+
+    def _piece(self, key: str, names: frozenset[str], part: _Part) -> bytes:
+        try:
+            with self._lock:
+                facts, numbers = self._drawn_of(key, names, part)
+        except (DumbbellError, LookupError, OSError) as error:
+            facts, numbers = {"key": key, "error": str(error)}, []
+        text = _json(facts)
+        content = np.concatenate(numbers).astype("<f8").tobytes() if numbers else b""
+        return struct.pack("<2I", len(text), len(content)) + text + content
+
+    def _drawn_of(self, key: str, names: frozenset[str], part: _Part) -> tuple[Document, list[NDArray[np.float64]]]:
+        collection = self._of(key)
+        detail = collection.detail(key)
+        idle = {(each["entity"], each["name"]) for each in detail["series"] if each["idle"]}
+        listed, numbers = [], []
+        for entity, name, samples in collection.series(key):
+            if name not in names or ((entity, name) in idle and entity.startswith(("port/", "share/"))):
+                continue
+            (t_ns, values), is_reduced = (samples, False) if belongs_to_a_packet(name) else part.of_samples(samples)
+            listed.append([entity, name, len(values), is_reduced])
+            numbers += [t_ns / 1e9, values]
+        return {"key": key, "detail": detail, "series": listed}, numbers
 
     def _capture(self, key: str, name: str) -> tuple[str, bytes]:
         return _JSON, _json(self._opened(f"{key}:{name}:").index())
@@ -132,6 +162,31 @@ class Site:
             key, name = prefix[:-1].split(":", 1)
             self._captures[prefix] = Capture(self._collection.captures(key)[name], name, prefix)
         return self._captures[prefix]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The part of a series that a request wants."""
+
+    from_s: float
+    to_s: float
+    columns: int | None
+    """At most twice as many samples."""
+
+    @classmethod
+    def of(cls, query: Mapping[str, list[str]]) -> _Part:
+        """Raises `Refused` for numbers that are none."""
+        columns = _number(query, "px", 0) if "px" in query else None
+        if columns is not None and not 1 <= columns <= _MOST_COLUMNS:
+            raise Refused(HTTPStatus.BAD_REQUEST, f"px is not from 1 to {_MOST_COLUMNS}")
+        return cls(_number(query, "from", -math.inf), _number(query, "to", math.inf), None if columns is None else int(columns))
+
+    def of_samples(self, samples: Samples) -> tuple[Samples, bool]:
+        """The samples, and true if they are fewer than there are in that time."""
+        if math.isfinite(self.from_s) or math.isfinite(self.to_s):
+            samples = within(samples, self.from_s, self.to_s)
+        found = samples if self.columns is None else reduced(samples, self.columns)
+        return found, len(found[1]) < len(samples[1])
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -172,16 +227,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self._send(code, _TEXT, f"{message or HTTPStatus(code).phrase}\n".encode())
 
-    def _send(self, status: int, kind: str, content: bytes) -> None:
+    def _send(self, status: int, kind: str, content: bytes | Iterator[bytes]) -> None:
         self.send_response(status)
-        for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}.items():
+        # The end of an answer in pieces is that of its connection: how long it is nobody knows before.
+        self.close_connection |= not isinstance(content, bytes)
+        sized = {"Content-Length": str(len(content))} if isinstance(content, bytes) else {}
+        for name, value in {**_HEADERS, "Content-Type": kind, **sized}.items():
             self.send_header(name, value)
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(content)
+        for piece in [content] if isinstance(content, bytes) else content:
+            self.wfile.write(piece)
 
-    def _answer(self) -> tuple[str, bytes]:
+    def _answer(self) -> tuple[str, bytes | Iterator[bytes]]:
         if self.headers.get("Host", "").lower() not in self.server.hosts:
             raise Refused(HTTPStatus.FORBIDDEN, "another host; expected the address that `dumbbell view` printed")
         try:

@@ -76,16 +76,20 @@ def digest(blocks: Sequence[Block]) -> str:
 
 def digest_of_frame(frame: pl.DataFrame) -> str:
     """The digest of series that are the long table, in the order of its rows."""
+    t_ns, values = frame["t_ns"].to_numpy(), frame["value"].to_numpy()
+    return digest([Block(entity, (name,), t_ns[i:j], values[None, i:j]) for i, j, (entity, name) in spans(frame)])
+
+
+def spans(frame: pl.DataFrame) -> Iterator[tuple[int, int, tuple[str, str]]]:
+    """The series of a long table, whose rows lie together: its first row, the row after its last, entity and name."""
     import polars as pl
 
     if not len(frame):
-        return digest(())
+        return
     begin = frame.select(((pl.col("entity") != pl.col("entity").shift()) | (pl.col("series") != pl.col("series").shift())).fill_null(True))
     starts = np.flatnonzero(begin.to_series().to_numpy()).tolist()
-    t_ns, values = frame["t_ns"].to_numpy(), frame["value"].to_numpy()
     whose = frame.select("entity", "series")[starts].rows()
-    spans = zip(starts, [*starts[1:], len(frame)], whose, strict=True)
-    return digest([Block(entity, (name,), t_ns[i:j], values[None, i:j]) for i, j, (entity, name) in spans])
+    yield from zip(starts, [*starts[1:], len(frame)], whose, strict=True)
 
 
 def _digest_of_times(t_ns: NDArray[np.int64]) -> bytes:

@@ -149,7 +149,7 @@ def test_names_are_shown_and_never_run(made, opened):
         page.click(f"#tab-{tab}")
         page.wait_for_function("() => !document.querySelector('#view').hasAttribute('aria-busy')")
         assert stores.HOSTILE in page.locator("main").inner_text()
-    page.get_by_role("button", name="Tick these").click()
+    page.get_by_role("button", name="Select all").click()
     page.wait_for_function("() => document.querySelectorAll('#runs tr.ticked').length === 2")
     assert page.locator("img, main script").count() == 0
     assert page.faults == []
@@ -269,6 +269,19 @@ def test_a_served_page_shows_the_same_and_the_packets_of_captures(opened, tmp_pa
         assert all(address.startswith(f"http://127.0.0.1:{server.server_port}/") for address in page.requests)
 
 
+def test_many_runs_are_selected_and_drawn_by_one_request(opened, tmp_path, serving):
+    folder = tmp_path / "many"
+    stores.small(folder, duration="1s", sweep={"path.rtt": [f"{10 + i}ms" for i in range(60)]})
+    with serving(Site(Runs(folder, "many"), "many")) as server:
+        page = opened(server.address, online=True)
+        page.requests.clear()
+        page.get_by_role("button", name="Select all").click()
+        page.wait_for_function("() => document.querySelectorAll('#view progress').length === 0 && dumbbell.drawn('cwnd') === 120")
+        assert len(page.requests) == 1
+        assert page.evaluate("new URLSearchParams(location.hash.slice(1)).get('runs').split(' ').length") == 60
+        assert page.faults == []
+
+
 def test_reduced_series_say_so(opened, tmp_path, made):
     folder, _ = made("spike")
     file = tmp_path / "reduced.html"
@@ -319,7 +332,7 @@ def test_another_value_stands_beside_a_sweep_with_the_difference(opened, tmp_pat
 
 def test_runs_of_a_group_are_a_median_in_a_band(made, opened):
     page = opened(made("sweep")[1].as_uri())
-    page.get_by_role("button", name="Tick these").click()
+    page.get_by_role("button", name="Select all").click()
     page.get_by_label("Draw").select_option("path.bottleneck.rate")
     page.wait_for_function("() => document.querySelector('[data-panel=cwnd] .chip')?.textContent.includes('median and range of 6')")
     assert page.locator('[data-panel="cwnd"] .chip').count() == 4

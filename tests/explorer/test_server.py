@@ -78,6 +78,25 @@ def test_others_and_other_places_are_refused(ask, made, path, options, status):
     assert ask(path.replace("KEY", run.key), **options)[0] == status
 
 
+def test_what_is_drawn_of_several_runs_comes_as_one_answer_in_pieces(ask, made):
+    (run,) = load(made("small")[0])
+    status, content = ask(f"/api/drawn?key={run.key}&key=none&name=cwnd&name=srtt_ms&px=20")
+    assert status == 200
+    pieces = []
+    while content:
+        facts, numbers = (int.from_bytes(content[at : at + 4], "little") for at in (0, 4))
+        pieces.append((json.loads(content[8 : 8 + facts]), np.frombuffer(content[8 + facts : 8 + facts + numbers], "<f8")))
+        content = content[8 + facts + numbers :]
+    (found, numbers), (missing, nothing) = pieces
+    assert found["detail"]["digest"] == run.digest
+    assert {(entity, name) for entity, name, *_ in found["series"]} == {
+        (f"flow/{flow}", name) for flow in ("one", "two") for name in ("cwnd", "srtt_ms")
+    }
+    assert all(count <= 40 and reduced for *_, count, reduced in found["series"])
+    assert len(numbers) == 2 * sum(count for *_, count, _ in found["series"])
+    assert (missing["key"], "detail" in missing, len(nothing)) == ("none", False, 0)
+
+
 def test_a_series_comes_exactly_or_in_columns(ask, made):
     (run,) = load(made("small")[0])
     t_s, values = run.series("flow/one", "cwnd")

@@ -52,6 +52,25 @@ export async function seriesOf(key, entity, name) {
   return model.series.get(id);
 }
 
+const brought = new Set();
+
+/** Fetches what is drawn of several runs by one request, if there is a server. `progress(done, of)` hears of each. */
+export async function bring(rows, names, progress = () => {}) {
+  const missing = rows.map((row) => row.key).filter((key) => names.some((name) => !brought.has(`${key}|${name}`)));
+  if (!source.several || missing.length < 2) return;
+  let done = 0;
+  progress(0, missing.length);
+  for await (const [detail, listed] of source.several(missing, names)) {
+    if (!model.details.has(detail.key)) model.details.set(detail.key, detail);
+    for (const [entity, name, series] of listed) {
+      const id = `${detail.key}|${entity}|${name}`;
+      if (!model.series.has(id)) model.series.set(id, Object.assign(series, { key: detail.key, entry: detail.series.find((each) => each.entity === entity && each.name === name) }));
+    }
+    names.forEach((name) => brought.add(`${detail.key}|${name}`));
+    progress(++done, missing.length);
+  }
+}
+
 /** As `seriesOf`, but every sample that there is, for what is counted and not drawn. */
 export async function everySample(key, entity, name) {
   const found = await seriesOf(key, entity, name);
@@ -105,15 +124,18 @@ const busy = (detail, entity) => detail.series.some((each) => each.entity === en
 export function panelNames(details) {
   const there = new Set(details.flatMap((detail) => detail.series.filter((each) => !each.left_out).map((each) => each.name)));
   const known = Object.keys(model.index.series);
-  const first = [...model.index.shown, "new_bytes", "outstanding_bytes", "window_bytes"];
+  const first = FIRST();
   const names = [...first, ...known.filter((name) => !first.includes(name))].filter((name) => there.has(name) && !isOfPackets(name));
   return there.has("segment_start") ? [SEQUENCE, ...names] : names;
 }
 
+/** The series that are drawn without being asked for. */
+export const FIRST = () => [...model.index.shown, "new_bytes", "outstanding_bytes", "window_bytes"];
+
 export function usualPanels(details) {
-  const first = [SEQUENCE, ...model.index.shown, "new_bytes", "outstanding_bytes"];
+  const first = [SEQUENCE, ...FIRST()];
   const probes = details.some((detail) => detail.series.some((each) => each.name === "cwnd"));
-  return panelNames(details).filter((name) => first.includes(name) && !(name === "owd_ms" && probes));
+  return panelNames(details).filter((name) => first.includes(name) && name !== "window_bytes" && !(name === "owd_ms" && probes));
 }
 
 /** The lines of a panel. */
@@ -188,16 +210,18 @@ let refining = 0;
 export async function refine(lines, from, to) {
   const mine = ++refining;
   const rough = lines.filter((line) => line.raw.partial);
-  const better = await Promise.all(
-    rough.map(async ({ raw, key }) => {
-      if (raw.covers && raw.covers[0] <= from && raw.covers[1] >= to && !raw.part.partial) return false;
-      const part = await source.series(key, raw.entry, from - 0.1 * (to - from), to + 0.1 * (to - from));
-      if (mine !== refining) return false; // another range was asked for since
-      Object.assign(raw, { part, covers: [from - 0.1 * (to - from), to + 0.1 * (to - from)] });
-      return true;
-    }),
-  );
-  return better.some(Boolean);
+  const wanted = new Map(rough.filter(({ raw }) => !(raw.covers && raw.covers[0] <= from && raw.covers[1] >= to && !raw.part.partial)).map(({ raw }) => [`${raw.key}|${raw.entry.entity}|${raw.entry.name}`, raw]));
+  if (!wanted.size) return false;
+  const covers = [from - 0.1 * (to - from), to + 0.1 * (to - from)];
+  const distinct = (of) => [...new Set([...wanted.values()].map(of))];
+  for await (const [detail, listed] of source.several(distinct((raw) => raw.key), distinct((raw) => raw.entry.name), ...covers)) {
+    if (mine !== refining) return false; // another range was asked for since
+    for (const [entity, name, part] of listed) {
+      const raw = wanted.get(`${detail.key}|${entity}|${name}`);
+      if (raw) Object.assign(raw, { part, covers });
+    }
+  }
+  return true;
 }
 
 /** Forgets the parts where the whole is shown again. */

@@ -68,6 +68,7 @@ async function drawSeries(place) {
   const bar = el("div", { class: "bar" });
   fill(place, bar, panels);
   const details = await drawPanels(panels, clock);
+  if (!details) return;
   const names = panelNames(details);
   const shown = state.panels ?? usualPanels(details);
   const toggle = (name, there) => change({ panels: names.filter((each) => (each === name ? there : shown.includes(each))) }, "lines");
@@ -274,6 +275,7 @@ window.dumbbell = {
   detail: detailOf,
   range,
   panels: () => stage.panels.map(({ name, chart }) => [name, chart.scales.x.min, chart.scales.x.max]),
+  drawn: (name) => stage.panels.find((panel) => panel.name === name)?.lines.length ?? 0,
   show: (from, to) => showRange(from, to),
   point: pointAt,
   window: rateWindow,

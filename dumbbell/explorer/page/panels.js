@@ -2,7 +2,7 @@
 
 import { bandsOf } from "./bands.js";
 import { el, fill, say, shortNumber, token } from "./elements.js";
-import { SEQUENCE, detailOf, drawn, extent, forgetParts, isRate, isReduced, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
+import { FIRST, SEQUENCE, bring, detailOf, drawn, extent, forgetParts, isRate, isReduced, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
 import { placeAt } from "./numbers.js";
 import { choose, drawChosen, following, nearest, packetBox, placeOfPacket, showFacts } from "./packet.js";
 import { joined, shownOf } from "./pyramid.js";
@@ -11,6 +11,8 @@ import { change, state } from "./state.js";
 
 const HEIGHT = 165;
 const CHIPS = 14;
+/** Columns of all lines of a panel: with many lines, each has fewer, and each column still has its least and greatest value. */
+const MOST_POINTS = 30_000;
 const NEAR = 3;
 const history = [];
 export const stage = { panels: [], whole: [0, 1], at: null, place: null };
@@ -115,7 +117,7 @@ class Panel {
 
   read(width) {
     const [from, to] = range();
-    const columns = Math.max(Math.floor(width - 68), 50);
+    const columns = Math.max(Math.min(Math.floor(width - 68), Math.floor(MOST_POINTS / Math.max(this.lines.length, 1))), 50);
     forgetParts(this.lines, from, to);
     const parts = this.parts(from, to, columns);
     this.span = state.y[this.name] ?? spanOf(parts, isRate(this.name));
@@ -305,11 +307,18 @@ let turn = 0;
 /** Draws all panels of the runs that are ticked into a place. */
 export async function drawPanels(place, clock) {
   const mine = ++turn;
+  await bring(shownRows(), state.panels ?? FIRST(), (done, of) => {
+    if (mine === turn && done === 0) fill(place, el("p", { class: "empty" }, el("progress", { max: of, value: 0 }), el("span", {})));
+    if (mine !== turn || !place.querySelector("progress")) return;
+    place.querySelector("progress").value = done;
+    place.querySelector("progress + span").textContent = ` ${done} of ${of} runs`;
+  });
+  if (mine !== turn) return null;
   const details = (await Promise.all(shownRows().map((row) => detailOf(row.key)))).filter((detail) => !detail.absent);
   await measureWindow(details);
   const names = (state.panels ?? usualPanels(details)).filter((name) => panelNames(details).includes(name));
   const panels = await Promise.all(names.map((name) => new Panel(name).load(details)));
-  if (mine !== turn) return details;
+  if (mine !== turn) return null;
   const used = panels.filter((panel) => panel.all.length);
   stage.panels.forEach((panel) => panel.chart?.destroy());
   Object.assign(stage, { panels: used, clock, place });

@@ -1,12 +1,13 @@
 // The table of runs: filter, sort, tick what is drawn. Only the rows in sight are in the document.
 
-import { el, fill, framed, lastWord, shortNumber } from "./elements.js";
+import { el, fill, framed, lastWord, say, shortNumber } from "./elements.js";
 import { parsed, quantity } from "./filter.js";
 import { model, rowOf, shortKey } from "./lines.js";
 import { change, state } from "./state.js";
 
 const ROW = 27;
 const BEYOND = 6;
+const MOST_SELECTED = 1000;
 const [ROOM, WIDEST, TICK] = [17, 320, 36];
 const STATUS = { ok: "●", warn: "▲", invalid: "✕", open: "○", closed: "●" };
 const table = { rows: [], columns: [], at: 0 };
@@ -85,15 +86,18 @@ export function buildRuns(place) {
   );
   table.scroll = el("div", { class: "scroll", tabindex: "-1", onscroll: () => drawRows() }, grid);
   table.scroll.addEventListener("keydown", keys);
-  const all = (rows) => change({ runs: rows.slice(0, 50).map(shortKey), alone: [] }, "runs");
+  const all = (rows) => {
+    change({ runs: rows.slice(0, MOST_SELECTED).map(shortKey), alone: [] }, "runs");
+    if (rows.length > MOST_SELECTED) say(`The first ${MOST_SELECTED} of ${rows.length} runs are selected: a filter leaves fewer.`);
+  };
   fill(
     place,
     el(
       "div",
       { class: "bar" },
       el("label", { class: "field grow" }, el("span", {}, "Filter"), filter),
-      el("button", { type: "button", onclick: () => all(table.rows) }, "Tick these"),
-      el("button", { type: "button", onclick: () => all([]) }, "Untick all"),
+      el("button", { type: "button", onclick: () => all(table.rows) }, "Select all"),
+      el("button", { type: "button", onclick: () => all([]) }, "Clear"),
       table.count,
     ),
     framed(table.scroll),

@@ -69,7 +69,7 @@ class Served {
   }
 
   address(parts, more = {}) {
-    return `/${["api", ...parts].map(encodeURIComponent).join("/")}?${new URLSearchParams({ ...more, token: this.token })}`;
+    return `/${["api", ...parts].map(encodeURIComponent).join("/")}?${new URLSearchParams([...(Array.isArray(more) ? more : Object.entries(more)), ["token", this.token]])}`;
   }
 
   async get(parts, more) {
@@ -86,6 +86,26 @@ class Served {
     return this.json("runs");
   }
 
+  /** Facts and series of several runs by one request: of each run, as it comes, its detail and [entity, name, series] of these names. */
+  async *several(keys, names, from, to) {
+    const columns = Math.min(COLUMNS, Math.max(LEAST, Math.floor(TOGETHER / keys.length)));
+    const answer = await this.get(["drawn"], [...keys.map((key) => ["key", key]), ...names.map((name) => ["name", name]), ["px", columns], ...(from === undefined ? [] : [["from", from], ["to", to]])]);
+    const whole = reader(answer.body);
+    for (let head = await whole(8); head; head = await whole(8)) {
+      const [facts, content] = new Uint32Array(head);
+      const { detail, series, error } = JSON.parse(new TextDecoder().decode(await whole(facts)));
+      if (error) throw new Error(error);
+      const all = new Float64Array(await whole(content));
+      let at = 0;
+      const listed = series.map(([entity, name, count, partial]) => {
+        const found = { time: all.subarray(at, at + count), value: all.subarray(at + count, at + 2 * count), partial };
+        at += 2 * count;
+        return [entity, name, found];
+      });
+      yield [detail, listed];
+    }
+  }
+
   /** All samples, or of very many the least and greatest values of equal parts of the time, until a part of it is asked for. */
   async series(key, entry, from, to, whole = false) {
     const more = from === undefined ? {} : { from, to };
@@ -96,7 +116,28 @@ class Served {
   }
 }
 
+/** The numbers of a stream's bytes, as they come: `whole(count)` waits for so many bytes; null at the end. */
+function reader(stream) {
+  const from = stream.getReader();
+  let [parts, size] = [[], 0];
+  return async (count) => {
+    while (size < count) {
+      const { done, value } = await from.read();
+      if (done) return null;
+      parts.push(value);
+      size += value.length;
+    }
+    const all = new Uint8Array(size);
+    parts.reduce((at, part) => (all.set(part, at), at + part.length), 0);
+    parts = [all.subarray(count)];
+    size -= count;
+    return all.slice(0, count).buffer;
+  };
+}
+
 /** Samples that come over at once are twice as many. */
 const COLUMNS = 250_000;
+/** Parts of the time of a series when several runs come together: fewer of each, the more runs there are. */
+const [LEAST, TOGETHER] = [1000, 500_000];
 
 export const source = document.body.dataset.source === "served" ? new Served() : new Embedded();
