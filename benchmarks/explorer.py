@@ -1,4 +1,5 @@
-"""Cost of the explorer in a browser: a page of a run with 17 series of 60,001 samples, and one with a table of 5,000 runs.
+"""Cost of the explorer in a browser: a page of a run with 17 series of 60,001 samples, one with a table of 5,000 runs, and 72 runs that are
+selected at once in a served page.
 
     python -m benchmarks.explorer
 
@@ -8,9 +9,13 @@ card.
 
 from __future__ import annotations
 
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -32,6 +37,8 @@ TARGETS = {
     "step_cpu_ms": 100,
     "bytes_of_browser": 400_000_000,
     "filter_cpu_ms": 100,
+    "select_cpu_s": 1.0,
+    "select_requests": 1,
 }
 CHROMIUM = Path("/usr/bin/chromium")
 _STEPS = 12
@@ -42,6 +49,16 @@ _SCENARIO: dict[str, Any] = {
     "flows": [{"cc": "cubic", "name": "c", "count": 2}, {"cc": "reno", "name": "r", "count": 2}],
     "duration": "300s",
     "sample": "5ms",
+}
+
+
+_SWEEP: dict[str, Any] = {
+    "name": "sweep",
+    "path": {"rtt": "20ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "pfifo", "limit": "100p"}}},
+    "flows": [{"cc": "cubic", "count": 2, "start": {"jitter": "200ms"}}],
+    "duration": "10s",
+    "sweep": {"flows.0.cc": ["cubic", "bbr"], "path.bottleneck.qdisc": ["fq_codel", "cake", "fq"], "path.rtt": ["20ms", "40ms", "80ms"]},
+    "repeat": 4,
 }
 
 
@@ -91,21 +108,29 @@ def measure() -> Row:
         raise EnvironmentFault("playwright is not installed; expected it (`pip install playwright`, no browser of its own)") from None
     if not CHROMIUM.exists():
         raise EnvironmentFault(f"{CHROMIUM}: no such file; expected Debian's package chromium")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as ends:
         place = Path(folder)
         run(Scenario(**_SCENARIO), place / "runs")
+        run(Scenario(**_SWEEP), place / "sweep")
+        served = ends.enter_context(_served(place / "sweep"))
+        playwright = ends.enter_context(sync_playwright())
         large, many = place / "million.html", place / "many.html"
         large.write_bytes(export(Runs(place / "runs", "million")).content)
         many.write_bytes(export(_Listed()).content)
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        found = {"bytes_of_page": large.stat().st_size, **_large(browser, large), **_many(browser, many)}
+        found = {
+            "bytes_of_page": large.stat().st_size,
+            **_large(browser, large),
+            **_many(browser, many),
+            **_select(browser, *served),
+        }
         browser.close()
     return {"name": "explorer", "targets": TARGETS, **found}
 
 
-def _opened(browser: Any, file: Path) -> tuple[Any, Callable[[], float], float]:
+def _opened(browser: Any, address: str) -> tuple[Any, Callable[[], float], float]:
     """A page, a function that gives the CPU seconds of its main thread so far, and those until it was drawn."""
-    context = browser.new_context(viewport={"width": 1200, "height": 950}, offline=True)
+    context = browser.new_context(viewport={"width": 1200, "height": 950}, offline=address.startswith("file:"))
     page = context.new_page()
     tools = context.new_cdp_session(page)
     tools.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -114,14 +139,14 @@ def _opened(browser: Any, file: Path) -> tuple[Any, Callable[[], float], float]:
         return next(float(each["value"]) for each in tools.send("Performance.getMetrics")["metrics"] if each["name"] == "TaskDuration")
 
     before = spent()
-    page.goto(file.as_uri())
+    page.goto(address)
     page.wait_for_selector("body[data-ready]")
     page.wait_for_timeout(500)
     return page, spent, spent() - before
 
 
 def _large(browser: Any, file: Path) -> dict[str, float]:
-    page, spent, load = _opened(browser, file)
+    page, spent, load = _opened(browser, file.as_uri())
     first, last = page.evaluate("dumbbell.range()")
     steps = []
     for i in range(_STEPS):
@@ -137,7 +162,7 @@ def _large(browser: Any, file: Path) -> dict[str, float]:
 
 
 def _many(browser: Any, file: Path) -> dict[str, float]:
-    page, spent, _ = _opened(browser, file)
+    page, spent, _ = _opened(browser, file.as_uri())
     steps = []
     for i in range(_STEPS):
         before = spent()
@@ -145,6 +170,34 @@ def _many(browser: Any, file: Path) -> dict[str, float]:
         page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         steps.append(spent() - before)
     return {"filter_cpu_ms": 1e3 * statistics.median(steps)}
+
+
+def _select(browser: Any, address: str, server: int) -> dict[str, float]:
+    """Select all runs of a served sweep: CPU time of the page and of the server together, and requests."""
+    page, spent, _ = _opened(browser, address)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    before = spent() + _cpu_s(server)
+    page.click("text=Select all")
+    page.wait_for_function("() => document.querySelectorAll('#view progress').length === 0 && dumbbell.drawn('cwnd') === 144")
+    page.wait_for_timeout(500)
+    return {"select_cpu_s": spent() + _cpu_s(server) - before, "select_requests": len(requests)}
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[tuple[str, int]]:
+    """Address and process of a server of a folder."""
+    command = [sys.executable, "-m", "dumbbell", "view", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        yield server.stderr.readline().split()[1], server.pid
+        server.terminate()
+
+
+def _cpu_s(process: int) -> float:
+    """CPU time of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def _largest_renderer() -> int:
