@@ -5,6 +5,7 @@ mod faults;
 mod hosts;
 mod inside;
 mod inspection;
+mod outbox;
 mod routes;
 mod shares;
 mod spread;
@@ -13,11 +14,10 @@ pub use hosts::Released;
 pub use routes::{FlowWay, Routes};
 pub use shares::Shares;
 
-use crate::attachment::{Attachment, Attachments};
+use crate::attachment::Attachments;
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::headers::Headers;
-use crate::outbox::{End, Outbox};
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::{Kind, Port};
@@ -453,51 +453,5 @@ impl Network {
         } else {
             d.data += 1;
         }
-    }
-}
-
-impl Outbox for Network {
-    #[inline]
-    fn now(&self) -> Time {
-        self.shared.now
-    }
-
-    #[inline(always)]
-    fn send(&mut self, from: End, p: impl Into<Packet>) -> Verdict {
-        let p = p.into();
-        // The callers know which end they are: this is decided when they are compiled, without a look at the flags that they just wrote.
-        let (flow, direction) = (p.flow(), from.direction());
-        let verdict = self.set_out(p, self.routes.first(flow, direction));
-        if verdict == Verdict::Queued || self.routes.has_egress(flow, direction) {
-            verdict
-        } else {
-            Verdict::Queued
-        }
-    }
-
-    fn send_at(&mut self, from: End, p: impl Into<Packet>, departure: Time) -> Verdict {
-        self.send_paced(from, p.into(), departure)
-    }
-
-    #[inline(always)]
-    fn set_timer(&mut self, source: usize, at: Time) {
-        self.events.set_other(source, at);
-    }
-
-    fn attach(&mut self, attachment: Attachment) -> u32 {
-        self.shared.attachments.put(attachment)
-    }
-
-    fn take_attachment(&mut self, slot: u32) -> Attachment {
-        self.shared.attachments.take(slot)
-    }
-
-    #[inline]
-    fn is_last_now(&self) -> bool {
-        self.is_last_of_burst()
-    }
-
-    fn act_last(&mut self, flow: usize, end: End) {
-        self.add_application(flow, end);
     }
 }
