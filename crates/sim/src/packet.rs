@@ -162,8 +162,10 @@ impl Body {
     pub const STAMP: usize = 2;
 }
 
-/// One packet: the header that the network reads, and what it carries.
+/// One packet: the header that the network reads, and what it carries. It lies in memory as [`crate::segment::Segment`] does, so that one is
+/// copied as a whole to make the other.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Packet {
     /// Its flow, and its position in the flow's list of ports.
     pub way: Way,

@@ -40,6 +40,7 @@ pub fn form(len: u16, flags: u16) -> u32 {
 
 /// A packet as TCP reads it. Sequence and acknowledgement numbers count segments, or bytes where both ends send.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Segment {
     /// Its flow, and its position in the flow's list of ports.
     pub way: Way,
