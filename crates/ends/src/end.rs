@@ -234,7 +234,8 @@ impl End {
 
     /// A packet that the end has sent, with the numbers of the wire.
     fn on_wire(&mut self, p: &tcp::Segment) -> Segment {
-        let Attachment { blocks, other_seq } = self.line.take_attachment(p.attachment);
+        let attachment = self.line.take_attachment(p.attachment);
+        let (blocks, second) = (attachment.blocks(), attachment.second());
         let has = |flag| p.has(flag);
         let syn = has(flags::SYN);
         let beside = HEADERS + blocks.option_bytes();
@@ -251,8 +252,8 @@ impl End {
             Half::Receive(_) if syn => (0, u32::from(!has(flags::HANDSHAKE))),
             Half::Receive(_) if has(flags::RST) => (1 + u32::from(has(flags::CLOSED)), 0),
             Half::Receive(_) => (1 + u32::from(has(flags::CLOSED)), self.peers.byte(p.seq)),
-            Half::Both(_) if syn => (0, other_seq.min(1)),
-            Half::Both(_) => (p.seq, self.peers.byte(other_seq)),
+            Half::Both(_) if syn => (0, second.min(1)),
+            Half::Both(_) => (p.seq, self.peers.byte(second)),
         };
         if (syn || has(flags::RST)) && ack == 0 {
             wire &= !bits::ACK;
@@ -285,7 +286,7 @@ impl End {
     fn hear(&mut self, segment: &Segment) -> Result<(), String> {
         let (mut p, attachment) = self.of_wire(segment)?;
         let out = &mut self.line;
-        if attachment != Attachment::default() || matches!(self.half, Half::Both(_)) {
+        if attachment != Attachment::default() {
             p.attachment = out.attach(attachment);
         }
         match &mut self.half {
@@ -336,11 +337,11 @@ impl End {
         }
         let bits_of = BITS.iter().filter(|(bit, _)| segment.has(*bit)).fold(0, |all, (_, flag)| all | flag);
         let bare = segment.payload == 0 && !syn && !segment.has(bits::FIN);
-        let (seq, other_seq, more, options) = match self.half {
+        let (seq, attachment, more, options) = match self.half {
             Half::Send(_) => {
                 let closed = if segment.seq > 1 { flags::CLOSED } else { 0 };
                 let opens = if syn && !segment.has(bits::ACK) { flags::HANDSHAKE } else { 0 };
-                (ack.max(1), 0, Direction::Reverse.flags() | closed | opens, blocks.option_bytes())
+                (ack.max(1), blocks.into(), Direction::Reverse.flags() | closed | opens, blocks.option_bytes())
             }
             Half::Receive(_) => {
                 let answers = if syn && segment.has(bits::ACK) { flags::HANDSHAKE } else { 0 };
@@ -349,9 +350,12 @@ impl End {
                     (true, false) => flags::HANDSHAKE,
                     _ => 0,
                 };
-                (seq, 0, answers | alone, 0)
+                (seq, blocks.into(), answers | alone, 0)
             }
-            Half::Both(_) => (ack, seq, Direction::Reverse.flags(), blocks.option_bytes()),
+            Half::Both(_) => {
+                let second = Attachment::Second { seq, blocks };
+                (ack, second, Direction::Reverse.flags(), blocks.option_bytes())
+            }
         };
         let len = if syn { SYN_FRAME } else { ACK_FRAME + segment.payload + options };
         let ecn = Ecn::of_bits(segment.ecn);
@@ -368,7 +372,7 @@ impl End {
             tsecr: if self.timestamps { segment.tsecr } else { 0 },
             attachment: NO_ATTACHMENT,
         };
-        Ok((p, Attachment { blocks, other_seq }))
+        Ok((p, attachment))
     }
 }
 

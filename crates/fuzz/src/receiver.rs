@@ -195,7 +195,7 @@ impl World {
         for (from, p) in sent {
             assert_eq!(from, End::Receiver);
             assert!(p.is_reverse(), "a packet without an acknowledgment");
-            let blocks = self.line.take_attachment(p.attachment).blocks;
+            let blocks = *self.line.take_attachment(p.attachment).blocks();
             for &(start, end) in blocks.as_slice() {
                 assert!(
                     start < end && (start..end).all(|seq| self.arrived.contains(&seq)),

@@ -1,5 +1,5 @@
-//! Attachments: data that few packets carry beside their header. They are SACK blocks (RFC 2018, RFC 2883) and, if both ends of a
-//! connection send, the sequence number of its second direction. Attachments lie in a slab beside the packets, so that packets stay small.
+//! Attachments: data that few packets carry beside their header. They are SACK blocks (RFC 2018, RFC 2883) or, if both ends of a
+//! connection send, these and the sequence number of its second direction. Attachments lie in a slab beside the packets, so that packets stay small.
 
 use crate::packet::{Packet, NO_ATTACHMENT};
 use crate::prefetch::prefetch_element;
@@ -78,19 +78,48 @@ impl Blocks {
 }
 
 /// The attachment of one packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attachment {
-    /// SACK blocks; none in most packets of a connection that sends both ways.
-    pub blocks: Blocks,
-    /// Used if both ends send. In a packet of the first direction: the number of the second direction that the packet acknowledges. In a
-    /// packet of the second direction: the first number that the packet carries. The packet itself holds the numbers of the first
-    /// direction.
-    pub other_seq: u32,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// SACK blocks.
+    Blocks(Blocks),
+    /// Every packet of a connection whose ends both send has this.
+    Second {
+        /// In a packet of the first direction: the number of the second direction that the packet acknowledges. In a packet of the second
+        /// direction: the first number that the packet carries. The packet itself holds the numbers of the first direction.
+        seq: u32,
+        /// SACK blocks; none in most packets.
+        blocks: Blocks,
+    },
 }
 
 impl From<Blocks> for Attachment {
     fn from(blocks: Blocks) -> Self {
-        Self { blocks, other_seq: 0 }
+        Self::Blocks(blocks)
+    }
+}
+
+impl Default for Attachment {
+    fn default() -> Self {
+        Self::Blocks(Blocks::default())
+    }
+}
+
+impl Attachment {
+    /// SACK blocks.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks {
+        match self {
+            Self::Blocks(blocks) | Self::Second { blocks, .. } => blocks,
+        }
+    }
+
+    /// The number of the second direction; 0 without one.
+    #[must_use]
+    pub fn second(&self) -> u32 {
+        match *self {
+            Self::Blocks(_) => 0,
+            Self::Second { seq, .. } => seq,
+        }
     }
 }
 

@@ -190,7 +190,7 @@ impl Capture {
                 Header::Echo { reply: p.is_reverse(), id: p.flow() as u16 + 1, seq: p.seq as u16 }
             }
             (None, _) => Header::Udp,
-            (Some(layout), None) => flow.header(layout, p, &attachment.blocks),
+            (Some(layout), None) => flow.header(layout, p, attachment.blocks()),
             (Some(layout), Some(scale)) => flow.header_of_two_way(layout, scale, p, &attachment),
         };
         let leftwards = flow.from_right != p.is_reverse();
@@ -250,9 +250,9 @@ impl FlowHeaders {
     fn header_of_two_way(&self, layout: &Numbers, second_scale: u8, p: &Segment, attachment: &Attachment) -> Header {
         let opens = p.has(flags::SYN);
         let (seq, ack, scale) = if p.is_reverse() {
-            (attachment.other_seq, p.seq, self.scale)
+            (attachment.second(), p.seq, self.scale)
         } else {
-            (p.seq, attachment.other_seq, second_scale)
+            (p.seq, attachment.second(), second_scale)
         };
         Header::Tcp {
             seq,
@@ -263,7 +263,7 @@ impl FlowHeaders {
             window: (p.window >> if opens { 0 } else { scale }).min(u32::from(u16::MAX)) as u16,
             timestamps: self.timestamps(p),
             syn: opens.then_some((self.mss_option(layout), scale, self.options().sack)),
-            sacks: (attachment.blocks.ranges, attachment.blocks.as_slice().len()),
+            sacks: (attachment.blocks().ranges, attachment.blocks().as_slice().len()),
         }
     }
 
@@ -321,6 +321,6 @@ fn payload_of_either(p: &Segment, options: Options, attachment: &Attachment) -> 
     if p.has(flags::SYN) {
         0
     } else {
-        u32::from(p.len) - options.headers() - attachment.blocks.option_bytes()
+        u32::from(p.len) - options.headers() - attachment.blocks().option_bytes()
     }
 }

@@ -220,11 +220,11 @@ impl Headers for TcpHeaders {
             return None;
         }
         let (s, attached) = (Segment::from(*p), attachments.get(p.attachment));
-        let header = Options::of(flow.agreed).headers() + attached.blocks.option_bytes();
+        let header = Options::of(flow.agreed).headers() + attached.blocks().option_bytes();
         let both_send = flow.agreed.0 & BOTH_SEND != 0;
         let ack = match (s.is_reverse(), both_send) {
             (true, _) => s.seq,
-            (false, true) => attached.other_seq,
+            (false, true) => attached.second(),
             (false, false) => 1 + u32::from(s.has(flags::CLOSED)),
         };
         Some(AckHeader {
@@ -233,7 +233,7 @@ impl Headers for TcpHeaders {
             bare: s.flags & TELLING == 0 && u32::from(s.len) == header,
             echoes: s.flags & (flags::ECE | flags::CWR),
             timestamps: (s.tsval, s.tsecr),
-            blocks: attached.blocks,
+            blocks: *attached.blocks(),
         })
     }
 }

@@ -19,7 +19,7 @@ impl Sender {
     #[inline(never)]
     pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
-        let blocks = out.take_attachment(p.attachment).blocks;
+        let blocks = *out.take_attachment(p.attachment).blocks();
         self.rcv_tick = self.clock.tick(out.now());
         match (self.phase, p.has(flags::SYN)) {
             (Phase::SynSent, true) => self.on_syn_ack(p, out),

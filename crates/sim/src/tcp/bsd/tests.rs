@@ -382,7 +382,7 @@ impl Sink {
         let packets = self.out.take_sent();
         packets
             .iter()
-            .map(|p| (p.seq, p.window, self.out.take_attachment(p.attachment).blocks.as_slice().to_vec()))
+            .map(|p| (p.seq, p.window, self.out.take_attachment(p.attachment).blocks().as_slice().to_vec()))
             .collect()
     }
 }

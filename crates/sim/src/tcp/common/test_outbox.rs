@@ -28,6 +28,6 @@ impl LoneOutbox {
 
     /// The SACK blocks of a packet under way.
     pub(in crate::tcp) fn blocks(&self, p: &Segment) -> Blocks {
-        self.attachments.get(p.attachment).blocks
+        *self.attachments.get(p.attachment).blocks()
     }
 }

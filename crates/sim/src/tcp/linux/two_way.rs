@@ -122,11 +122,11 @@ impl TwoWayEnd {
         if p.has(flags::RST) {
             return false;
         }
-        let number = if self.first { p.seq } else { attachment.other_seq };
+        let number = if self.first { p.seq } else { attachment.second() };
         // A probe of the window has the number before a segment.
         let (seq, _) = self.sender.segment_of(number);
         // The blocks of an ACK are no payload.
-        let len = p.len - attachment.blocks.option_bytes() as u16;
+        let len = p.len - attachment.blocks().option_bytes() as u16;
         self.sender.on_left_host(&Segment { seq, len, ..*p })
     }
 
@@ -226,8 +226,9 @@ impl TwoWayEnd {
     /// A packet of the peer arrives. Returns the bytes that the application has read so far.
     pub fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) -> u64 {
         self.counters.arrived += 1;
-        let Attachment { blocks, other_seq } = out.take_attachment(p.attachment);
-        let (ack, number) = if self.first { (p.seq, other_seq) } else { (other_seq, p.seq) };
+        let attachment = out.take_attachment(p.attachment);
+        let (blocks, second) = (attachment.blocks(), attachment.second());
+        let (ack, number) = if self.first { (p.seq, second) } else { (second, p.seq) };
         if self.ending.has_come() {
             let p = &Segment { len: p.len - blocks.option_bytes() as u16, ..*p };
             self.answer_when_gone(p, self.receiver.number(number), ack, out);
@@ -294,7 +295,7 @@ impl TwoWayEnd {
         }
         // `tcp_ack` of the packet that ends the handshake has no effect: congestion control begins behind it (`tcp_init_transfer`).
         if !is_only_data && !accepts {
-            let segments = self.sender.segments_of(&blocks);
+            let segments = self.sender.segments_of(blocks);
             let (sender, mut out) = self.sending(out, segments);
             sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
         }

@@ -1,6 +1,6 @@
 //! Two ends that both send, over a path that only takes time.
 
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, Blocks};
 use crate::cc::{AnyCc, Needs, Reno};
 use crate::outbox::LoneOutbox;
 use crate::outbox::{HostQueue, Outbox};
@@ -122,10 +122,11 @@ fn ends_that_open_at_once_answer_each_others_syn_and_report_the_syn_of_the_syn_a
     for _ in 0..3 {
         let packets = std::mem::take(&mut pair.under_way);
         for (at, p) in packets.into_iter().filter(|(_, p)| !p.is_reverse()) {
-            let Attachment { blocks, other_seq } = pair.out.take_attachment(p.attachment);
+            let attachment = pair.out.take_attachment(p.attachment);
+            let (other_seq, blocks) = (attachment.second(), *attachment.blocks());
             sent.push((p.has(flags::SYN), p.seq, other_seq, blocks.as_slice().to_vec()));
             // The other end's packet is the same the other way round.
-            let attachment = pair.out.attach(Attachment { blocks, other_seq: p.seq });
+            let attachment = pair.out.attach(Attachment::Second { seq: p.seq, blocks });
             let mut mirrored = Segment { seq: other_seq, attachment, ..p };
             mirrored.set_direction(Direction::Reverse);
             pair.out.now = at;
@@ -257,8 +258,8 @@ fn what_is_put_on_the_hosts_account_is_taken_off_it_and_nothing_else() {
 /// A packet of an end as the other one gets it: its own number and the one that it acknowledges, its payload and its blocks.
 fn on_wire(pair: &mut Pair, p: &Segment) -> (u32, u32, u32, Vec<(u32, u32)>) {
     let attachment = pair.out.attachments.get(p.attachment);
-    let blocks = attachment.blocks;
-    let (seq, ack) = if p.is_reverse() { (attachment.other_seq, p.seq) } else { (p.seq, attachment.other_seq) };
+    let blocks = attachment.blocks();
+    let (seq, ack) = if p.is_reverse() { (attachment.second(), p.seq) } else { (p.seq, attachment.second()) };
     (seq, ack, u32::from(p.len) - HEADERS - blocks.option_bytes(), blocks.as_slice().to_vec())
 }
 
@@ -385,7 +386,7 @@ fn closed() -> Pair {
 /// Takes what an end sends at once when it hears this packet, which came with nothing else.
 fn answers(pair: &mut Pair, to: usize, p: Segment) -> Vec<Segment> {
     let mut p = p;
-    p.attachment = pair.out.attach(Attachment { other_seq: 2, ..Attachment::default() });
+    p.attachment = pair.out.attach(Attachment::Second { seq: 2, blocks: Blocks::default() });
     pair.ends[to].on_packet(&p, &mut pair.out);
     pair.out.take_sent()
 }

@@ -290,8 +290,8 @@ impl Sender {
             self.form.tsecr = self.form.tsecr.max(p.tsval);
         }
         match self.stack.loss_detection {
-            LossDetection::Rack => self.process_ack(p, &attachment.blocks, out),
-            LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, &attachment.blocks, out),
+            LossDetection::Rack => self.process_ack(p, attachment.blocks(), out),
+            LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, attachment.blocks(), out),
         }
         true
     }

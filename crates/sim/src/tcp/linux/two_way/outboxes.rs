@@ -50,12 +50,12 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
             blocks = said.blocks.moved_by(base);
             p.len += blocks.option_bytes() as u16;
         }
-        let mut other_seq = ack;
+        let mut seq = ack;
         if !self.first {
-            (p.seq, other_seq) = (ack, p.seq);
+            (p.seq, seq) = (ack, p.seq);
             p.set_direction(Direction::Reverse);
         }
-        p.attachment = self.out.attach(Attachment { blocks, other_seq });
+        p.attachment = self.out.attach(Attachment::Second { seq, blocks });
         self.counters.sent += 1;
         self.out.send(route(self.first), p)
     }
@@ -106,13 +106,12 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
         let mut p = Segment::from(p.into());
         p.seq = p.seq.wrapping_add(self.base);
         p.tsval = p.tsval.max(self.sender.depart_bare(self.clock));
-        let seq = if p.has(flags::SYN) { 0 } else { self.seq };
-        let mut other_seq = seq;
+        let mut seq = if p.has(flags::SYN) { 0 } else { self.seq };
         if self.first {
-            (p.seq, other_seq) = (seq, p.seq);
+            (p.seq, seq) = (seq, p.seq);
             p.set_direction(Direction::Forward);
         }
-        p.attachment = self.out.attach(Attachment { blocks: std::mem::take(&mut self.blocks), other_seq });
+        p.attachment = self.out.attach(Attachment::Second { seq, blocks: std::mem::take(&mut self.blocks) });
         self.counters.sent += 1;
         self.out.send(route(self.first), p)
     }
@@ -123,7 +122,7 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
 
     /// The blocks go with the packet when it is sent.
     fn attach(&mut self, attachment: Attachment) -> u32 {
-        self.blocks = attachment.blocks.moved_by(self.base);
+        self.blocks = attachment.blocks().moved_by(self.base);
         NO_ATTACHMENT
     }
 
