@@ -2,8 +2,7 @@
 
 use super::Network;
 use crate::packet::Packet;
-use crate::port::Kind;
-use crate::qdisc::Qdisc;
+use crate::port::media::Medium;
 
 impl Network {
     /// Packets inside the network by flow: data and ACKs.
@@ -25,12 +24,7 @@ impl Network {
     pub fn for_each_inside(&self, mut look: impl FnMut(&Packet)) {
         for port in &self.ports {
             port.pipe.iter(&self.shared.packets).for_each(&mut look);
-            match &port.kind {
-                Kind::Link { .. } | Kind::Card(_) => {}
-                Kind::Spread(line) => line.iter().for_each(|id| look(&self.shared.packets[id].packet)),
-                Kind::Faulty(link) => link.for_each(&self.shared.packets, &mut look),
-                Kind::Queue { qdisc, .. } => qdisc.for_each(&self.shared.packets, &mut look),
-            }
+            port.medium.for_each(&self.shared.packets, &mut look);
         }
         self.arrivals.iter(&self.shared.packets).for_each(&mut look);
     }

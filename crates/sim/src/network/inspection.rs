@@ -4,12 +4,12 @@
 use super::Network;
 use crate::fingerprint::PacketEvent;
 use crate::pool::Id;
-use crate::port::Kind;
+use crate::port::media::Medium;
 
 impl Network {
     /// Look at arriving packets for a wrong bit, if any port makes wrong bits.
     pub(super) fn expect_corruption(&mut self) {
-        self.inspects |= self.ports.iter().any(|port| matches!(&port.kind, Kind::Faulty(link) if link.may_corrupt()));
+        self.inspects |= self.ports.iter().any(|port| port.medium.may_corrupt());
     }
 
     /// A flow has come: look at its packets if their frames have other lengths than its ends count.

@@ -1,14 +1,13 @@
 //! The network: ports, routes and the event set, i.e. everything between the two ends of a flow.
 
 mod applications;
-mod faults;
 mod hosts;
 mod inside;
 mod inspection;
+mod keeping;
 mod outbox;
 mod routes;
 mod shares;
-mod spread;
 
 pub use hosts::Released;
 pub use routes::{FlowWay, Routes};
@@ -20,11 +19,12 @@ use crate::fingerprint::{Fingerprint, PacketEvent};
 use crate::headers::Headers;
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
-use crate::port::{Kind, Port};
-use crate::qdisc::{Qdisc, QueueContext};
+use crate::port::media::{Coming, Entry, Medium};
+use crate::port::Port;
+use crate::qdisc::QueueContext;
 use crate::rng::Rng;
 use crate::tap::Tap;
-use crate::time::{serialisation, Time, NEVER};
+use crate::time::{Time, NEVER};
 
 /// Packets of one flow that the network dropped, lost or duplicated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -162,9 +162,7 @@ impl Network {
     /// No packet of the flow with this index is under way any more, and none will come.
     pub fn forget_flow(&mut self, flow: usize) {
         for port in &mut self.ports {
-            if let Kind::Queue { qdisc, .. } = &mut port.kind {
-                qdisc.forget(flow);
-            }
+            port.medium.forget(flow);
         }
     }
 
@@ -196,61 +194,47 @@ impl Network {
         Some(p)
     }
 
-    /// Offers a packet to port `i`.
+    /// A packet comes to port `i`.
     #[inline(never)]
     fn enqueue(&mut self, i: usize, id: Id) -> Verdict {
-        let port = &mut self.ports[i];
-        port.counters.arrived += 1;
-        if matches!(port.kind, Kind::Link { .. }) {
-            self.enter_link(i, id)
-        } else {
-            self.queue(i, id)
-        }
-    }
-
-    /// A packet arrives at port `i`, which is a link.
-    #[inline(never)]
-    fn enter_link(&mut self, i: usize, id: Id) -> Verdict {
-        let port = &mut self.ports[i];
-        let Kind::Link { rate_bps, limit, free_at } = &mut port.kind else { unreachable!("only links come here") };
-        if port.pipe.len() >= *limit {
-            self.note(i, id, PacketEvent::Offered(Verdict::Dropped));
-            self.shared.dropped.push((id, DropCause::Overflow));
-            self.count_drops(i, Some(id));
-            return Verdict::Dropped;
-        }
-        let mut out = self.shared.now;
-        if let Some(rate) = *rate_bps {
-            out = out.max(*free_at) + serialisation(u64::from(self.shared.packets[id].bytes()), rate);
-            *free_at = out;
-        }
-        self.note(i, id, PacketEvent::Offered(Verdict::Queued));
-        self.leave(i, id, out);
-        Verdict::Queued
-    }
-
-    /// A packet arrives at the network card `i`, whose interrupt lets it go.
-    #[cold]
-    #[inline(never)]
-    fn gather(&mut self, i: usize, id: Id) -> Verdict {
-        let Kind::Card(interrupts) = &mut self.ports[i].kind else { return self.enter_spread(i, id) };
-        let out = interrupts.tell(self.shared.now);
-        self.note(i, id, PacketEvent::Offered(Verdict::Queued));
-        self.leave(i, id, out);
-        Verdict::Queued
-    }
-
-    /// Hands a packet to the discipline of port `i`, and serves the port unless its shaper's timer will.
-    #[inline(never)]
-    fn queue(&mut self, i: usize, id: Id) -> Verdict {
         let mut port = &mut self.ports[i];
+        port.counters.arrived += 1;
         if port.next == self.shared.now {
             self.leave_first(i);
             port = &mut self.ports[i];
         }
-        let Kind::Queue { qdisc, .. } = &mut port.kind else { return self.gather(i, id) };
         self.shared.port = i;
-        let verdict = qdisc.enqueue(id, &mut self.shared);
+        let coming = Coming { id, in_pipe: port.pipe.len(), delay: port.delay, rtts: self.routes.rtts() };
+        match port.medium.enter(coming, &mut self.shared) {
+            Entry::Offered(verdict) => self.after_offer(i, id, verdict),
+            Entry::Leaves(out) => self.go_through(i, id, out),
+            Entry::Refused => self.refuse(i, id),
+            Entry::Kept { copy, original } => self.settle(i, id, copy, original),
+        }
+    }
+
+    /// The medium of port `i` lets a packet out at `out`.
+    #[inline(never)]
+    fn go_through(&mut self, i: usize, id: Id, out: Time) -> Verdict {
+        self.note(i, id, PacketEvent::Offered(Verdict::Queued));
+        self.leave(i, id, out);
+        Verdict::Queued
+    }
+
+    /// Port `i` has no room for a packet.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, i: usize, id: Id) -> Verdict {
+        self.note(i, id, PacketEvent::Offered(Verdict::Dropped));
+        self.shared.dropped.push((id, DropCause::Overflow));
+        self.count_drops(i, Some(id));
+        Verdict::Dropped
+    }
+
+    /// The discipline of port `i` was offered a packet: serve the port unless its shaper's timer will.
+    #[inline(always)]
+    fn after_offer(&mut self, i: usize, id: Id, verdict: Verdict) -> Verdict {
+        let port = &self.ports[i];
         let (next, refilled) = (port.next, port.refilled);
         self.note(i, id, PacketEvent::Offered(verdict));
         if !self.shared.dropped.is_empty() {
@@ -271,13 +255,10 @@ impl Network {
     /// Let a port send all that it may now. Return when it may send the next packet, or `NEVER` if nothing waits.
     fn serve(&mut self, i: usize) -> Time {
         let port = &mut self.ports[i];
-        let Kind::Queue { qdisc, shaper } = &mut port.kind else { unreachable!("a link has no shaper") };
         let mut leaving = Queue::default();
         self.shared.port = i;
-        let next = shaper.serve(qdisc, &mut self.shared, &mut leaving);
+        let (next, out) = port.medium.serve(&mut self.shared, &mut leaving);
         port.next = next;
-        // A link takes one packet at a time, and that packet has left when the link is free; the other ports send at once.
-        let out = shaper.out(self.shared.now);
         if !self.shared.dropped.is_empty() {
             self.count_drops(i, None);
         }
@@ -389,7 +370,7 @@ impl Network {
     #[inline]
     pub fn on_pipe(&mut self, i: usize) {
         let port = &mut self.ports[i];
-        let Some(id) = port.pipe.pop_ahead(&self.shared.packets) else { return self.leave_faulty(i) };
+        let Some(id) = port.pipe.pop_ahead(&self.shared.packets) else { return self.leave_medium(i) };
         let next = port.pipe_time(&self.shared.packets);
         self.next_in_pipe = next;
         self.events.set_busy(PORTS + 2 * i + 1, next);
@@ -400,11 +381,11 @@ impl Network {
     pub fn look_ahead(&self, i: usize) -> impl Iterator<Item = &Packet> {
         let port = &self.ports[i];
         let packets = &self.shared.packets;
-        let peeked = if let Kind::Queue { qdisc, .. } = &port.kind { qdisc.peeked() } else { None };
+        let peeked = port.medium.peeked();
         if let Some(id) = port.pipe.second_of_many(packets) {
             let p = &packets[id].packet;
-            if let Some(Kind::Queue { qdisc, .. }) = self.after(i, p, p.way.further()) {
-                qdisc.expect_later(p);
+            if let Some(port) = self.routes.next(i, p, p.way.further().hops()) {
+                self.ports[port].medium.expect_later(p);
             }
         }
         let next = port.pipe.first().into_iter().chain(peeked).map(|id| &packets[id].packet);
@@ -416,14 +397,7 @@ impl Network {
     fn expect(&self, i: usize, p: &Packet, way: Way) -> bool {
         self.shared.attachments.prefetch(p);
         let Some(port) = self.routes.next(i, p, way.hops()) else { return true };
-        let Kind::Queue { qdisc, .. } = &self.ports[port].kind else { return false };
-        qdisc.expect(p);
-        qdisc.packets() == 0 && self.routes.next(port, p, way.further().hops()).is_none()
-    }
-
-    /// Return the port that a packet enters after port `i`, or `None` at the end of its path.
-    fn after(&self, i: usize, p: &Packet, way: Way) -> Option<&Kind> {
-        self.routes.next(i, p, way.hops()).map(|port| &self.ports[port].kind)
+        self.ports[port].medium.expect(p) && self.routes.next(port, p, way.further().hops()).is_none()
     }
 
     /// Count the packets that the discipline of port `i` dropped, and forget them. The sender of `refused`, a packet that the discipline

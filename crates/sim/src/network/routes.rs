@@ -74,10 +74,11 @@ impl Routes {
         (self.begin[flow], self.egress[flow], self.rtts[flow]) = (way.begin, way.egress, way.rtt);
     }
 
-    /// The RTT that a flow has of its own, ns; 0: none.
+    /// The RTT that each flow has of its own, ns; 0: none.
+    #[inline]
     #[must_use]
-    pub fn rtt(&self, flow: usize) -> Time {
-        self.rtts[flow]
+    pub fn rtts(&self) -> &[Time] {
+        &self.rtts
     }
 
     /// Number of flows.
@@ -149,7 +150,7 @@ mod tests {
             [(0, Forward), (1, Forward), (1, Reverse)].map(|(flow, direction)| routes.has_egress(flow, direction)),
             [false, true, false]
         );
-        assert_eq!((routes.flows(), routes.rtt(0), routes.rtt(1)), (2, 7, 0));
+        assert_eq!((routes.flows(), routes.rtts()), (2, &[7, 0][..]));
         assert_eq!([0, 1, 2].map(|hops| routes.port(out + hops)), [Some(3), Some(1), None]);
     }
 

@@ -4,18 +4,19 @@
 mod change;
 mod faults;
 mod htb;
+pub mod media;
 mod opportunities;
 mod shaper;
-mod spread;
 mod tbf;
 
 pub use change::{resolve, Change, Schedule};
 pub use faults::{normal, pareto, paretonormal, FaultCounts, Faults};
 pub use htb::Htb;
+pub use media::AnyMedium;
 pub use shaper::Shaper;
-pub use spread::Spread;
 pub use tbf::Tbf;
 
+use self::media::{Card, Faulty, Line, Medium, Spread};
 use crate::packet::{DropCause, DROP_CAUSES, ETHERNET};
 use crate::pool::{Pool, Queue};
 use crate::qdisc::{AnyQdisc, Qdisc};
@@ -29,8 +30,8 @@ use crate::time::{Duration, Time, MAX_TIME, NEVER};
 pub struct Port {
     /// Name in the results.
     pub id: String,
-    /// The kind of port, which says what packets wait for.
-    pub kind: Kind,
+    /// What packets wait for.
+    pub medium: AnyMedium,
     /// Packets that have left the shaper, in order of arrival at the far end, which is the time of each.
     pub pipe: Queue,
     /// Propagation delay, ns.
@@ -51,54 +52,6 @@ pub struct Port {
     pub refilled: bool,
     /// Counters.
     pub counters: Counters,
-}
-
-/// The kinds of port.
-#[derive(Debug)]
-pub enum Kind {
-    /// A FIFO line and a constant delay: the time a packet leaves is known when it arrives.
-    Link {
-        /// Line rate, bit/s.
-        rate_bps: Option<u64>,
-        /// Most packets inside.
-        limit: usize,
-        /// Time at which the link is free.
-        free_at: Time,
-    },
-    /// A delay that connections have of their own.
-    Spread(Spread),
-    /// A link that loses, delays unevenly, reorders, duplicates or corrupts packets.
-    Faulty(Box<Faults>),
-    /// A queue discipline behind a shaper.
-    Queue {
-        /// The queue discipline.
-        qdisc: AnyQdisc,
-        /// The shaper.
-        shaper: Shaper,
-    },
-    /// A network card, which gathers packets for its host.
-    Card(Interrupts),
-}
-
-/// Interrupts of a network card. One interrupt reports all packets since the last one, this time after the first of them.
-#[derive(Clone, Copy, Debug)]
-pub struct Interrupts {
-    after: Duration,
-    next: Time,
-}
-
-impl Interrupts {
-    fn every(after: Duration) -> Self {
-        Self { after, next: 0 }
-    }
-
-    /// Return when the host hears of a packet that arrives at this time.
-    pub fn tell(&mut self, arrival: Time) -> Time {
-        if arrival >= self.next {
-            self.next = arrival + self.after;
-        }
-        self.next
-    }
 }
 
 /// The counters of a port.
@@ -138,7 +91,7 @@ impl Port {
     /// # Errors
     /// What of it cannot be.
     pub fn build(spec: &PortSpec, mtu: u32, seed: u64) -> Result<Self, Flaws> {
-        let (id, delay, kind) = match spec {
+        let (id, delay, medium) = match spec {
             PortSpec::Link {
                 id, delay_ns, own_rtt: Some(part), rate_bps, limit_packets, coalesce_ns, faults, ..
             } => {
@@ -147,19 +100,19 @@ impl Port {
                     flaws.add("own_rtt", "a line, a limit or faults besides", "none of them");
                 }
                 flaws.done()?;
-                (id, *delay_ns, Kind::Spread(Spread::new(*part)))
+                (id, *delay_ns, AnyMedium::Spread(Spread::new(*part)))
             }
             PortSpec::Link { id, delay_ns, rate_bps, limit_packets, coalesce_ns, faults, .. } => {
                 let limit = limit_packets.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
                 if *rate_bps == Some(0) {
                     return Err(Flaws::one("rate_bps", "0 bit/s", "at least 1"));
                 }
-                let kind = match (coalesce_ns, faults) {
+                let medium = match (coalesce_ns, faults) {
                     (None, Some(faults)) => {
                         let link = Faults::build(faults, (id, seed), *delay_ns, *rate_bps, limit);
-                        Kind::Faulty(Box::new(Flaws::within("faults", link)?))
+                        AnyMedium::Faulty(Box::new(Faulty(Flaws::within("faults", link)?)))
                     }
-                    (None, None) => Kind::Link { rate_bps: *rate_bps, limit, free_at: 0 },
+                    (None, None) => AnyMedium::Line(Line::new(*rate_bps, limit)),
                     (Some(_), _) if rate_bps.is_some() || limit_packets.is_some() || faults.is_some() => {
                         return Err(Flaws::one(
                             "coalesce_ns",
@@ -167,9 +120,9 @@ impl Port {
                             "a network card alone",
                         ));
                     }
-                    (Some(after), _) => Kind::Card(Interrupts::every(*after)),
+                    (Some(after), _) => AnyMedium::Card(Card::new(*after)),
                 };
-                (id, *delay_ns, kind)
+                (id, *delay_ns, medium)
             }
             PortSpec::Queue { id, qdisc, shaper, delay_ns, .. } => {
                 let mut rng = Rng::for_component(seed, &format!("qdisc/{id}"));
@@ -183,7 +136,7 @@ impl Port {
                 if shapers == (true, false) {
                     return Err(Flaws::one("shaper", "a second one, the qdisc shapes itself", "own"));
                 }
-                (id, *delay_ns, Kind::Queue { qdisc, shaper })
+                (id, *delay_ns, AnyMedium::Queue(media::Queue::new(qdisc, shaper)))
             }
         };
         let mut flaws = Flaws::default();
@@ -192,7 +145,7 @@ impl Port {
         let may_ask_early = matches!(spec, PortSpec::Queue { qdisc: QdiscSpec::Netem { tick_ns: Some(_), .. }, .. });
         Ok(Self {
             id: id.clone(),
-            kind,
+            medium,
             pipe: Queue::default(),
             delay,
             outage_until: 0,
@@ -215,7 +168,7 @@ impl Port {
     /// It is on a host, and its queue holds packets until they may leave.
     #[must_use]
     pub fn paces(&self) -> bool {
-        self.on_host && matches!(self.kind, Kind::Queue { qdisc: AnyQdisc::Fq(_), .. })
+        self.on_host && self.medium.paces()
     }
 
     /// True if packets may leave before the port's timer: then every arrival asks the port.
@@ -227,7 +180,7 @@ impl Port {
     /// It is on a host, and its queue takes packets off the account of their connection when they come.
     #[must_use]
     pub fn orphans(&self) -> bool {
-        self.on_host && matches!(self.kind, Kind::Queue { qdisc: AnyQdisc::Netem(_), .. })
+        self.on_host && self.medium.orphans()
     }
 
     /// Something besides passing it on is always to be done about a packet that leaves.
@@ -241,42 +194,27 @@ impl Port {
         self.on_host
     }
 
-    /// Something happens to a queue port.
+    /// Something happens to the port.
     pub fn change(&mut self, what: Change) {
-        let Kind::Queue { qdisc, shaper } = &mut self.kind else { unreachable!("the schedule names queue ports only") };
-        match (what, shaper) {
-            (Change::OutageUntil(end), _) => {
+        match what {
+            Change::OutageUntil(end) => {
                 self.outage_until = self.outage_until.max(end);
                 self.watched_until = self.watched_until.max(end);
             }
-            // A packet on the link comes out when it would have come out without the change.
-            (Change::Rate(rate), Shaper::Link { rate_bps, .. }) => *rate_bps = rate,
-            (Change::Rate(_), Shaper::Trace(_)) => unreachable!("a trace's rate changes by itself"),
-            (Change::Rate(rate), Shaper::Htb(htb)) => htb.set_rate(rate),
-            (Change::Rate(rate), Shaper::Own) => qdisc.set_rate(rate),
-            (Change::Rate(rate), Shaper::Tbf(tbf)) => {
-                tbf.set_rate(rate);
-                self.refilled = true;
-            }
+            Change::Rate(rate) => self.refilled |= self.medium.set_rate(rate),
         }
     }
 
-    /// Packets and bytes that wait here (a link holds its packets in the pipe: none wait).
+    /// Packets and bytes that wait here (a line holds its packets in the pipe: none wait).
     #[must_use]
     pub fn backlog(&self) -> (usize, u64) {
-        match &self.kind {
-            Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) | Kind::Faulty(_) => (0, 0),
-            Kind::Queue { qdisc, .. } => (qdisc.packets(), qdisc.bytes()),
-        }
+        self.medium.backlog()
     }
 
     /// Return the counters of faults, or `None` for a port that is no link with faults.
     #[must_use]
     pub fn faults(&self) -> Option<FaultCounts> {
-        match &self.kind {
-            Kind::Faulty(link) => Some(link.counts),
-            _ => None,
-        }
+        self.medium.faults()
     }
 
     /// Return when the first packet of the pipe comes out.

@@ -54,6 +54,22 @@ impl Shaper {
         qdisc.accept(Service { shaper: self, s, leaving })
     }
 
+    /// The rate changes, bit/s; a trace has none, and a discipline that shapes itself has its own. True if more packets may leave now than
+    /// the last call of [`Self::serve`] said.
+    pub fn set_rate(&mut self, rate: u64) -> bool {
+        match self {
+            // A packet on the link comes out when it would have come out without the change.
+            Self::Link { rate_bps, .. } => *rate_bps = rate,
+            Self::Htb(htb) => htb.set_rate(rate),
+            Self::Tbf(tbf) => {
+                tbf.set_rate(rate);
+                return true;
+            }
+            Self::Trace(_) | Self::Own => {}
+        }
+        false
+    }
+
     /// Return when the last bit of a packet that was taken `now` is out.
     #[inline]
     #[must_use]

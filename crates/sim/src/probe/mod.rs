@@ -11,17 +11,6 @@ pub use sampler::{Chosen, Coming, Group, Members, Sampler};
 pub use totals::{flows, ports, tins, FlowRow, GroupTotals, Limits, Volume};
 pub use waiting::{latencies, levels};
 
-use crate::port::{Kind, Port};
-use crate::qdisc::{Qdisc, QdiscStats};
-
-/// Return the counters of a port's queue discipline.
-pub(crate) fn stats(p: &Port) -> QdiscStats {
-    match &p.kind {
-        Kind::Link { .. } | Kind::Spread(_) | Kind::Card(_) | Kind::Faulty(_) => QdiscStats::default(),
-        Kind::Queue { qdisc, .. } => *qdisc.stats(),
-    }
-}
-
 /// A row of the numbers of `$list` that the simulator fills in. A name that the list lacks, and one that is left out, is an error of the
 /// compiler.
 macro_rules! row {

@@ -4,12 +4,13 @@
 //! its sender there and then. While its data are under way, the bytes that the receiver has read, and that ports have handed on, are still
 //! sampled.
 
+use super::row;
 use super::schema::{count, names, place, Quantity, FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES};
 use super::totals::{GroupTotals, Volume};
-use super::{row, stats};
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::output::Table;
+use crate::port::media::Medium;
 use crate::port::Port;
 use crate::time::Time;
 
@@ -257,7 +258,7 @@ fn of_share(bytes: u64) -> [f64; SHARE] {
 
 fn of_port(p: &Port) -> [f64; PORT] {
     let (packets, bytes) = p.backlog();
-    let stats = stats(p);
+    let stats = p.medium.stats();
     row![PORT_SERIES;
         "backlog_bytes": bytes as f64,
         "backlog_packets": packets as f64,

@@ -2,14 +2,15 @@
 
 use std::ops::AddAssign;
 
+use super::row;
 use super::schema::{count, names, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS, TIN_COLUMNS};
-use super::{row, stats};
 use crate::flow::Flow;
 use crate::network::{FlowDrops, Network};
 use crate::output::Rows;
 use crate::packet::DropCause;
 use crate::playback::Viewed;
-use crate::port::{FaultCounts, Kind};
+use crate::port::media::Medium;
+use crate::port::FaultCounts;
 use crate::tcp::linux::sender::LimitedTimes;
 use crate::time::Time;
 
@@ -383,7 +384,7 @@ pub fn flows(flows: &[Flow], network: &Network, inside: &[(u64, u64)], end: Time
 pub fn ports(network: &Network) -> Rows {
     let mut table = Rows::new(names(PORT_COLUMNS));
     for p in &network.ports {
-        let (c, st) = (&p.counters, stats(p));
+        let (c, st) = (&p.counters, p.medium.stats());
         let faults = |count: fn(FaultCounts) -> u64| p.faults().map_or(f64::NAN, |f| count(f) as f64);
         let row = row![PORT_COLUMNS;
             "arrived_packets": c.arrived as f64,
@@ -412,8 +413,7 @@ pub fn ports(network: &Network) -> Rows {
 pub fn tins(network: &Network) -> Rows {
     let mut table = Rows::new(names(TIN_COLUMNS));
     for p in &network.ports {
-        let Kind::Queue { qdisc, .. } = &p.kind else { continue };
-        for tin in qdisc.tins() {
+        for tin in p.medium.tins() {
             let row = row![TIN_COLUMNS;
                 "threshold_bps": tin.threshold_bps as f64,
                 "target_ms": tin.target as f64 / 1e6,

@@ -16,6 +16,8 @@ use crate::flow::Flow;
 use crate::network::{Network, PORTS};
 use crate::output::{Output, Table};
 use crate::packet::{Direction, Packet};
+#[cfg(any(test, feature = "fingerprint"))]
+use crate::port::media::Medium;
 use crate::port::Schedule;
 use crate::probe::{latencies, GroupTotals, Sampler};
 use crate::refusal::{Flaws, Part, Place, Refusal};
@@ -351,7 +353,7 @@ impl World<'_> {
         }
         for p in &self.network.ports {
             let c = &p.counters;
-            let stats = crate::probe::stats(p);
+            let stats = p.medium.stats();
             for value in [
                 c.arrived,
                 c.sent,

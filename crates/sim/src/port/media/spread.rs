@@ -4,7 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::pool::Id;
+use super::{Coming, Entry, Fate, Medium};
+use crate::packet::Packet;
+use crate::pool::{Id, Pool};
+use crate::qdisc::QueueContext;
 use crate::spec::PartOfRtt;
 use crate::time::{Time, NEVER};
 
@@ -20,42 +23,42 @@ pub struct Spread {
 
 impl Spread {
     /// A line whose delay is this part of a connection's RTT.
-    pub(super) fn new(part: PartOfRtt) -> Self {
+    #[must_use]
+    pub fn new(part: PartOfRtt) -> Self {
         Self { part, waiting: BinaryHeap::new(), came: 0 }
     }
 
-    /// Return the delay of a packet of a connection with this RTT, without the delay that the port adds for all.
-    #[must_use]
-    pub fn delay(&self, rtt: Time) -> Time {
-        self.part.of(rtt)
-    }
-
     /// A packet leaves at `out`.
-    pub fn push(&mut self, id: Id, out: Time) {
+    fn push(&mut self, id: Id, out: Time) {
         self.waiting.push(Reverse((out, self.came, id)));
         self.came += 1;
     }
+}
 
-    /// The next packet leaves.
-    pub fn pop(&mut self) -> Option<Id> {
+impl Medium for Spread {
+    #[cold]
+    #[inline(never)]
+    fn enter(&mut self, Coming { id, delay, rtts, .. }: Coming, s: &mut QueueContext) -> Entry {
+        self.push(id, s.now + delay + self.part.of(rtts[s.packets[id].packet.flow()]));
+        Entry::Kept { copy: None, original: Fate::Stays }
+    }
+
+    fn pop(&mut self, _packets: &Pool) -> Option<Id> {
         self.waiting.pop().map(|Reverse((_, _, id))| id)
     }
 
-    /// Return when the next packet leaves.
-    #[must_use]
-    pub fn next(&self) -> Time {
+    fn next(&self, _packets: &Pool) -> Time {
         self.waiting.peek().map_or(NEVER, |Reverse((out, ..))| *out)
     }
 
-    /// All of them, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = Id> + '_ {
-        self.waiting.iter().map(|Reverse((_, _, id))| *id)
+    fn for_each(&self, packets: &Pool, look: &mut dyn FnMut(&Packet)) {
+        self.waiting.iter().for_each(|Reverse((_, _, id))| look(&packets[*id].packet));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Spread;
+    use super::{Medium, Spread};
     use crate::pool::Pool;
     use crate::qdisc::lab::packet;
     use crate::spec::PartOfRtt;
@@ -66,10 +69,12 @@ mod tests {
         let mut pool = Pool::default();
         let ids: Vec<_> = (0..5).map(|flow| pool.put(packet(flow, 66, 0, crate::packet::Ecn::NotEct))).collect();
         let mut line = Spread::new(PartOfRtt::SecondHalf);
-        assert_eq!((line.delay(7), line.next(), line.pop()), (4, NEVER, None));
+        assert_eq!((line.next(&pool), line.pop(&pool)), (NEVER, None));
         [30, 10, 20, 10, 20].iter().zip(&ids).for_each(|(&out, &id)| line.push(id, out));
-        assert_eq!(line.iter().count(), 5);
-        let left: Vec<_> = std::iter::from_fn(|| Some((line.next(), line.pop()?))).collect();
+        let mut held = 0;
+        line.for_each(&pool, &mut |_| held += 1);
+        assert_eq!(held, 5);
+        let left: Vec<_> = std::iter::from_fn(|| Some((line.next(&pool), line.pop(&pool)?))).collect();
         assert_eq!(left, [1, 3, 2, 4, 0].map(|i| ([30, 10, 20, 10, 20][i], ids[i])));
     }
 }

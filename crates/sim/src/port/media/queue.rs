@@ -1,0 +1,88 @@
+//! A queue discipline behind a shaper.
+
+use super::{Coming, Entry, Medium};
+use crate::packet::Packet;
+use crate::pool::{self, Id, Pool};
+use crate::port::Shaper;
+use crate::qdisc::{AnyQdisc, Qdisc, QdiscStats, QueueContext, TinTotals};
+use crate::time::Time;
+
+/// A discipline and its shaper.
+#[derive(Debug)]
+pub struct Queue {
+    qdisc: AnyQdisc,
+    shaper: Shaper,
+}
+
+impl Queue {
+    /// A discipline that this shaper asks for packets.
+    #[must_use]
+    pub fn new(qdisc: AnyQdisc, shaper: Shaper) -> Self {
+        Self { qdisc, shaper }
+    }
+}
+
+impl Medium for Queue {
+    #[inline(always)]
+    fn enter(&mut self, coming: Coming, s: &mut QueueContext) -> Entry {
+        Entry::Offered(self.qdisc.enqueue(coming.id, s))
+    }
+
+    /// A link takes one packet at a time, and that packet has left when the link is free; other shapers send at once.
+    #[inline(always)]
+    fn serve(&mut self, s: &mut QueueContext, leaving: &mut pool::Queue) -> (Time, Time) {
+        let next = self.shaper.serve(&mut self.qdisc, s, leaving);
+        (next, self.shaper.out(s.now))
+    }
+
+    fn for_each(&self, packets: &Pool, look: &mut dyn FnMut(&Packet)) {
+        self.qdisc.for_each(packets, look);
+    }
+
+    fn backlog(&self) -> (usize, u64) {
+        (self.qdisc.packets(), self.qdisc.bytes())
+    }
+
+    #[inline]
+    fn peeked(&self) -> Option<Id> {
+        self.qdisc.peeked()
+    }
+
+    #[inline]
+    fn expect_later(&self, p: &Packet) {
+        self.qdisc.expect_later(p);
+    }
+
+    #[inline]
+    fn expect(&self, p: &Packet) -> bool {
+        self.qdisc.expect(p);
+        self.qdisc.packets() == 0
+    }
+
+    fn forget(&mut self, flow: usize) {
+        self.qdisc.forget(flow);
+    }
+
+    fn set_rate(&mut self, rate_bps: u64) -> bool {
+        if matches!(self.shaper, Shaper::Own) {
+            self.qdisc.set_rate(rate_bps);
+        }
+        self.shaper.set_rate(rate_bps)
+    }
+
+    fn paces(&self) -> bool {
+        matches!(self.qdisc, AnyQdisc::Fq(_))
+    }
+
+    fn orphans(&self) -> bool {
+        matches!(self.qdisc, AnyQdisc::Netem(_))
+    }
+
+    fn stats(&self) -> QdiscStats {
+        *self.qdisc.stats()
+    }
+
+    fn tins(&self) -> Vec<TinTotals> {
+        self.qdisc.tins()
+    }
+}
