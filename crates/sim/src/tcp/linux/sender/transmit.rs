@@ -411,6 +411,7 @@ impl Sender {
         more: u16,
         count_as_lost: bool,
     ) -> Retransmission {
+        self.note_bare_departure(out.now());
         self.send_again(out, seq, more, count_as_lost)
     }
 
