@@ -2,6 +2,8 @@
 //! always to a later time: the event comes early, finds the deadline in the future and moves there. Only an earlier deadline moves it at
 //! once. What costs the most, in which tick a timer really fires, is computed when the event must move and not before.
 
+use std::cmp::Reverse;
+
 use crate::outbox::Outbox;
 use crate::time::{Time, NEVER, US};
 
@@ -20,13 +22,18 @@ pub(in crate::tcp) trait Ticks {
     /// been run when it is set.
     fn fires(&self, now: u64, run: u64, expires: u64) -> Time;
 
-    /// Of the timers that fire in the same tick, the one that was set last is first.
+    /// How coarsely the tick of such a timer is rounded. Of the timers that fire in the same tick, those of the coarsest level are first.
+    fn level(&self, _now: u64, _run: u64, _expires: u64) -> u32 {
+        0
+    }
+
+    /// Of the timers of a level that fire in the same tick, the one that was set last is first.
     fn is_last_set_first(&self) -> bool;
 }
 
 /// Where a timer comes among those that fire in the same tick; the least is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Turn(Time, u32);
+pub struct Turn(Reverse<u32>, Time, u32);
 
 /// A timer on an event source of its own.
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +177,11 @@ impl LazyTimer {
             self.arm(clock, fires, out);
             return None;
         }
-        Some(if clock.is_last_set_first() { Turn(!self.set_at, !self.place) } else { Turn(self.set_at, self.place) })
+        let (expires, set_in) = self.queued_for(clock);
+        let level = Reverse(clock.level(set_in, self.run, expires));
+        let (set_at, place) =
+            if clock.is_last_set_first() { (!self.set_at, !self.place) } else { (self.set_at, self.place) };
+        Some(Turn(level, set_at, place))
     }
 
     /// It fires as the `place`th of those that fire now.

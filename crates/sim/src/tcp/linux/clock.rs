@@ -108,16 +108,24 @@ impl Ticks for Clock {
         if self.wheel != TimerWheel::Levels {
             return self.fires_without_levels(now, expires);
         }
+        let shift = self.level(now, run, expires) * LEVEL_SHIFT;
+        (((expires >> shift) + 1) << shift) * self.tick
+    }
+
+    #[inline]
+    fn level(&self, now: u64, run: u64, expires: u64) -> u32 {
+        if self.wheel != TimerWheel::Levels {
+            return 0;
+        }
         let delta = expires.saturating_sub(now.max(run));
         let mut level = 0;
         while level < 8 && delta >= (LEVEL_SIZE - 1) << (level * LEVEL_SHIFT) {
             level += 1;
         }
-        let shift = level * LEVEL_SHIFT;
-        (((expires >> shift) + 1) << shift) * self.tick
+        level
     }
 
-    /// A slot of the wheel is a stack since it has levels; before, it was a queue.
+    /// A slot of the wheel is a stack since it has levels; before, it was a queue (`enqueue_timer`, `collect_expired_timers`).
     fn is_last_set_first(&self) -> bool {
         self.wheel == TimerWheel::Levels
     }

@@ -200,6 +200,10 @@ impl TwoWayEnd {
         match which {
             SENDER => {
                 let now = out.now();
+                let turn = self.sender.turn(out);
+                if turn.is_some_and(|turn| self.receiver.acknowledges_before(turn, out)) {
+                    self.on_timer(RECEIVER, out);
+                }
                 let (sender, mut out) = self.sending(out, Blocks::default());
                 sender.on_timer(&mut out);
                 let has_looked = sender.has_looked(now);

@@ -3,7 +3,7 @@
 
 use super::{Receiver, MAX_QUICK};
 use crate::outbox::Outbox;
-use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
+use crate::tcp::common::lazy_timer::{LazyTimer, Ticks, Turn};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
 use crate::time::Time;
@@ -261,6 +261,11 @@ impl AckDelay {
         self.waiting && self.timer.set_later_at().is_some_and(|from| now < from + self.short_gap)
     }
 
+    /// Where the timer comes among those that fire now, if it fires.
+    pub fn turn(&mut self, clock: &Clock, out: &mut impl Outbox) -> Option<Turn> {
+        self.timer.turn(clock, out)
+    }
+
     /// The timer's event came; true if it fires.
     pub fn fires(&mut self, clock: &Clock, out: &mut impl Outbox) -> bool {
         self.timer.expired(clock, out)
@@ -284,6 +289,12 @@ impl Receiver {
         if self.delay.note_data(now, self.rtt.rto, &self.clock) {
             self.request_quick(MAX_QUICK);
         }
+    }
+
+    /// The timer of the delayed ACK fires now, and before the sender's, whose turn is `other`. Of both that a packet sets it is the last one.
+    pub(in crate::tcp::linux) fn acknowledges_before(&mut self, other: Turn, out: &mut impl Outbox) -> bool {
+        let is_first = |turn| turn < other || (turn == other && self.clock.is_last_set_first());
+        self.delay.turn(&self.clock, out).is_some_and(is_first)
     }
 
     /// Acknowledges later, unless an ACK is nearly due.
