@@ -46,7 +46,7 @@ struct end {
 	int is_read_up; /* the last turn to read found nothing, and no other action came since */
 	uint64_t pending; /* bytes to write */
 	int waits; /* not all of that was taken */
-	int closes, has_closed, stops; /* reading */
+	int has_read_all, closes, has_closed, stops; /* reading */
 	uint32_t isn;
 	uint16_t port;
 };

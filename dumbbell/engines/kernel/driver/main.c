@@ -130,9 +130,9 @@ static void let_application_act(void)
 		recv(end.fd, NULL, READ_MOST, MSG_TRUNC);
 	if (!read_info(&info))
 		return;
-	if (info.tcpi_state == CLOSE_WAIT && !end.reads_at_rate && !end.stops && !end.closes) {
+	if (info.tcpi_state == CLOSE_WAIT && !end.reads_at_rate && !end.stops && !end.has_read_all) {
 		recv(end.fd, NULL, READ_MOST, MSG_TRUNC);
-		end.closes = 1;
+		end.has_read_all = end.closes = 1;
 	}
 	if (end.has_closed || (info.tcpi_state != ESTABLISHED && info.tcpi_state != CLOSE_WAIT))
 		return;
