@@ -101,6 +101,12 @@ impl LazyTimer {
         }
     }
 
+    /// It was set for something else in between: set next, it is queued anew, for whichever tick.
+    #[inline]
+    pub fn requeue(&mut self) {
+        (self.expires, self.is_late) = (u64::MAX, false);
+    }
+
     /// True if what it was queued for has not come yet, although it may have been cleared.
     #[cold]
     #[inline(never)]

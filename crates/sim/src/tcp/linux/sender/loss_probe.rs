@@ -85,6 +85,10 @@ impl Sender {
             }
         }
         let after = self.clock.in_ticks(after_us).min(most) + paced;
+        if !advancing && self.timer.pending() != Pending::Retransmit {
+            // The new data have set the timer for the RTO first (`tcp_event_new_data_sent`).
+            self.timer.requeue();
+        }
         self.set_timer(out, Pending::LossProbe, after);
     }
 

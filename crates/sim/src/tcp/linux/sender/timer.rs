@@ -42,6 +42,12 @@ impl Timer {
         self.pending = Pending::Nothing;
     }
 
+    /// It is queued anew when it is set next; see [`LazyTimer::requeue`].
+    #[inline]
+    pub fn requeue(&mut self) {
+        self.lazy.requeue();
+    }
+
     /// The tick that it is set for.
     pub fn expires(&self, clock: &Clock) -> Option<u64> {
         self.lazy.expires(clock)
