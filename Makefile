@@ -129,9 +129,9 @@ validate: setup $(CHECKED)
 	@echo "random scenarios: --seed $(SEED)"; \
 		$(BIN)/python tests/attack/random_scenarios.py --native $(CHECKED) --seed $(SEED) --count 2000
 	@echo "one end compared with the kernel's, packet by packet: --seed $(SEED)"; \
-		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $(SEED) --count 4000 --show 0 && \
-		$(BIN)/dumbbell agree ends --kind receive --seed $(SEED) --count 3000 --show 0 && \
-		$(BIN)/dumbbell agree ends --kind both --cc cubic --seed $(SEED) --count 3000 --show 0
+		$(BIN)/dumbbell agree ends --kind send --cc cubic --seed $(SEED) --count 4000 --show 0 --check && \
+		$(BIN)/dumbbell agree ends --kind receive --seed $(SEED) --count 3000 --show 0 --check && \
+		$(BIN)/dumbbell agree ends --kind both --cc cubic --seed $(SEED) --count 3000 --show 0 --check
 	@echo "attacks on stored runs: --seed $(SEED)"; $(BIN)/python -m pytest tests/attack/test_flips.py --seed $(SEED) --flips 3000
 	@echo "hostile folders, damaged files, requests: --seed $(SEED)"; $(BIN)/python -m pytest --seed $(SEED) \
 		--folders 500 --flips 500 tests/attack/test_hostile_folders.py tests/exchange/test_damaged_files.py tests/explorer/test_server.py

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from dumbbell.agreement.ends import CONTROLS, KINDS
+from dumbbell.agreement.ends import CONTROLS, KINDS, bar
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.output import show as put
 from dumbbell.cli.progress import progress_bar
@@ -53,6 +53,7 @@ def _ends(
     out: Annotated[
         Path | None, typer.Option("--out", callback=creatable, help="Folder for the smallest case of each class, as a file to run again.")
     ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the share of equal cases is below its bar.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Compare one end of a connection with that of the real kernel, packet by packet.
@@ -85,6 +86,16 @@ def _ends(
             assert each.difference is not None  # it is in a class
             put("\n".join(shown(each.case, each.difference, each.kernel, each.sim)) + "\n")
         _print(tallies)
+    if check and (lacking := below_bar(tallies, cc)):
+        for line in lacking:
+            note(f"below the bar: {line}")
+        raise typer.Exit(1)
+
+
+def below_bar(tallies: dict[str, Tally], cc: str) -> list[str]:
+    """A line for each kind of which too few cases are equal."""
+    lacking = ((kind, tally, bar(kind, cc)) for kind, tally in tallies.items() if tally.equal < bar(kind, cc) * tally.cases)
+    return [f"{kind}, {cc}: {tally.equal} of {tally.cases} cases are equal, expected {least:.0%}" for kind, tally, least in lacking]
 
 
 def _kinds(kind: str | None, cc: str, tso: bool, aborts: bool, crossed: bool) -> tuple[str, ...]:

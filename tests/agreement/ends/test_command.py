@@ -1,11 +1,14 @@
 """`dumbbell agree ends`."""
 
 import json
+from collections import Counter
 
 import pytest
 from required import missing
 
 from dumbbell.agreement.ends import cases, kernel
+from dumbbell.agreement.ends.rounds import Tally
+from dumbbell.cli.agree_ends import below_bar
 from dumbbell.engines import engine
 from dumbbell.errors import EnvironmentFault
 
@@ -34,6 +37,15 @@ def test_the_help_says_what_peers_are_drawn_from(dumbbell):
     for words in ("RTT 1 to 200 ms", "0 to 20 %", "2 to 3000 segments", "1 byte to 1 MB", "--kind"):
         assert words in " ".join(answer.out.split())
     assert "agree ends" in dumbbell("agree", "--help").out
+
+
+def test_too_few_equal_cases_are_below_the_bar():
+    tallies = {
+        kind: Tally(equal=1000 - differ, classes=Counter(window=differ)) for kind, differ in (("send", 10), ("receive", 11), ("both", 40))
+    }
+    below = "receive, {0}: 989 of 1000 cases are equal, expected 99%"
+    assert below_bar(tallies, "bbr") == [below.format("bbr")]
+    assert below_bar(tallies, "cubic") == [below.format("cubic"), "both, cubic: 960 of 1000 cases are equal, expected 97%"]
 
 
 @pytest.fixture(scope="module")
