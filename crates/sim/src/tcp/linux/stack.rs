@@ -289,6 +289,7 @@ const LINUX_3_9: Stack = Stack {
     pacing: false,
     small_queues: SmallQueues::Fixed,
     output_limit_bytes: 131_072,
+    tso_grow: false,
     tso_push: false,
     ack_full_push: false,
     fin_beyond_cwnd: true,
