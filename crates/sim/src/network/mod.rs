@@ -253,6 +253,7 @@ impl Network {
     }
 
     /// Let a port send all that it may now. Return when it may send the next packet, or `NEVER` if nothing waits.
+    #[inline(never)]
     fn serve(&mut self, i: usize) -> Time {
         let port = &mut self.ports[i];
         let mut leaving = Queue::default();

@@ -112,7 +112,7 @@ impl PeekByDequeue for FqCodel {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
         loop {
             let queue = self.flows.select()?;

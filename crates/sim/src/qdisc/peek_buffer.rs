@@ -74,6 +74,12 @@ impl<Q: PeekByDequeue> PeekBuffer<Q> {
     pub fn new(qdisc: Q) -> Self {
         Self { qdisc, buffer: None }
     }
+
+    /// [`PeekByDequeue::next`], which is inlined only where most packets leave.
+    #[inline(never)]
+    fn next(&mut self, s: &mut QueueContext) -> Option<Id> {
+        self.qdisc.next(s)
+    }
 }
 
 impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
@@ -90,13 +96,13 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
             self.qdisc.backlog().remove(s.packets[id].bytes());
             return Dequeued::Packet(id);
         }
-        self.qdisc.next(s).map_or_else(|| self.qdisc.without_next(), Dequeued::Packet)
+        self.next(s).map_or_else(|| self.qdisc.without_next(), Dequeued::Packet)
     }
 
     fn peek(&mut self, s: &mut QueueContext) -> Option<u32> {
         if self.buffer.is_none() {
             self.qdisc.run_timers(s.now);
-            self.buffer = self.qdisc.next(s);
+            self.buffer = self.next(s);
             if let Some(id) = self.buffer {
                 self.qdisc.backlog().add(s.packets[id].bytes());
             }
@@ -108,8 +114,15 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
     #[inline]
     fn dequeue_when(&mut self, ready: impl FnOnce(u32) -> Time, s: &mut QueueContext) -> Dequeued {
         if let Some(id) = self.buffer {
-            let t = ready(s.packets[id].bytes());
-            return if t > s.now { Dequeued::Wait(t) } else { self.dequeue(s) };
+            let len = s.packets[id].bytes();
+            let t = ready(len);
+            if t > s.now {
+                return Dequeued::Wait(t);
+            }
+            self.qdisc.run_timers(s.now);
+            self.buffer = None;
+            self.qdisc.backlog().remove(len);
+            return Dequeued::Packet(id);
         }
         self.qdisc.run_timers(s.now);
         let Some(id) = self.qdisc.next(s) else { return self.qdisc.without_next() };

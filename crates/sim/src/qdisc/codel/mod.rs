@@ -168,7 +168,7 @@ impl Law {
     }
 
     /// Take the next packet of a queue that may pass; packets that may not pass go to `dropped`.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, source: &mut impl Source, s: &mut QueueContext, stats: &mut QdiscStats) -> Option<Id> {
         let Some(head) = source.head() else {
             let state = source.state();

@@ -307,6 +307,13 @@ impl Layout {
         self.before_last = self.shorts.len().checked_sub(2).map_or(self.first, |at| self.shorts[at].segment);
     }
 
+    /// True if the table has no segment: all are full, but for those that were forgotten.
+    #[inline]
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.shorts.is_empty()
+    }
+
     /// Payload of a segment, bytes.
     #[inline]
     #[must_use]
@@ -363,7 +370,7 @@ impl Layout {
         if segment == 0 {
             return 0;
         }
-        let lack = if self.shorts.is_empty() { self.lack } else { self.lack_before(segment) };
+        let lack = if self.is_full() { self.lack } else { self.lack_before(segment) };
         u64::from(segment - 1) * u64::from(self.mss) - lack
     }
 

@@ -7,8 +7,9 @@
 
 use crate::tcp::linux::stack::Stack;
 
-/// Fragments of a head (MAX_SKB_FRAGS).
+/// Fragments of a head (MAX_SKB_FRAGS), and of a segment at most.
 pub(super) const FRAGMENTS: u32 = 17;
+const MOST_FRAGMENTS: u32 = 2;
 /// Bytes of the piece of memory that a sender takes at a time (net/core/sock.c `SKB_FRAG_PAGE_ORDER`): where it ends, a segment lies in two.
 pub(super) const FRAGMENT: u32 = 32_768;
 /// Room behind the headers in the head of a packet that TCP has sent, bytes: 256 without the 192 that are kept for headers (MAX_TCP_HEADER).
@@ -29,6 +30,8 @@ pub(super) struct Cost {
     per_number: u32,
     /// So many numbers take whole pieces of memory, but for an end that is not used.
     period: u32,
+    /// So many full segments share a head whatever their fragments are, which need not be counted then.
+    sure: u32,
 }
 
 impl Cost {
@@ -41,17 +44,18 @@ impl Cost {
             tailroom: TAILROOM,
             per_number: mss,
             period: (1..=FRAGMENT).find(is_over).unwrap_or(FRAGMENT),
+            sure: if stack.receive_coalescing && mss > TAILROOM { FRAGMENTS / MOST_FRAGMENTS } else { 0 },
         }
     }
 
     /// The cost of segments whose numbers count bytes.
     pub fn in_bytes(self) -> Self {
-        Self { per_number: 1, period: FRAGMENT, ..self }
+        Self { per_number: 1, period: FRAGMENT, sure: 0, ..self }
     }
 
     /// The cost of packets with so much room in their heads. Each lies in one fragment.
     pub fn unfragmented(self, tailroom: u32) -> Self {
-        Self { period: 1, tailroom, ..self }
+        Self { period: 1, sure: 0, tailroom, ..self }
     }
 
     /// How many fragments a segment of `payload` bytes is that begins at `seq`.
@@ -70,7 +74,7 @@ pub(super) struct Head {
     pub payload: u32,
     /// The part of the payload that was moved into the head itself, and is not charged apart.
     inside: u32,
-    /// Fragments of several segments; 0 for a single segment, whose fragments are seldom asked for.
+    /// Fragments; 0 as long as nobody had to count them, which few do of a single segment or of a few full ones.
     fragments: u32,
 }
 
@@ -93,9 +97,17 @@ impl Head {
             self.fragments
         } else if self.inside == self.payload {
             0
+        } else if cost.sure > 0 && self.is_of_full(cost) {
+            (self.start..self.end).map(|seq| cost.fragments(seq, cost.per_number)).sum()
         } else {
             cost.fragments(self.start, self.payload)
         }
+    }
+
+    /// All its segments are full.
+    #[inline]
+    fn is_of_full(&self, cost: &Cost) -> bool {
+        self.payload == (self.end - self.start) * cost.per_number
     }
 
     /// Joins the head that follows. Inlined, since most segments out of order are joined to one. Returns its charge after that, bytes. `None` if there is no room, or if it does not continue this one.
@@ -104,6 +116,17 @@ impl Head {
         if !cost.shared || self.end != next.start {
             return None;
         }
+        if next.end - self.start <= cost.sure && self.is_of_full(cost) && next.is_of_full(cost) {
+            self.end = next.end;
+            self.payload += next.payload;
+            return Some(u64::from(next.payload));
+        }
+        self.join_by_count(next, cost)
+    }
+
+    /// [`Self::join`], where fragments must be counted.
+    #[inline(never)]
+    fn join_by_count(&mut self, next: &Self, cost: &Cost) -> Option<u64> {
         let fragments = self.fragments(cost);
         let room = if fragments == 0 { cost.tailroom - self.inside } else { 0 };
         let charged = if next.payload <= room {

@@ -107,8 +107,17 @@ impl Receiver {
     /// The application has read what shares the first head, so many segments are behind that, and a round trip has passed.
     #[inline(never)]
     pub(super) fn tune(&mut self, behind_first: u32, now: Time) {
+        if behind_first > 0 || !self.layout.is_full() {
+            return self.tune_in_full(behind_first, now);
+        }
         let came = self.bytes_of_data(self.rcv_nxt);
-        let read = if behind_first == 0 { came } else { self.bytes_of_data(self.rcv_nxt - behind_first) };
+        self.buffer.tune(came, u64::from(self.closing.has_ended()), now / US);
+    }
+
+    #[inline(never)]
+    fn tune_in_full(&mut self, behind_first: u32, now: Time) {
+        let came = self.bytes_of_data(self.rcv_nxt);
+        let read = self.bytes_of_data(self.rcv_nxt - behind_first);
         self.buffer.tune(read, came + u64::from(self.closing.has_ended()) - read, now / US);
     }
 }

@@ -274,7 +274,7 @@ impl Scoreboard {
     #[must_use]
     pub fn younger(&self, seq: u32) -> Option<u32> {
         if self.fresh.contains(&seq) {
-            return Some(seq + 1).filter(|next| self.fresh.contains(next));
+            return (seq + 1 < self.fresh.end).then_some(seq + 1);
         }
         let next = self.links[seq as usize & (self.links.len() - 1)].next;
         (next != NIL).then_some(next).or_else(|| self.oldest_fresh())

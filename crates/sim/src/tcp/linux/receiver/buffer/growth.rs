@@ -71,11 +71,11 @@ impl ReceiveBuffer {
     pub fn tune(&mut self, read: u64, waiting: u64, now_us: u64) {
         let copied = (read - self.reading.since).saturating_sub(waiting);
         self.reading.since = read;
+        self.reading.since_us = now_us;
+        self.plan();
         if copied > self.reading.bytes {
             self.grow_for(copied);
         }
-        self.reading.since_us = now_us;
-        self.plan();
     }
 
     /// The application has read so many bytes in a round trip, more than ever.
