@@ -35,6 +35,13 @@ impl Node {
         let [a, b, c, d, e, f, g, h] = self.0;
         a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
     }
+
+    /// The least key if only the first half of the children have one.
+    #[inline(always)]
+    fn least_of_half(&self) -> u64 {
+        let [a, b, c, d, ..] = self.0;
+        a.min(b).min(c.min(d))
+    }
 }
 
 /// A tournament tree.
@@ -48,6 +55,8 @@ struct Tree {
     nodes: Vec<Node>,
     /// The first node of the lowest level, which is the root's if there is no other.
     leaves: usize,
+    /// There is only the root, and only the first half of its children are sources.
+    is_small: bool,
 }
 
 impl Tree {
@@ -58,7 +67,13 @@ impl Tree {
             width *= WAYS;
         }
         let nodes = if above == 0 { 0 } else { above - 1 + sources.div_ceil(WAYS) };
-        Self { root: Node::IDLE, least: NEVER, nodes: vec![Node::IDLE; nodes], leaves: above.saturating_sub(1) }
+        Self {
+            root: Node::IDLE,
+            least: NEVER,
+            nodes: vec![Node::IDLE; nodes],
+            leaves: above.saturating_sub(1),
+            is_small: sources <= WAYS / 2,
+        }
     }
 
     /// So many sources have a leaf.
@@ -108,7 +123,7 @@ impl Tree {
     #[inline(never)]
     fn set_in_root(&mut self, i: usize, key: u64) {
         self.root.0[i % WAYS] = key;
-        self.least = self.root.least();
+        self.least = if self.is_small { self.root.least_of_half() } else { self.root.least() };
     }
 
     /// Remove the minimum key, which is that of `i`. Every node above it gets another one, so that nothing is compared on the way up.

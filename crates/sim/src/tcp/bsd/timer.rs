@@ -45,15 +45,18 @@ impl Sender {
 
     /// Fires the timer, as the `place`th of those that fire now.
     pub fn fire(&mut self, place: u32, out: &mut impl Outbox) {
-        self.timer.fires_as(place);
-        self.on_timer(out);
+        self.timer.fire(place, &self.clock, out);
+        self.on_fired(out);
     }
 
     /// The timer's event came.
     pub fn on_timer(&mut self, out: &mut impl Outbox) {
-        if !self.timer.expired(&self.clock, out) {
-            return;
+        if self.timer.expired(&self.clock, out) {
+            self.on_fired(out);
         }
+    }
+
+    fn on_fired(&mut self, out: &mut impl Outbox) {
         match (self.phase, self.purpose) {
             (Phase::Closed, _) => {}
             (Phase::SynSent, _) => {

@@ -175,7 +175,7 @@ impl LazyTimer {
         }
     }
 
-    /// The event has come: where it comes among the timers that fire now, if it fires, which it is then to be [told](Self::expired). Else the
+    /// The event has come: where it comes among the timers that fire now, if it fires, as which it is then to [fire](Self::fire). Else the
     /// event moves to where the deadline is.
     pub fn turn(&mut self, clock: &impl Ticks, out: &mut impl Outbox) -> Option<Turn> {
         let fires = self.fires(clock);
@@ -190,9 +190,18 @@ impl LazyTimer {
         Some(Turn(level, set_at, place))
     }
 
-    /// It fires as the `place`th of those that fire now.
-    pub fn fires_as(&mut self, place: u32) {
+    /// It fires, as its [turn](Self::turn) has come: it is the `place`th of those that fire now.
+    pub fn fire(&mut self, place: u32, clock: &impl Ticks, out: &mut impl Outbox) {
         self.place = place;
+        self.end(clock, out);
+    }
+
+    /// It has fired, and is not set any more.
+    #[inline]
+    fn end(&mut self, clock: &impl Ticks, out: &mut impl Outbox) {
+        self.clear();
+        self.run = clock.tick(out.now()) + 1;
+        self.arm(clock, NEVER, out);
     }
 
     /// The event has come. True if the timer fires, and then it is not set any more; else the event moves to where the deadline is.
@@ -202,9 +211,7 @@ impl LazyTimer {
             self.arm(clock, fires, out);
             return false;
         }
-        self.clear();
-        self.run = clock.tick(out.now()) + 1;
-        self.arm(clock, NEVER, out);
+        self.end(clock, out);
         true
     }
 

@@ -164,6 +164,17 @@ pub(super) struct Unread {
 }
 
 impl Unread {
+    /// A segment comes in order that is read before the next one comes.
+    #[inline]
+    pub fn add_last(&mut self, head: &Head, cost: &Cost) {
+        if self.last.is_some() {
+            self.add_head(head, cost);
+        } else {
+            // Nobody asks what shares its head.
+            self.charged += head.charged(cost);
+        }
+    }
+
     /// Segments that share a head come in order.
     pub fn add_head(&mut self, head: &Head, cost: &Cost) {
         self.payload += u64::from(head.payload);

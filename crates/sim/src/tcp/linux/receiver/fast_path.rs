@@ -61,7 +61,7 @@ impl Receiver {
     fn delay_ack_in_full(&mut self, out: &mut impl Outbox) {
         if self.kernel.charges_in_order {
             let head = Head::of(self.rcv_nxt - 1, self.rcv_nxt, self.layout.mss());
-            self.unread.add_head(&head, &self.kernel.cost);
+            self.unread.add_last(&head, &self.kernel.cost);
         }
         self.delay_ack(out);
         self.on_read(true, out);

@@ -260,14 +260,22 @@ impl Scoreboard {
         }
     }
 
-    fn oldest_fresh(&self) -> Option<u32> {
-        (!self.fresh.is_empty()).then_some(self.fresh.start)
+    /// The segment at `at` in the list, or if that is its end the first fresh one.
+    #[inline]
+    fn or_oldest_fresh(&self, at: u32) -> Option<u32> {
+        if at != NIL {
+            Some(at)
+        } else if self.fresh.start < self.fresh.end {
+            Some(self.fresh.start)
+        } else {
+            None
+        }
     }
 
     /// The segment transmitted longest ago among those listed.
     #[must_use]
     pub fn oldest(&self) -> Option<u32> {
-        (self.first != NIL).then_some(self.first).or_else(|| self.oldest_fresh())
+        self.or_oldest_fresh(self.first)
     }
 
     /// The one transmitted after `seq`, which is listed.
@@ -276,8 +284,7 @@ impl Scoreboard {
         if self.fresh.contains(&seq) {
             return (seq + 1 < self.fresh.end).then_some(seq + 1);
         }
-        let next = self.links[seq as usize & (self.links.len() - 1)].next;
-        (next != NIL).then_some(next).or_else(|| self.oldest_fresh())
+        self.or_oldest_fresh(self.links[seq as usize & (self.links.len() - 1)].next)
     }
 
     /// Sub-ranges of `[start, end)` that are not SACKed, in order. Give the list [back](Self::recycle).
