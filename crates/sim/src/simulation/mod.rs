@@ -231,8 +231,8 @@ impl World<'_> {
             };
             match which {
                 SENDER_TIMER => {
-                    if f.sender.turn(&mut self.network).is_some() {
-                        self.fire_senders();
+                    if let Some(turn) = f.sender.turn(&mut self.network) {
+                        self.fire_senders(turn);
                     }
                 }
                 DEPARTURE => {

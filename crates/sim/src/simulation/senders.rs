@@ -4,6 +4,7 @@
 use super::slots::Slots;
 use super::World;
 use crate::flow::Flow;
+use crate::tcp::endpoint::Turn;
 use crate::time::NEVER;
 use crate::traffic::bulk::{SENDER_TIMER, SOURCES};
 
@@ -22,12 +23,14 @@ impl World<'_> {
         (time == now && (source - first) % SOURCES == SENDER_TIMER).then_some(source)
     }
 
-    /// The event of a sender's timer that fires is first: fire it, and those of other senders that fire now, each in its turn.
+    /// The event of a sender's timer is first, whose `turn` has come: fire it, and those of other senders that fire now, each in its turn.
     #[cold]
     #[inline(never)]
-    pub(super) fn fire_senders(&mut self) {
+    pub(super) fn fire_senders(&mut self, turn: Turn) {
         let now = self.network.now();
-        let mut due = vec![];
+        let first = self.next_sender_timer(now).expect("its event is first");
+        self.network.events.set(first, NEVER);
+        let mut due = vec![(turn, first)];
         while let Some(timer) = self.next_sender_timer(now) {
             let sender = &mut flow_of(&mut self.flows, &mut self.slots, self.first_flow_source, timer).sender;
             if let Some(turn) = sender.turn(&mut self.network) {

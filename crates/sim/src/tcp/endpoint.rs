@@ -1,12 +1,12 @@
 //! The two ends of a flow, of whichever implementation.
 
 use super::bsd;
-use super::common::lazy_timer::Turn;
 use super::linux::sender::LimitedTimes;
 use super::linux::{receiver, sender};
 use crate::cc::{CaState, INFINITE_SSTHRESH};
 use crate::outbox::{HostQueue, Outbox};
 use crate::segment::Segment;
+pub use crate::tcp::common::lazy_timer::Turn;
 use crate::time::Time;
 
 /// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.

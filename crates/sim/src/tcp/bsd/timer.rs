@@ -45,7 +45,7 @@ impl Sender {
 
     /// Fires the timer, as the `place`th of those that fire now.
     pub fn fire(&mut self, place: u32, out: &mut impl Outbox) {
-        self.timer.fire(place, &self.clock, out);
+        self.timer.fire(place, &self.clock, out.now());
         self.on_fired(out);
     }
 

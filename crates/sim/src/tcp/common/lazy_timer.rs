@@ -175,14 +175,15 @@ impl LazyTimer {
         }
     }
 
-    /// The event has come: where it comes among the timers that fire now, if it fires, as which it is then to [fire](Self::fire). Else the
-    /// event moves to where the deadline is.
+    /// The event has come: where it comes among the timers that fire now, if it fires. Then the caller takes the event away, and [fires](Self::fire)
+    /// the timer when its turn has come. Else the event moves to where the deadline is.
     pub fn turn(&mut self, clock: &impl Ticks, out: &mut impl Outbox) -> Option<Turn> {
         let fires = self.fires(clock);
         if fires > out.now() {
             self.arm(clock, fires, out);
             return None;
         }
+        self.note_armed(clock, NEVER);
         let (expires, set_in) = self.queued_for(clock);
         let level = Reverse(clock.level(set_in, self.run, expires));
         let (set_at, place) =
@@ -190,18 +191,17 @@ impl LazyTimer {
         Some(Turn(level, set_at, place))
     }
 
-    /// It fires, as its [turn](Self::turn) has come: it is the `place`th of those that fire now.
-    pub fn fire(&mut self, place: u32, clock: &impl Ticks, out: &mut impl Outbox) {
+    /// It fires, as its [turn](Self::turn) has come: it is the `place`th of those that fire now. It is not set any more.
+    pub fn fire(&mut self, place: u32, clock: &impl Ticks, now: Time) {
         self.place = place;
-        self.end(clock, out);
+        self.end(clock, now);
     }
 
     /// It has fired, and is not set any more.
     #[inline]
-    fn end(&mut self, clock: &impl Ticks, out: &mut impl Outbox) {
+    fn end(&mut self, clock: &impl Ticks, now: Time) {
         self.clear();
-        self.run = clock.tick(out.now()) + 1;
-        self.arm(clock, NEVER, out);
+        self.run = clock.tick(now) + 1;
     }
 
     /// The event has come. True if the timer fires, and then it is not set any more; else the event moves to where the deadline is.
@@ -211,17 +211,24 @@ impl LazyTimer {
             self.arm(clock, fires, out);
             return false;
         }
-        self.end(clock, out);
+        self.end(clock, out.now());
+        self.arm(clock, NEVER, out);
         true
     }
 
     /// Moves the event.
     fn arm(&mut self, clock: &impl Ticks, time: Time, out: &mut impl Outbox) {
+        self.note_armed(clock, time);
+        out.set_timer(self.source, time);
+    }
+
+    /// The event comes at a time.
+    #[inline]
+    fn note_armed(&mut self, clock: &impl Ticks, time: Time) {
         self.armed = time;
         self.armed_tick = if time == NEVER { u64::MAX } else { clock.tick(time) };
         // The tick that a time falls in begins up to a tick's length before it.
         self.covered_from = time.saturating_add(clock.start(1));
-        out.set_timer(self.source, time);
     }
 }
 

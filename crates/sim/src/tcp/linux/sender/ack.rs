@@ -391,13 +391,15 @@ impl Sender {
     /// Takes in the window of an ACK, unless others that offered more have overtaken it (`tcp_may_update_window`); true if it did.
     #[inline(always)]
     pub(in crate::tcp::linux) fn update_peer_window(&mut self, bytes: u32, ack: u32) -> bool {
-        if bytes == self.peer.bytes() && ack > 1 && !self.layout.is_stream() {
-            // Most ACKs offer what the last one did.
-            if ack > self.view.snd_una || bytes == 0 {
+        if ack > 1 && !self.layout.is_stream() {
+            if ack <= self.view.snd_una && bytes <= self.peer.bytes() && bytes > 0 {
+                return false;
+            }
+            // Most ACKs of new data offer what the last one did.
+            if bytes == self.peer.bytes() {
                 self.take_peer_window(bytes, ack);
                 return true;
             }
-            return false;
         }
         self.update_peer_window_in_full(bytes, ack)
     }

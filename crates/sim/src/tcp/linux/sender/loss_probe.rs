@@ -71,14 +71,12 @@ impl Sender {
                 if self.view.packets_out == 1 { u64::from(self.stack.rto_min_ms) * 1000 } else { TIMEOUT_MIN_US };
             u64::from(self.view.srtt_us8 >> 2) + slack
         };
-        // The RTO may come first: a timeout in ticks is never less than in microseconds.
-        let head_us = if advancing { self.view.mstamp_us } else { self.board.get(self.view.snd_una).sent_us() };
-        let before_rto = self.view.mstamp_us + after_us <= head_us + self.rtt.rto_us();
         let paced = self.pacing_delay(out.now());
         let mut most = u64::MAX;
         if advancing {
             most = self.rto_ticks();
-        } else if !before_rto {
+        } else if self.view.mstamp_us + after_us > self.board.get(self.view.snd_una).sent_us() + self.rtt.rto_us() {
+            // The RTO may come first: a timeout in ticks is never less than in microseconds.
             let delta = self.rto_delta_us();
             if delta > 0 {
                 after_us = after_us.min(delta as u64);

@@ -84,6 +84,9 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn bound_to_half_window(&mut self) {
+        if self.buffer.is_stream() || self.tso.enabled {
+            return;
+        }
         let most = self.peer.most_at_once();
         let mut next = self.view.snd_nxt;
         while most > 0 && next < self.buffer.written && next <= self.peer.end() {

@@ -161,11 +161,13 @@ impl Sender {
         self.set_state(CaState::Recovery);
     }
 
+    #[inline]
     pub(in crate::tcp::linux) fn try_keep_open(&mut self) {
         self.settle(self.view.sacked_out + self.view.lost_out > 0 || self.any_retrans_done());
     }
 
     /// Neither a reduction nor a loss: there is `disorder`, or all is well.
+    #[inline]
     pub(in crate::tcp::linux) fn settle(&mut self, disorder: bool) {
         let state = if disorder { CaState::Disorder } else { CaState::Open };
         if self.view.state != state {

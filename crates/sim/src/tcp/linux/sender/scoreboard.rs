@@ -235,16 +235,18 @@ impl Scoreboard {
         if self.fresh.contains(&seq) {
             self.link_fresh();
         }
-        let Links { prev, next } = *self.links(seq);
+        let links = &mut self.links[..];
+        let mask = links.len() - 1;
+        let Links { prev, next } = links[seq as usize & mask];
         if prev == NIL {
             self.first = next;
         } else {
-            self.links(prev).next = next;
+            links[prev as usize & mask].next = next;
         }
         if next == NIL {
             self.last = prev;
         } else {
-            self.links(next).prev = prev;
+            links[next as usize & mask].prev = prev;
         }
     }
 

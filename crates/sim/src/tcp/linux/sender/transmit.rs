@@ -114,7 +114,7 @@ impl Sender {
             // Nor is it asked whether the window limits sending (`tcp_push_pending_frames`).
             return 0;
         }
-        if self.peer.is_small() && !self.buffer.is_stream() && !self.tso.enabled {
+        if self.peer.is_small() {
             self.bound_to_half_window();
         }
         let idle = self.view.packets_out == 0;
