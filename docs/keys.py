@@ -44,8 +44,6 @@ EXAMPLES = {
     ("Series", "ports"): "[bottleneck]",
     ("Series", "shares"): "[bottleneck]",
     ("Host", "sysctls"): "{net.ipv4.tcp_early_retrans: 0}",
-    ("Tc", "command"): "hhf limit 1000",
-    ("FqCodel", "ce_threshold_selector"): "1/3",
     ("Transfers", "size"): "{exponential: 15kB}",
     ("Transfers", "rtt"): "{lognormal: {median: 40ms, sigma: 0.8}}",
     ("Transfers", "arrivals"): "{kind: poisson, load: 0.5}",
@@ -233,7 +231,7 @@ def _example(models: Mapping[str, Node], node: Node) -> Any:
     """A value that may stand there, other than the default where there is a choice."""
     if not isinstance(node, dict):  # anything
         return "a"
-    if node.get("pattern") == _pattern(Size.EXPECTED):
+    if node.get("examples") == TypeAdapter(Size).json_schema()["examples"]:
         return node.get("default") or "15kB"
     if "examples" in node:
         return next((name for name in node["examples"] if name in FAMILIAR), node["examples"][0])

@@ -82,7 +82,7 @@ def code():
         for path in (ROOT / folder).rglob("*"):
             name = path.relative_to(ROOT).as_posix()
             is_test = re.search(r"/(tests?|benches|examples)/|/(\w+_)?tests?\.rs$|/(properties|lab)\.rs$", name)
-            if path.suffix in SUFFIXES and "/target/" not in name and not is_test:
+            if path.suffix in SUFFIXES and not re.search("/(target|generated)/", name) and not is_test:
                 found[name] = code_of(path)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found["pyproject.toml"] = "\n".join(project["entry-points"]["dumbbell.studies"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin
 
@@ -71,7 +72,7 @@ def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
         return f"{_shown(given)} is unknown{nearest(given, known)}", one_of(known)
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
         words = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-        bound = " and ".join(f"{words[key]} {value}" for key, value in context.items() if key in words)
+        bound = " and ".join(f"{words[key]} {_bound(value)}" for key, value in context.items() if key in words)
         return f"{_shown(given)} is out of range", bound
     if kind == "too_short":
         return f"has {context['actual_length']} entries", f"at least {context['min_length']}"
@@ -87,6 +88,10 @@ def _words(detail: ErrorDetails, top: type[BaseModel]) -> tuple[str, str]:
     if kind in _NOUNS:
         return f"{_shown(given)} is not {_NOUNS[kind]}", _NOUNS[kind]
     return f"{_shown(given)}: {detail['msg']}", "another value"
+
+
+def _bound(value: object) -> str:
+    return format(Decimal(str(value)).normalize(), "f") if isinstance(value, float) else str(value)
 
 
 def _meant(top: type[BaseModel], location: Location, known: Sequence[str]) -> str:

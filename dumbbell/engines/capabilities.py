@@ -286,7 +286,5 @@ def _kinds_needed(place: Place, qdisc: str, shaper: str) -> tuple[_Need, _Need]:
 
 def _queue_needs(place: Place, port: Queue) -> Iterator[_Need]:
     yield from _kinds_needed(place, kind_written(port.qdisc), port.shaper["kind"])
-    if port.qdisc.get("sce"):
-        yield _Need(place, "qdisc.sce", "feature", SCE)
     for parameter, feature in features(port.qdisc):
         yield _Need(place, f"qdisc.{parameter}", "feature", feature)

@@ -2,31 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
 
+from dumbbell.catalogue import Parameter, entries
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.units import Duration, Rate
+from dumbbell.scenario.units import Duration, Limit, Packets, Quantity, Rate, Size
 
 Wrong = Iterator[tuple[Location, str, str]]
 """Location, what is wrong, and what was expected."""
 
 _LONGEST_DELAY = Duration.parse("1000s")
-_LONGEST_TICK = Duration.parse("1s")
 _FASTEST = Rate.parse("1000gbit")
-SLOWEST_CAKE = Rate.parse("8bit")
+SLOWEST_CAKE = Rate(next(each.least or 0 for each in entries("qdisc")["cake"].parameters if each.name == "rate"))
 """Cake counts in bytes per second."""
+
+_QUANTITIES: Mapping[str, tuple[type[Quantity], str, str]] = {
+    "duration": (Duration, "is too short", "is too long"),
+    "seconds": (Duration, "is too short", "is too long"),
+    "rate": (Rate, "is too slow", "is too fast"),
+    "size": (Size, "is too little", "is too much"),
+    "packets": (Packets, "is too little", "is too much"),
+    "limit-packets": (Packets, "is too little", "is too much"),
+    "limit-bytes": (Size, "is too little", "is too much"),
+}
+"""Kinds of parameters whose bounds no type has: the quantity, and what is wrong below and above."""
+_LIMITS = {"limit-packets": "p", "limit-bytes": "B"}
+_FACTORS = {"seconds": 10**9}
+
+
+def written(parameter: Parameter, number: int) -> str:
+    """A value of a parameter as a scenario has it, from the units that the catalogue has bounds and defaults in."""
+    if parameter.kind == "probability":
+        return format(Decimal(number).scaleb(-6).normalize(), "f")
+    if parameter.kind not in _QUANTITIES:
+        return str(number)
+    if number < 0:
+        return f"{number}{_QUANTITIES[parameter.kind][0].FORMAT[-1]}"
+    return str(_QUANTITIES[parameter.kind][0](number * _FACTORS.get(parameter.kind, 1)))
+
+
+def beyond(location: Location, parameter: Parameter, value: Any) -> Wrong:
+    """A quantity out of the bounds that the catalogue has. A limit in `bdp` has a size only in the plan, where the engine checks it."""
+    if value is None or parameter.kind not in _QUANTITIES:
+        return
+    kind, below, above = _QUANTITIES[parameter.kind]
+    if isinstance(value, Limit):
+        if value.unit != _LIMITS[parameter.kind]:
+            return
+        value = kind(value.value)
+    factor = _FACTORS.get(parameter.kind, 1)
+    if parameter.least is not None and value < parameter.least * factor:
+        yield location, f"{value} {below}", f"at least {written(parameter, parameter.least)}"
+    elif parameter.most is not None and value > parameter.most * factor:
+        yield location, f"{value} {above}", f"at most {written(parameter, parameter.most)}"
 
 
 def too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:
     """A time above `most`; None is not said."""
     if time is not None and time > most:
         yield location, f"{time} is too long", f"at most {most}"
-
-
-def no_tick(location: Location, tick: Duration | None) -> Wrong:
-    """A time between ticks that no kernel's clock has; None is not said."""
-    if tick is not None and not 0 < tick <= _LONGEST_TICK:
-        yield location, f"{tick} is no tick of a clock", f"above 0s, at most {_LONGEST_TICK}"
 
 
 def too_fast(location: Location, rate: Rate | None) -> Wrong:

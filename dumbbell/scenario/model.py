@@ -10,10 +10,9 @@ from dumbbell.documents.model import Flag, Model
 from dumbbell.scenario.base import Kinded, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.captures import Points, at_hosts
-from dumbbell.scenario.dummynet import Dummynet
 from dumbbell.scenario.faults import Faults, Ways
 from dumbbell.scenario.function import Function, numbered
-from dumbbell.scenario.qdiscs import Qdisc
+from dumbbell.scenario.qdiscs import Dummynet, Qdisc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Cc, Connections, Start
 from dumbbell.scenario.trace import Trace

@@ -154,7 +154,7 @@ def of_model(model: type[BaseModel], *optional: str | None, **given: Strategy) -
 
 def _of_key(model: type[BaseModel], name: str, field: FieldInfo) -> Strategy:
     if name == "limit" and issubclass(model, Discipline):
-        return (_BYTES if model.counts_bytes else st.integers(2, 1000)).map(f"{{}}{'B' if model.counts_bytes else 'p'}".format)
+        return (_BYTES if model.counts_bytes() else st.integers(2, 1000)).map(f"{{}}{'B' if model.counts_bytes() else 'p'}".format)
     return _OF_KEYS[model, name] if (model, name) in _OF_KEYS else of_type(field.annotation, field)
 
 

@@ -89,14 +89,14 @@ def test_all_problems_are_reported_at_once(dumbbell, tmp_path):
 def test_all_refusals_of_the_simulator_are_reported_at_once(dumbbell, tmp_path):
     file = tmp_path / "bad.yaml"
     file.write_text(
-        GOOD.replace("kind: pfifo, limit: 180p", "kind: sfq, depth: 0p").replace(
+        GOOD.replace("kind: pfifo, limit: 180p", "kind: sfq, depth: 1p, divisor: 1").replace(
             "cc: cubic", "cc: cubic, bytes: 9e12B, first_write: 2kB, count: 3"
         )
     )
     answer = dumbbell("run", file)
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.splitlines() == [
-        f"{file}:8: path.bottleneck.qdisc.depth: 0 packets; expected at least 1",
+        f"{file}:8: path.bottleneck.qdisc.depth: 1 packets in all queues together; expected at least 2",
         f"{file}:10: flows.0.first_write: 2000 bytes; expected 1 to 1447",
         f"{file}:10: flows.0.bytes: 9000000000000 bytes; expected 1 to 6219112640264",
     ]

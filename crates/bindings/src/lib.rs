@@ -301,6 +301,12 @@ fn schema() -> String {
     dumbbell_sim::probe::schema::schema().to_string()
 }
 
+/// Return the catalogue of all that may be set, as JSON.
+#[pyfunction]
+fn catalogue() -> String {
+    dumbbell_sim::catalogue().to_string()
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes a Python exception that says where; the default hook would print it as well.
@@ -327,5 +333,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(playback::playback, module)?)?;
     module.add_function(wrap_pyfunction!(jitter_table, module)?)?;
     module.add_function(wrap_pyfunction!(capabilities, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

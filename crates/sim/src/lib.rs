@@ -4,6 +4,7 @@
 
 pub mod attachment;
 pub mod capture;
+pub mod catalogue;
 pub mod cc;
 pub mod draw;
 pub mod events;
@@ -33,6 +34,17 @@ pub mod traffic;
 #[cfg(feature = "fingerprint")]
 pub use simulation::fingerprint;
 pub use simulation::{check, check_with, simulate, simulate_until, simulate_with, Controls};
+
+/// Return the catalogue of all that may be set: `{feature: {name: words}, qdisc: [...]}`, each entry as [`catalogue::Entry::listing`] has it.
+#[must_use]
+pub fn catalogue() -> serde_json::Value {
+    use catalogue::{Entry, Feature};
+    use serde_json::{json, Value};
+    let named = |feature: &Feature| (json!(feature).as_str().unwrap_or_default().to_owned(), json!(feature.words()));
+    let features: serde_json::Map<String, Value> = Feature::ALL.iter().map(named).collect();
+    let qdiscs: Vec<Value> = qdisc::DISCIPLINES.iter().chain([&qdisc::TC]).map(Entry::listing).collect();
+    json!({"feature": features, "qdisc": qdiscs})
+}
 
 /// Abilities that not every engine has, apart from those of queue disciplines.
 const FEATURES: &[&str] = &[
@@ -64,6 +76,7 @@ const FEATURES: &[&str] = &[
 /// - `qdisc`: `{name: {summary}}`; `shaper`, `feature`: names
 #[must_use]
 pub fn capabilities() -> serde_json::Value {
+    use catalogue::Feature;
     use cc::Needs;
     use serde_json::{json, Map, Value};
     use std::collections::BTreeSet;
@@ -83,11 +96,12 @@ pub fn capabilities() -> serde_json::Value {
             (control.name.to_owned(), facts)
         })
         .collect();
-    let qdisc: Map<String, Value> = spec::DISCIPLINES
+    let qdisc: Map<String, Value> = qdisc::DISCIPLINES
         .iter()
         .map(|discipline| (discipline.name.to_owned(), json!({"summary": discipline.summary})))
         .collect();
-    let of_qdiscs = spec::DISCIPLINES.iter().flat_map(|discipline| discipline.features.iter().copied());
+    let of_qdiscs =
+        qdisc::DISCIPLINES.iter().flat_map(|each| each.parameters).filter_map(|each| each.feature).map(Feature::words);
     let features: BTreeSet<&str> = FEATURES.iter().chain(traffic::FEATURES).copied().chain(of_qdiscs).collect();
     json!({
         "cc": cc,

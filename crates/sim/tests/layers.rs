@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("outbox", &["attachment", "packet", "time"]),
     ("segment", &["attachment", "headers", "outbox", "packet"]),
     ("refusal", &[]),
+    ("catalogue", &["refusal"]),
     ("spec", &["segment"]),
     ("draw", &["refusal", "rng", "spec"]),
     ("playback", &["time"]),
@@ -22,7 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("pool", &["packet", "prefetch", "time"]),
     ("fingerprint", &["packet", "segment", "time"]),
     ("tap", &["attachment", "packet", "time"]),
-    ("qdisc", &["attachment", "headers", "packet", "pool", "prefetch", "refusal", "rng", "spec", "time"]),
+    ("qdisc", &["attachment", "catalogue", "headers", "packet", "pool", "prefetch", "refusal", "rng", "spec", "time"]),
     ("port", &["packet", "pool", "qdisc", "refusal", "rng", "spec", "time"]),
     (
         "network",

@@ -30,7 +30,7 @@ def of_linux(engine: str, stacks: Mapping[str, str]) -> Capabilities:
         engine,
         {
             "cc": {name: asdict(control) for name, control in CONTROLS.items()},
-            "qdisc": {name: {"summary": qdisc.summary} for name, qdisc in DISCIPLINES.items()},
+            "qdisc": {name: {"summary": summary} for name, summary in DISCIPLINES.items()},
             "stack": {name: {"summary": summary, "options": STACK_OPTIONS} for name, summary in stacks.items()},
             "shaper": ["link", "tbf", "htb", "cake"],
             "feature": [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.catalogue import Parameter, entries
 from dumbbell.engines.linux.faults import fault_words
 from dumbbell.plan import Link, Port, Queue
+from dumbbell.scenario.discipline import CERTAIN
 
 _LINK_BUCKET_NS = 100
 """Bucket of a link: the time that its timer may be late without losing capacity, and by which the link may take a packet too early. In
@@ -16,9 +17,6 @@ virtual time a timer is late by 1 ns for each reading of the clock.
 _NO_LIMIT = 100_000_000
 """Packets (netem) or bytes (tbf's own fifo, replaced at once): more than ever wait."""
 _CHILD = "10:"
-_CERTAIN = 1 << 32
-"""RED's probability 1 in a plan."""
-
 _ONLY_IF_ANY = ("drop_overmemory",)
 """Counters that tc shows only above 0."""
 
@@ -93,40 +91,16 @@ def rate_lines(port: Queue, device: str, delay_device: str | None, rate: int) ->
 
 def tc_words(qdisc: Parameters) -> str:
     """Return tc's words for a queue discipline with its parameters."""
-    return DISCIPLINES[qdisc["kind"]].words(qdisc)
+    return _WORDS.get(qdisc["kind"], words)(qdisc)
 
 
 def overflow(statistics: Parameters, drops: int) -> int:
     """Return how many of the drops were for want of room, by tc's statistics of a queue discipline. The other drops are its own
     decisions."""
-    known = DISCIPLINES.get(statistics["kind"])
-    if known is None or known.overflow is None:
+    known = _OVERFLOW.get(statistics["kind"])
+    if known is None:
         return drops
-    counters = (int(statistics[counter]) for counter in known.overflow if counter not in _ONLY_IF_ANY or counter in statistics)
-    return min(drops, sum(counters))
-
-
-def _fifo(qdisc: Parameters) -> str:
-    limit = qdisc["limit_packets"] if qdisc["kind"] == "pfifo" else qdisc["limit_bytes"]
-    return f"{qdisc['kind']} limit {limit}"
-
-
-def _cake(cake: Parameters) -> str:
-    rate = "unlimited" if cake["rate_bps"] is None else f"bandwidth {cake['rate_bps']}bit"
-    raw = cake["overhead_bytes"] is None
-    overhead = "raw" if raw else f"overhead {cake['overhead_bytes']} mpu {cake['mpu_bytes']} {cake['framing']}"
-    memory = "" if cake["memory_limit_bytes"] is None else f" memlimit {cake['memory_limit_bytes']}"
-    more = "".join(f" {_MORE_OF_CAKE.get((key, value), key)}" for key, value in cake.get("more", {}).items())
-    tins = cake.get("diffserv", "besteffort")
-    return f"cake {rate} {tins} {cake['isolation']} {overhead} rtt {_us(cake['rtt_ns'])}{memory}{more}"
-
-
-_MORE_OF_CAKE = {
-    ("ack_filter", "on"): "ack-filter",
-    ("ack_filter", "aggressive"): "ack-filter-aggressive",
-    ("autorate_ingress", True): "autorate-ingress",
-}
-"""tc's words for keys that few use, where they are not the key itself."""
+    return min(drops, sum(int(statistics[counter]) for counter in known if counter not in _ONLY_IF_ANY or counter in statistics))
 
 
 def tins(qdisc: Parameters, statistics: Parameters) -> Iterator[dict[str, Any]]:
@@ -173,98 +147,63 @@ _TIMES_OF_TINS = {
 }
 
 
-def _queues(qdisc: Parameters) -> str:
-    queues = qdisc["queues"]
-    return f"flows {queues['flows']} quantum {queues['quantum_bytes']} memory_limit {queues['memory_limit_bytes']}"
+def words(qdisc: Parameters, instead: Mapping[str, str] | None = None) -> str:
+    """tc's words for a queue discipline in a plan, by the catalogue. `instead`: words for parameters that this does not say."""
+    entry, told = entries("qdisc")[qdisc["kind"]], dict(instead or {})
+    for each in entry.parameters:
+        if each.name in entry.tc and each.name not in told:
+            told[each.name] = _words(each, qdisc)
+    return " ".join(filter(None, (entry.name, *(told[name] for name in entry.tc))))
 
 
-def _codel(qdisc: Parameters) -> str:
-    return f"codel limit {qdisc['limit_packets']} {_codel_law(qdisc['control'])}"
+def _words(parameter: Parameter, qdisc: Parameters) -> str:
+    value = parameter.of(qdisc)
+    if value is None and parameter.kind in ("flag", "choice"):
+        value = parameter.default
+    if value is None:
+        return ""
+    if parameter.kind == "flag":
+        return parameter.tc.split("|")[not value]
+    if "=" in parameter.tc:
+        return dict(word.split("=") for word in parameter.tc.split("|"))[value]
+    if parameter.kind == "duration":
+        value //= 1000
+    elif parameter.kind == "probability":
+        value = f"{value / CERTAIN:.6f}"
+    elif isinstance(value, list):
+        value = "/".join(map(str, value))
+    return parameter.tc.format(value)
 
 
-def _fq_codel(qdisc: Parameters) -> str:
-    sizes = f"{_queues(qdisc)} drop_batch {qdisc['drop_batch']}"
-    return f"fq_codel limit {qdisc['limit_packets']} {sizes} {_codel_law(qdisc['control'])}"
+def _cake(qdisc: Parameters) -> str:
+    rate = {"rate": "unlimited"} if qdisc["rate_bps"] is None else {}
+    raw = {"overhead": "raw", "mpu": "", "framing": ""} if qdisc["overhead_bytes"] is None else {}
+    return words(qdisc, rate | raw)
 
 
-def _codel_law(control: Parameters) -> str:
-    threshold = "" if control["ce_threshold_ns"] is None else f" ce_threshold {_us(control['ce_threshold_ns'])}"
-    if "ce_threshold_selector" in control:
-        value, mask = control["ce_threshold_selector"]
-        threshold += f" ce_threshold_selector {value}/{mask}"
-    return f"target {_us(control['target_ns'])} interval {_us(control['interval_ns'])} {_flag('ecn', control['ecn'])}{threshold}"
+def _red(qdisc: Parameters) -> str:
+    return words(qdisc, {"bandwidth": f"bandwidth {qdisc['control']['bandwidth_bps']}bit"})
 
 
-def _pie(qdisc: Parameters) -> str:
-    return f"pie limit {qdisc['limit_packets']} {_pie_law(qdisc['control'])}"
-
-
-def _fq_pie(qdisc: Parameters) -> str:
-    return f"fq_pie limit {qdisc['limit_packets']} {_queues(qdisc)} ecn_prob {qdisc['ecn_prob']} {_pie_law(qdisc['control'])}"
-
-
-def _pie_law(control: Parameters) -> str:
-    times = f"target {_us(control['target_ns'])} tupdate {_us(control['tupdate_ns'])} alpha {control['alpha']} beta {control['beta']}"
-    return " ".join((times, *(_flag(name, control[name]) for name in ("ecn", "bytemode", "dq_rate_estimator"))))
-
-
-def _red(red: Parameters) -> str:
-    control = red["control"]
-    flags = "".join(f" {name}" for name in ("ecn", "harddrop", "nodrop") if control.get(name))
-    sizes = f"min {control['min_bytes']} max {control['max_bytes']} avpkt {control['avpkt_bytes']} burst {control['burst_packets']}"
-    law = f"probability {control['max_p'] / _CERTAIN:.6f} bandwidth {control['bandwidth_bps']}bit"
-    return f"red limit {red['limit_bytes']} {sizes} {law}{flags}"
-
-
-def _sfq(qdisc: Parameters) -> str:
-    head = " headdrop" if qdisc["headdrop"] else ""
-    flows = f" flows {qdisc['flows']}" if "flows" in qdisc else ""
-    sizes = f"quantum {qdisc['quantum_bytes']} depth {qdisc['depth_packets']}{flows}"
-    return f"sfq limit {qdisc['limit_packets']} divisor {qdisc['divisor']} {sizes} perturb {qdisc['perturb_s']}{head}"
-
-
-def _fq(qdisc: Parameters) -> str:
-    sizes = f"quantum {qdisc['quantum_bytes']} initial_quantum {qdisc['initial_quantum_bytes']}"
-    refill = f" refill_delay {_us(qdisc['refill_delay_ns'])}" if "refill_delay_ns" in qdisc else ""
-    return f"fq limit {qdisc['limit_packets']} flow_limit {qdisc['flow_limit_packets']} {sizes}{refill}"
-
-
-def _netem(qdisc: Parameters) -> str:
-    return netem(qdisc["delay_ns"], None, qdisc["limit_packets"])
-
-
-def _flag(name: str, on: bool) -> str:
-    return name if on else f"no_{name}" if "_" in name else f"no{name}"
-
-
-def _us(time_ns: int) -> str:
-    return f"{time_ns // 1000}us"
-
-
-@dataclass(frozen=True)
-class LinuxQdisc:
-    """A queue discipline of Linux."""
-
-    summary: str
-    words: Callable[[Parameters], str]
-    """tc's words for one in a plan."""
-    overflow: tuple[str, ...] | None = None
-    """The counters, as tc shows them, of drops for want of room; None: all drops are."""
-
-
-DISCIPLINES: Mapping[str, LinuxQdisc] = {
-    "pfifo": LinuxQdisc("tail drop by packets", _fifo),
-    "bfifo": LinuxQdisc("tail drop by bytes", _fifo),
-    # Does not tell them apart: all drops count as its own decisions.
-    "cake": LinuxQdisc("CAKE: shaper, tins, COBALT, DRR++, flow and host isolation", _cake, ()),
-    "codel": LinuxQdisc("CoDel", _codel, ("drop_overlimit",)),
-    "fq_codel": LinuxQdisc("FlowQueue-CoDel", _fq_codel, ("drop_overlimit", "drop_overmemory")),
-    "pie": LinuxQdisc("PIE", _pie, ("overlimit",)),
-    "fq_pie": LinuxQdisc("FlowQueue-PIE", _fq_pie, ("overlimit",)),
-    "red": LinuxQdisc("RED", _red, ("pdrop",)),
-    "sfq": LinuxQdisc("stochastic fairness queueing", _sfq),
-    "fq": LinuxQdisc("fair queue", _fq),
-    "netem": LinuxQdisc("delays every packet by the same time; tail drop by packets", _netem),
-    "tc": LinuxQdisc("any queue discipline of Linux by its command", lambda qdisc: str(qdisc["command"])),
+_WORDS: Mapping[str, Callable[[Parameters], str]] = {
+    "cake": _cake,
+    "red": _red,
+    "netem": lambda qdisc: netem(qdisc["delay_ns"], None, qdisc["limit_packets"]),
+    "tc": lambda qdisc: str(qdisc["command"]),
 }
-"""By kind. Where a discipline counts its marks is in the agent's sample.c."""
+"""Words of kinds that the catalogue alone does not give."""
+
+_OVERFLOW: Mapping[str, tuple[str, ...]] = {
+    # Does not tell them apart: all drops count as its own decisions.
+    "cake": (),
+    "codel": ("drop_overlimit",),
+    "fq_codel": ("drop_overlimit", "drop_overmemory"),
+    "pie": ("overlimit",),
+    "fq_pie": ("overlimit",),
+    "red": ("pdrop",),
+}
+"""By kind the counters, as tc shows them, of drops for want of room; of others all drops are. Where a discipline counts its marks is in the
+agent's sample.c."""
+
+DISCIPLINES: Mapping[str, str] = {entry.name: entry.summary for entry in entries("qdisc").values() if entry.since}
+"""What Linux has, with summaries."""

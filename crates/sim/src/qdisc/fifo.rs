@@ -1,8 +1,32 @@
 //! pfifo and bfifo: tail drop by packets or by bytes (Linux 6.12 net/sched/sch_fifo.c).
 
+use super::parameters::{limit_bytes, limit_packets};
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{Draws, Entry};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
+
+/// pfifo's parameters.
+pub const PFIFO: Entry = Entry {
+    name: "pfifo",
+    summary: "tail drop by packets",
+    about: "FIFO limited in packets (Linux pfifo).",
+    draws: Draws::Nothing,
+    parameters: &[limit_packets()],
+    tc: &[],
+    since: "2.2",
+};
+
+/// bfifo's parameters.
+pub const BFIFO: Entry = Entry {
+    name: "bfifo",
+    summary: "tail drop by bytes",
+    about: "FIFO limited in bytes (Linux bfifo).",
+    draws: Draws::Nothing,
+    parameters: &[limit_bytes("Limit of the queue, bytes or `bdp`.").tc("limit {}")],
+    tc: &[],
+    since: "2.2",
+};
 
 /// The limit of a FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

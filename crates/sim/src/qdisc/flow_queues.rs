@@ -3,22 +3,32 @@
 
 use super::hash::{directed, Hasher};
 use super::lists::{List, Lists};
+use super::parameters::{quantum, MOST, ONE_FRAME};
 use super::peek_buffer::Backlog;
 use super::truesize::truesize;
+use crate::catalogue::{Kind, Parameter};
 use crate::packet::{FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::prefetch::{prefetch_element, LONG_QUEUE};
-use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::QueuesSpec;
 use crate::time::Time;
 
-/// Largest number of queues, as Linux allows.
-const MAX_FLOWS: u32 = 65_536;
-/// Least quantum, bytes; a smaller one is raised to it.
-const LEAST_QUANTUM: u32 = 256;
-/// Largest quantum, bytes.
-const MAX_QUANTUM: u32 = 1 << 20;
+/// Parameters of the queues.
+pub(super) const FLOWS: Parameter =
+    Parameter::new("flows", Kind::Integer(""), "queues.flows", "Queues that flows are hashed to.")
+        .or_number(1024)
+        .at_least(1)
+        .at_most(65_536)
+        .example("1024")
+        .tc("flows {}");
+pub(super) const QUANTUM: Parameter = quantum("queues.quantum_bytes", 1, ONE_FRAME);
+pub(super) const MEMORY_LIMIT: Parameter =
+    Parameter::new("memory_limit", Kind::Size, "queues.memory_limit_bytes", "Limit of the memory that packets take.")
+        .or_number(32 << 20)
+        .at_most(MOST)
+        .example("4MiB")
+        .tc("memory_limit {}");
 
 /// A queue and the state of its AQM.
 #[derive(Clone, Debug)]
@@ -84,12 +94,8 @@ impl<S> Head<'_, S> {
 
 impl<S: Default> FlowQueues<S> {
     /// No queues yet; the hash key comes from `rng`.
-    pub fn new(spec: &QueuesSpec, rng: &mut Rng) -> Result<Self, Flaws> {
-        let mut flaws = Flaws::default();
-        flaws.range("flows", spec.flows, "queues", 1..=MAX_FLOWS);
-        flaws.range("quantum_bytes", spec.quantum_bytes, "bytes", 1..=MAX_QUANTUM);
-        flaws.done()?;
-        Ok(Self {
+    pub fn new(spec: &QueuesSpec, rng: &mut Rng) -> Self {
+        Self {
             queues: Vec::new(),
             held: Backlog::default(),
             memory: 0,
@@ -97,8 +103,8 @@ impl<S: Default> FlowQueues<S> {
             hasher: Hasher::new(rng),
             known: [Vec::new(), Vec::new()],
             lists: Lists::new(),
-            quantum: i64::from(spec.quantum_bytes.max(LEAST_QUANTUM)),
-        })
+            quantum: i64::from(spec.quantum_bytes),
+        }
     }
 
     /// The queue of a packet, created if it is the first to need it.

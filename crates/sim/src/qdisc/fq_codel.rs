@@ -2,15 +2,77 @@
 //!
 //! Left out: tc filters.
 
-use super::codel::{Law, Source, State};
-use super::flow_queues::{FlowQueues, Head};
+use super::codel::{Law, Source, State, CE_THRESHOLD, ECN, INTERVAL, TARGET, VARIANT};
+use super::flow_queues::{FlowQueues, Head, FLOWS, MEMORY_LIMIT, QUANTUM};
+use super::parameters::{limit_packets, MOST, TODAY};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
-use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{CodelSpec, QueuesSpec};
+
+/// fq_codel's parameters.
+pub const ENTRY: Entry = Entry {
+    name: "fq_codel",
+    summary: "CoDel on a queue per flow, sparse flows first (RFC 8290)",
+    about: "FlowQueue-CoDel (RFC 8290, Linux fq_codel).",
+    draws: Draws::Hash,
+    parameters: &[
+        Parameter {
+            meaning: "Version of the kernel's code. The code of 3.10 drops a single packet of the fattest flow when the limit is met.",
+            ..VARIANT
+        },
+        limit_packets().or_number(10_240),
+        TARGET,
+        INTERVAL,
+        ECN.or(Preset::Flag(true)).example("false"),
+        CE_THRESHOLD,
+        Parameter::new(
+            "ce_threshold_selector",
+            Kind::Text(r"^(0x[0-9a-fA-F]{1,2}|[0-9]{1,3})/(0x[0-9a-fA-F]{1,2}|[0-9]{1,3})$"),
+            "control.ce_threshold_selector",
+            "VALUE/MASK: `ce_threshold` is only for packets whose DS field, with the ECN field, is VALUE where MASK has ones. `1/3`: ECT(1).",
+        )
+        .or(Preset::Unset)
+        .sparse()
+        .only(TODAY)
+        .since("5.16")
+        .example("1/3")
+        .tc("ce_threshold_selector {}"),
+        FLOWS,
+        QUANTUM,
+        // Linux lowers greater ones to 2^31.
+        MEMORY_LIMIT.at_most(1 << 31).only(TODAY).since("4.7"),
+        Parameter::new(
+            "drop_batch",
+            Kind::Integer("packets"),
+            "drop_batch",
+            "Maximum number of packets dropped at once when the limit is met.",
+        )
+        .or_number(64)
+        .at_least(1)
+        .at_most(MOST)
+        .only(TODAY)
+        .since("4.7")
+        .example("64")
+        .tc("drop_batch {}"),
+    ],
+    tc: &[
+        "limit",
+        "flows",
+        "quantum",
+        "memory_limit",
+        "drop_batch",
+        "target",
+        "interval",
+        "ecn",
+        "ce_threshold",
+        "ce_threshold_selector",
+    ],
+    since: "3.5",
+};
 
 /// An fq_codel.
 #[derive(Clone, Debug)]
@@ -48,9 +110,6 @@ impl Source for Head<'_, State> {
 
 impl FqCodel {
     /// Make an empty discipline of at most `limit` packets, on a device whose largest frame has `frame` bytes.
-    ///
-    /// # Errors
-    /// Parameters that are an error in Linux.
     pub fn new(
         limit: usize,
         queues: &QueuesSpec,
@@ -59,21 +118,16 @@ impl FqCodel {
         control: &CodelSpec,
         frame: u32,
         rng: &mut Rng,
-    ) -> Result<Self, Flaws> {
-        let mut flaws = Flaws::default();
-        flaws.at_least("drop_batch", drop_batch, "packets", 1);
-        let law = Flaws::within("control", Law::new(control, frame));
-        let flows = Flaws::within("queues", FlowQueues::new(queues, rng));
-        let (law, flows) = flaws.and(Flaws::both(law, flows))?;
-        Ok(Self {
+    ) -> Self {
+        Self {
             limit,
             memory_limit: queues.memory_limit_bytes.unwrap_or(u64::MAX),
             drop_batch,
             drops_raise_count,
-            law,
-            flows,
+            law: Law::new(control, frame),
+            flows: FlowQueues::new(queues, rng),
             stats: QdiscStats::default(),
-        })
+        }
     }
 
     /// Drop up to a batch, or half of the fattest queue, from its head. Return the queue.

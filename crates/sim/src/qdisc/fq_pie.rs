@@ -3,17 +3,65 @@
 //! The memory limit is only counted against, never enforced, as in Linux. Left out: tc filters.
 
 use super::ecn::mark_ce;
-use super::flow_queues::FlowQueues;
+use super::flow_queues::{FlowQueues, FLOWS, MEMORY_LIMIT, QUANTUM};
 use super::jiffies::Timer;
+use super::parameters::limit_packets;
 use super::peek_buffer::{Backlog, PeekByDequeue};
-use super::pie::{Law, State, MAX_PROB};
+use super::pie::{Law, State, ALPHA, BETA, BYTEMODE, DQ_RATE_ESTIMATOR, ECN, MAX_PROB, TARGET, TUPDATE};
 use super::{QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{Draws, Entry, Kind, Parameter};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
-use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{PieSpec, QueuesSpec};
 use crate::time::Time;
+
+/// fq_pie's parameters.
+pub const ENTRY: Entry = Entry {
+    name: "fq_pie",
+    summary: "PIE on a queue per flow, sparse flows first",
+    about: "FlowQueue-PIE (Linux fq_pie).",
+    draws: Draws::EachPacket,
+    parameters: &[
+        limit_packets().or_number(10_240),
+        TARGET,
+        TUPDATE,
+        ALPHA,
+        BETA,
+        ECN,
+        BYTEMODE,
+        DQ_RATE_ESTIMATOR,
+        FLOWS,
+        QUANTUM,
+        MEMORY_LIMIT,
+        Parameter::new(
+            "ecn_prob",
+            Kind::Integer("%"),
+            "ecn_prob",
+            "Drop probability (%) above which ECN-capable packets are dropped, too.",
+        )
+        .or_number(10)
+        .at_least(0)
+        .at_most(100)
+        .example("20")
+        .tc("ecn_prob {}"),
+    ],
+    tc: &[
+        "limit",
+        "flows",
+        "quantum",
+        "memory_limit",
+        "ecn_prob",
+        "target",
+        "tupdate",
+        "alpha",
+        "beta",
+        "ecn",
+        "bytemode",
+        "dq_rate_estimator",
+    ],
+    since: "5.6",
+};
 
 /// Slots whose controllers run at one tick.
 const UPDATES_AT_ONCE: u32 = 2048;
@@ -35,32 +83,19 @@ pub struct FqPie {
 
 impl FqPie {
     /// Make an empty discipline of at most `limit` packets, on a device whose largest frame has `frame` bytes.
-    ///
-    /// # Errors
-    /// Parameters that are an error in Linux.
-    pub fn new(
-        limit: usize,
-        queues: &QueuesSpec,
-        ecn_prob: u64,
-        control: &PieSpec,
-        frame: u32,
-        rng: &mut Rng,
-    ) -> Result<Self, Flaws> {
-        let mut flaws = Flaws::default();
-        flaws.at_most("ecn_prob", ecn_prob, "%", 100);
-        let law = Flaws::within("control", Law::new(control, frame));
-        let flows = Flaws::within("queues", FlowQueues::new(queues, rng));
-        let (law, flows) = flaws.and(Flaws::both(law, flows))?;
-        Ok(Self {
+    #[must_use]
+    pub fn new(limit: usize, queues: &QueuesSpec, ecn_prob: u64, control: &PieSpec, frame: u32, rng: &mut Rng) -> Self {
+        let law = Law::new(control, frame);
+        Self {
             limit,
             mark_up_to: MAX_PROB / 100 * ecn_prob,
-            flows,
+            flows: FlowQueues::new(queues, rng),
             slots: queues.flows,
             cursor: 0,
             timer: Timer::new(law.tupdate),
             law,
             stats: QdiscStats::default(),
-        })
+        }
     }
 
     /// Runs the controllers once; queues without a packet so far need none.

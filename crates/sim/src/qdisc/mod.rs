@@ -16,6 +16,7 @@ mod jiffies;
 pub(crate) mod lab;
 mod lists;
 mod netem;
+mod parameters;
 mod peek_buffer;
 mod pie;
 mod pie_2013;
@@ -33,6 +34,7 @@ pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub use netem::Netem;
+pub use parameters::TC;
 pub use peek_buffer::PeekBuffer;
 pub use pie::Pie;
 pub use pie_2013::Pie2013;
@@ -41,6 +43,7 @@ pub use sfq::Sfq;
 
 use self::peek_buffer::PeekByDequeue;
 use crate::attachment::Attachments;
+use crate::catalogue::Entry;
 use crate::headers::Headers;
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict};
 use crate::pool::{Id, Pool, Queue};
@@ -48,6 +51,22 @@ use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{CakeDiffserv, CakeMore, QdiscSpec};
 use crate::time::Time;
+
+/// All of them, with their parameters.
+pub const DISCIPLINES: &[Entry] = &[
+    fifo::PFIFO,
+    fifo::BFIFO,
+    cake::ENTRY,
+    codel::ENTRY,
+    fq_codel::ENTRY,
+    pie::ENTRY,
+    fq_pie::ENTRY,
+    red::ENTRY,
+    sfq::ENTRY,
+    fq::ENTRY,
+    dummynet::ENTRY,
+    netem::ENTRY,
+];
 
 /// The answer to a dequeue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,18 +216,13 @@ impl AnyQdisc {
     /// Build the described discipline on a device whose largest frame has `frame` bytes; `rng` is the port's stream (hash perturbation).
     ///
     /// # Errors
-    /// Parameters outside the discipline's ranges.
+    /// Parameters outside of their bounds, or that contradict each other.
     pub fn build(spec: &QdiscSpec, frame: u32, rng: &mut Rng) -> Result<Self, Flaws> {
+        entry(spec).check(spec)?;
+        let packets = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(match *spec {
-            QdiscSpec::Pfifo { limit_packets } => {
-                Self::Fifo(limited(limit_packets, |limit| Ok(Fifo::new(Limit::Packets(limit))))?)
-            }
-            QdiscSpec::Bfifo { limit_bytes } => {
-                let mut flaws = Flaws::default();
-                flaws.at_least("limit_bytes", limit_bytes, "bytes", 1);
-                flaws.done()?;
-                Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes)))
-            }
+            QdiscSpec::Pfifo { limit_packets } => Self::Fifo(Fifo::new(Limit::Packets(packets(limit_packets)))),
+            QdiscSpec::Bfifo { limit_bytes } => Self::Fifo(Fifo::new(Limit::Bytes(limit_bytes))),
             QdiscSpec::Cake { diffserv: CakeDiffserv::Besteffort, more, .. } if more == CakeMore::default() => {
                 Self::Cake(Box::new(Cake::from_spec(spec, frame, rng)?))
             }
@@ -216,44 +230,55 @@ impl AnyQdisc {
                 Self::CakeTins(Box::new(CakeTins::from_spec(spec, diffserv, frame, rng)?))
             }
             QdiscSpec::Codel { limit_packets, ref control } => {
-                Self::Codel(boxed(limited(limit_packets, |limit| Codel::new(limit, control, frame))?))
+                Self::Codel(boxed(Codel::new(packets(limit_packets), control, frame)))
             }
             QdiscSpec::FqCodel { limit_packets, ref queues, drop_batch, drops_raise_count, ref control } => {
-                let make = |limit| FqCodel::new(limit, queues, drop_batch, drops_raise_count, control, frame, rng);
-                Self::FqCodel(boxed(limited(limit_packets, make)?))
+                let limit = packets(limit_packets);
+                Self::FqCodel(boxed(FqCodel::new(limit, queues, drop_batch, drops_raise_count, control, frame, rng)))
             }
             QdiscSpec::Pie { limit_packets, ref control } => {
-                Self::Pie(boxed(limited(limit_packets, |limit| Pie::new(limit, control, frame))?))
+                Self::Pie(boxed(Pie::new(packets(limit_packets), control, frame)))
             }
             QdiscSpec::Pie2013 { limit_packets, ref control } => {
-                Self::Pie2013(boxed(limited(limit_packets, |limit| Pie2013::new(limit, control))?))
+                Self::Pie2013(boxed(Pie2013::new(packets(limit_packets), control)?))
             }
             QdiscSpec::FqPie { limit_packets, ref queues, ecn_prob, ref control } => {
-                let make = |limit| FqPie::new(limit, queues, ecn_prob, control, frame, rng);
-                Self::FqPie(boxed(limited(limit_packets, make)?))
+                Self::FqPie(boxed(FqPie::new(packets(limit_packets), queues, ecn_prob, control, frame, rng)))
             }
             QdiscSpec::Red { limit_bytes, ref control } => Self::Red(Box::new(Red::new(limit_bytes, control)?)),
             QdiscSpec::Sfq(ref spec) => Self::Sfq(boxed(Sfq::new(spec, rng)?)),
-            QdiscSpec::Fq(ref spec) => Self::Fq(boxed(Fq::new(spec, rng)?)),
+            QdiscSpec::Fq(ref spec) => Self::Fq(boxed(Fq::new(spec, rng))),
+            QdiscSpec::Dummynet { rate_bps: 0, .. } => return Err(Flaws::one("rate_bps", "0 bit/s", "at least 1")),
             QdiscSpec::Dummynet { rate_bps, limit_bytes, tick_ns } => {
-                Self::Dummynet(Box::new(Dummynet::new(rate_bps, limit_bytes, tick_ns)?))
+                Self::Dummynet(Box::new(Dummynet::new(rate_bps, limit_bytes, tick_ns)))
             }
             QdiscSpec::Netem { delay_ns, limit_packets, tick_ns } => {
-                Self::Netem(boxed(limited(limit_packets, |limit| Netem::new(delay_ns, limit, tick_ns))?))
+                Self::Netem(boxed(Netem::new(delay_ns, packets(limit_packets), tick_ns)))
             }
         })
     }
 }
 
-fn boxed<Q: PeekByDequeue>(qdisc: Q) -> Box<PeekBuffer<Q>> {
-    Box::new(PeekBuffer::new(qdisc))
+/// The entry of the catalogue that has the parameters of a discipline.
+fn entry(spec: &QdiscSpec) -> &'static Entry {
+    match spec {
+        QdiscSpec::Pfifo { .. } => &fifo::PFIFO,
+        QdiscSpec::Bfifo { .. } => &fifo::BFIFO,
+        QdiscSpec::Cake { .. } => &cake::ENTRY,
+        QdiscSpec::Codel { .. } => &codel::ENTRY,
+        QdiscSpec::FqCodel { .. } => &fq_codel::ENTRY,
+        QdiscSpec::Pie { .. } | QdiscSpec::Pie2013 { .. } => &pie::ENTRY,
+        QdiscSpec::FqPie { .. } => &fq_pie::ENTRY,
+        QdiscSpec::Red { .. } => &red::ENTRY,
+        QdiscSpec::Sfq(_) => &sfq::ENTRY,
+        QdiscSpec::Fq(_) => &fq::ENTRY,
+        QdiscSpec::Dummynet { .. } => &dummynet::ENTRY,
+        QdiscSpec::Netem { .. } => &netem::ENTRY,
+    }
 }
 
-/// Make a discipline that has a limit in packets.
-fn limited<Q>(limit_packets: u64, make: impl FnOnce(usize) -> Result<Q, Flaws>) -> Result<Q, Flaws> {
-    let mut flaws = Flaws::default();
-    flaws.at_least("limit_packets", limit_packets, "packets", 1);
-    flaws.and(make(usize::try_from(limit_packets).unwrap_or(usize::MAX)))
+fn boxed<Q: PeekByDequeue>(qdisc: Q) -> Box<PeekBuffer<Q>> {
+    Box::new(PeekBuffer::new(qdisc))
 }
 
 impl AnyQdisc {
@@ -346,18 +371,108 @@ dispatch!(Fifo, Cake, CakeTins, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, F
 
 #[cfg(test)]
 mod tests {
-    use super::AnyQdisc;
+    use serde_json::{json, Value};
+
+    use super::{entry, AnyQdisc, DISCIPLINES};
     use crate::packet::FULL_FRAME;
+    use crate::refusal::Flaws;
     use crate::rng::Rng;
     use crate::spec::QdiscSpec;
 
+    /// A plan's value of each discipline.
+    fn plans() -> Vec<Value> {
+        let codel = json!({"target_ns": 5_000_000, "interval_ns": 100_000_000, "ecn": false, "ce_threshold_ns": 1_000_000, "floor": "mtu",
+            "forgets_when_empty": true});
+        let pie = json!({"target_ns": 15_000_000, "tupdate_ns": 15_000_000, "alpha": 2, "beta": 20, "ecn": false, "bytemode": false,
+            "dq_rate_estimator": false});
+        let pie_2013 = json!({"target_ns": 15_000_000, "tupdate_ns": 15_000_000, "alpha": 2, "beta": 20, "hz": 1000});
+        let red = json!({"min_bytes": 30_000, "max_bytes": 90_000, "max_p": 85_899_345, "avpkt_bytes": 1000, "burst_packets": 50,
+            "bandwidth_bps": 10_000_000, "ecn": true, "harddrop": false, "adaptive": false, "gentle": false});
+        let queues = json!({"flows": 1024, "quantum_bytes": 1514, "memory_limit_bytes": 1 << 25});
+        let cake = json!({"kind": "cake", "rate_bps": 10_000_000, "isolation": "flows", "rtt_ns": 100_000_000, "overhead_bytes": 18,
+            "mpu_bytes": 64, "framing": "noatm", "memory_limit_bytes": 1 << 22, "sce": 0});
+        vec![
+            json!({"kind": "pfifo", "limit_packets": 10}),
+            json!({"kind": "bfifo", "limit_bytes": 10_000}),
+            cake,
+            json!({"kind": "codel", "limit_packets": 1000, "control": codel}),
+            json!({"kind": "fq_codel", "limit_packets": 1000, "control": codel, "queues": queues, "drop_batch": 64, "drops_raise_count": true}),
+            json!({"kind": "pie", "limit_packets": 1000, "control": pie}),
+            json!({"kind": "pie2013", "limit_packets": 1000, "control": pie_2013}),
+            json!({"kind": "fq_pie", "limit_packets": 1000, "control": pie, "queues": queues, "ecn_prob": 10}),
+            json!({"kind": "red", "limit_bytes": 200_000, "control": red}),
+            json!({"kind": "sfq", "limit_packets": 127, "divisor": 1024, "quantum_bytes": 1514, "depth_packets": 127, "perturb_s": 10,
+                "headdrop": false, "flows": 128}),
+            json!({"kind": "fq", "limit_packets": 1000, "flow_limit_packets": 100, "quantum_bytes": 3028, "initial_quantum_bytes": 15140,
+                "refill_delay_ns": 40_000_000, "ce_threshold_ns": 1_000_000}),
+            json!({"kind": "dummynet", "rate_bps": 1_000_000, "limit_bytes": 50_000, "tick_ns": 1_000_000}),
+            json!({"kind": "netem", "delay_ns": 1_000_000, "limit_packets": 100, "tick_ns": 1_000_000}),
+        ]
+    }
+
+    fn built(plan: &Value) -> Result<AnyQdisc, Flaws> {
+        let spec: QdiscSpec = serde_json::from_value(plan.clone()).unwrap();
+        AnyQdisc::build(&spec, FULL_FRAME, &mut Rng::for_component(1, "port/q"))
+    }
+
+    /// The plan with another number in a field, if it has that field and the type of the field holds the number.
+    fn with(plan: &Value, field: &str, number: i64) -> Option<Value> {
+        let mut plan = plan.clone();
+        let at = plan.pointer_mut(&format!("/{}", field.replace('.', "/")))?;
+        *at = json!(number);
+        serde_json::from_value::<QdiscSpec>(plan.clone()).is_ok().then_some(plan)
+    }
+
     #[test]
-    fn a_fifo_needs_room() {
-        let mut rng = Rng::for_component(1, "port/q");
-        let mut build = |spec| AnyQdisc::build(&spec, FULL_FRAME, &mut rng);
-        assert!(matches!(build(QdiscSpec::Pfifo { limit_packets: 1 }), Ok(AnyQdisc::Fifo(_))));
-        assert!(matches!(build(QdiscSpec::Bfifo { limit_bytes: 1514 }), Ok(AnyQdisc::Fifo(_))));
-        assert_eq!(build(QdiscSpec::Pfifo { limit_packets: 0 }).unwrap_err().fields(), ["limit_packets"]);
-        assert_eq!(build(QdiscSpec::Bfifo { limit_bytes: 0 }).unwrap_err().fields(), ["limit_bytes"]);
+    fn every_discipline_is_read_and_built_by_its_own_name() {
+        let mut seen = vec![];
+        for plan in plans() {
+            built(&plan).unwrap_or_else(|flaws| panic!("{plan}: {flaws:?}"));
+            seen.push(entry(&serde_json::from_value(plan).unwrap()).name);
+        }
+        assert!(DISCIPLINES.iter().all(|each| seen.contains(&each.name)), "{seen:?}");
+    }
+
+    #[test]
+    fn every_bound_of_the_catalogue_is_the_last_value_that_is_taken() {
+        let mut checked = 0;
+        for plan in plans() {
+            let spec: QdiscSpec = serde_json::from_value(plan.clone()).unwrap();
+            for each in entry(&spec).parameters {
+                for (bound, beyond) in [(each.least, -1), (each.most, 1)] {
+                    let Some(bound) = bound.map(|bound| each.in_plan(bound) as i64) else { continue };
+                    // A huge table, or a rule of several parameters, may refuse what the bound allows, by another name or in other words.
+                    if let Some(inside) = with(&plan, each.field, bound) {
+                        let spec: QdiscSpec = serde_json::from_value(inside).unwrap();
+                        assert!(entry(&spec).check(&spec).is_ok(), "{} {}", entry(&spec).name, each.name);
+                        checked += 1;
+                    }
+                    if let Some(outside) = with(&plan, each.field, bound + beyond) {
+                        assert_eq!(built(&outside).unwrap_err().fields(), [each.field], "{plan} {}", bound + beyond);
+                    }
+                }
+            }
+        }
+        assert!(checked > 80, "{checked}");
+    }
+
+    #[test]
+    fn refusals_have_the_bound_as_a_scenario_has_it() {
+        let refused = |field: &str, number: i64| {
+            let plan = plans().into_iter().find(|plan| with(plan, field, number).is_some()).unwrap();
+            built(&with(&plan, field, number).unwrap()).unwrap_err()
+        };
+        let expected = [
+            ("control.target_ns", 300_000_000_000, "300s is out of range", "at most 274s"),
+            ("control.target_ns", 999, "999ns is out of range", "at least 1us"),
+            ("limit_packets", 0, "0p is out of range", "at least 1p"),
+            ("queues.quantum_bytes", 100, "100B is out of range", "at least 256B"),
+            ("control.max_p", 0, "0 is out of range", "at least 0.000001"),
+            ("overhead_bytes", -65, "-65 is out of range", "at least -64"),
+            ("perturb_s", 2_147_484, "2147484s is out of range", "at most 2147483s"),
+        ];
+        for (field, number, what, bound) in expected {
+            assert_eq!(refused(field, number), Flaws::one(field, what, bound));
+        }
     }
 }

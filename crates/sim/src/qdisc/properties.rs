@@ -6,7 +6,7 @@ use super::lab::{packet, Lab};
 use super::{Qdisc, Verdict};
 use crate::packet::Ecn;
 use crate::spec::{CodelFloor, CodelSpec, FqSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec, SfqSpec};
-use crate::time::{Time, MS};
+use crate::time::{Time, MS, US};
 
 const FLOWS: u32 = 6;
 
@@ -28,7 +28,7 @@ fn codel() -> impl Strategy<Value = CodelSpec> {
     let threshold = prop::option::of(0..20 * MS);
     let floor = prop::sample::select(vec![CodelFloor::Mtu, CodelFloor::LargestSeen]);
     let selector = prop::option::of((0..4_u8, 0..4_u8));
-    (0..20 * MS, MS..50 * MS, any::<bool>(), threshold, selector, floor, any::<bool>()).prop_map(
+    (US..20 * MS, MS..50 * MS, any::<bool>(), threshold, selector, floor, any::<bool>()).prop_map(
         |(target_ns, interval_ns, ecn, ce_threshold_ns, ce_threshold_selector, floor, forgets_when_empty)| CodelSpec {
             target_ns,
             interval_ns,
@@ -42,7 +42,7 @@ fn codel() -> impl Strategy<Value = CodelSpec> {
 }
 
 fn pie() -> impl Strategy<Value = PieSpec> {
-    (0..20 * MS, MS..40 * MS, 0..33_u32, 0..33_u32, any::<(bool, bool, bool)>()).prop_map(
+    (US..20 * MS, MS..40 * MS, 0..33_u32, 0..33_u32, any::<(bool, bool, bool)>()).prop_map(
         |(target_ns, tupdate_ns, alpha, beta, (ecn, bytemode, dq_rate_estimator))| PieSpec {
             target_ns,
             tupdate_ns,
@@ -56,7 +56,7 @@ fn pie() -> impl Strategy<Value = PieSpec> {
 }
 
 fn red() -> impl Strategy<Value = RedSpec> {
-    (1500..20_000_u64, 1..60_000_u64, 1..=1_u64 << 32, 0..40_u64, any::<(bool, bool, bool, bool, bool)>()).prop_map(
+    (1500..20_000_u64, 1..60_000_u64, 5000..=1_u64 << 32, 0..40_u64, any::<(bool, bool, bool, bool, bool)>()).prop_map(
         |(min_bytes, more, max_p, burst, (ecn, harddrop, nodrop, adaptive, gentle))| RedSpec {
             min_bytes,
             max_bytes: min_bytes + more,
@@ -75,7 +75,7 @@ fn red() -> impl Strategy<Value = RedSpec> {
 
 fn sfq() -> impl Strategy<Value = SfqSpec> {
     let flows = prop::option::of(1..200_u32);
-    (2..100_u64, 1..12_u32, 1..4000_u32, 2..130_u64, 0..3_u32, any::<bool>(), flows).prop_map(
+    (2..100_u64, 1..12_u32, 256..4000_u32, 2..130_u64, 0..3_u32, any::<bool>(), flows).prop_map(
         |(limit_packets, log, quantum_bytes, depth_packets, perturb_s, headdrop, flows)| SfqSpec {
             limit_packets,
             divisor: 1 << log,
@@ -90,7 +90,7 @@ fn sfq() -> impl Strategy<Value = SfqSpec> {
 
 fn fq() -> impl Strategy<Value = FqSpec> {
     let time = || prop::option::of(0..20 * MS);
-    (1..100_u64, 1..50_u64, 1..4000_u32, 0..20_000_u32, time(), time()).prop_map(
+    (1..100_u64, 1..50_u64, 256..4000_u32, 0..20_000_u32, time(), time()).prop_map(
         |(
             limit_packets,
             flow_limit_packets,
@@ -110,7 +110,7 @@ fn fq() -> impl Strategy<Value = FqSpec> {
 }
 
 fn queues() -> impl Strategy<Value = QueuesSpec> {
-    (1..2000_u32, 1..4000_u32, prop::option::of(2_000..200_000_u64))
+    (1..2000_u32, 256..4000_u32, prop::option::of(2_000..200_000_u64))
         .prop_map(|(flows, quantum_bytes, memory_limit_bytes)| QueuesSpec { flows, quantum_bytes, memory_limit_bytes })
 }
 

@@ -2,42 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A queue discipline that scenarios may name.
-#[derive(Clone, Copy, Debug)]
-pub struct Discipline {
-    /// Its kind.
-    pub name: &'static str,
-    /// Summary in a line.
-    pub summary: &'static str,
-    /// Names of its parameters that not every engine has.
-    pub features: &'static [&'static str],
-}
-
-/// The code of a kernel other than Linux 6.12, as a variant of a discipline.
-const OTHER_KERNELS: &str = "qdiscs of other kernels";
-/// The timer of kernels before 2.6.22.
-const NETEM_TICK: &str = "tick of netem";
-
-/// All of them.
-pub const DISCIPLINES: &[Discipline] = &[
-    discipline("pfifo", "tail drop by packets", &[]),
-    discipline("bfifo", "tail drop by bytes", &[]),
-    discipline("cake", "CAKE: shaper, tins, COBALT, DRR++, flow and host isolation, SCE", &["SCE"]),
-    discipline("codel", "CoDel on one queue (RFC 8289)", &[OTHER_KERNELS]),
-    discipline("fq_codel", "CoDel on a queue per flow, sparse flows first (RFC 8290)", &[OTHER_KERNELS]),
-    discipline("pie", "PIE on one queue (RFC 8033)", &[OTHER_KERNELS]),
-    discipline("fq_pie", "PIE on a queue per flow, sparse flows first", &[]),
-    discipline("red", "RED, adaptive and gentle RED", &["adaptive RED", "gentle RED"]),
-    discipline("sfq", "stochastic fairness queueing: flows in turn, the longest queue loses", &[]),
-    discipline("fq", "fair queue: a queue per flow, new flows first", &["ce_threshold of fq"]),
-    discipline("dummynet", "a pipe of FreeBSD's dummynet: tail drop by bytes, shaper", &[]),
-    discipline("netem", "delays every packet by the same time; tail drop by packets", &[NETEM_TICK]),
-];
-
-const fn discipline(name: &'static str, summary: &'static str, features: &'static [&'static str]) -> Discipline {
-    Discipline { name, summary, features }
-}
-
 /// A queue discipline and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -379,20 +343,4 @@ pub enum CakeFraming {
     Atm,
     /// 65 bytes on the wire for 64.
     Ptm,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{QdiscSpec, DISCIPLINES};
-    use serde_json::json;
-
-    #[test]
-    fn what_may_be_named_is_what_is_read() {
-        let told = serde_json::from_value::<QdiscSpec>(json!({"kind": "none"})).unwrap_err().to_string();
-        let read: Vec<&str> = told.split('`').skip(3).step_by(2).collect();
-        let named: Vec<&str> = DISCIPLINES.iter().map(|each| each.name).collect();
-        let variants: Vec<&str> = read.iter().copied().filter(|kind| !named.contains(kind)).collect();
-        assert!(named.iter().all(|name| read.contains(name)), "{told}");
-        assert_eq!(variants, ["pie2013"], "what is another kernel's has no name of its own in scenarios");
-    }
 }

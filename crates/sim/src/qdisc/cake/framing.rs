@@ -1,6 +1,5 @@
 //! The length a packet is charged: keywords `overhead`, `mpu`, `raw`, `noatm`, `atm`, `ptm`.
 
-use crate::refusal::Flaws;
 use crate::spec::CakeFraming;
 
 /// Length of the Ethernet header, which `overhead` counts from the end of.
@@ -18,15 +17,11 @@ pub(super) struct Framing {
 }
 
 impl Framing {
-    /// Checks the keywords' ranges, which are those of tc.
-    pub fn new(overhead: Option<i64>, mpu: u64, cells: CakeFraming) -> Result<Self, Flaws> {
-        let mut flaws = Flaws::default();
-        flaws.range("overhead_bytes", overhead.unwrap_or(0), "bytes", -64..=256);
-        flaws.at_most("mpu_bytes", mpu, "bytes", 256);
-        flaws.done()?;
+    /// The lengths that these keywords make.
+    pub fn new(overhead: Option<i64>, mpu: u64, cells: CakeFraming) -> Self {
         let adjustment = overhead.map_or(0, |o| o - NETWORK_OFFSET) as i32;
         let identity = adjustment == 0 && mpu == 0 && cells == CakeFraming::Noatm;
-        Ok(Self { adjustment, mpu: mpu as i32, cells, identity })
+        Self { adjustment, mpu: mpu as i32, cells, identity }
     }
 
     /// Charged length of a frame of `len` bytes.
@@ -50,7 +45,7 @@ mod tests {
     use crate::spec::CakeFraming::{Atm, Noatm, Ptm};
 
     fn charged(overhead: Option<i64>, mpu: u64, cells: crate::spec::CakeFraming, len: u32) -> u32 {
-        Framing::new(overhead, mpu, cells).unwrap().charged(len)
+        Framing::new(overhead, mpu, cells).charged(len)
     }
 
     #[test]
@@ -68,13 +63,5 @@ mod tests {
         assert_eq!(charged(Some(0), 0, Ptm, 14 + 64), 65);
         assert_eq!(charged(Some(0), 0, Ptm, 14 + 65), 67);
         assert_eq!(charged(None, 0, Ptm, 1514), 1514 + 24);
-    }
-
-    #[test]
-    fn ranges() {
-        let refused = |overhead, mpu| Framing::new(overhead, mpu, Noatm).unwrap_err();
-        assert_eq!(refused(Some(257), 0).fields(), ["overhead_bytes"]);
-        assert_eq!(refused(Some(-65), 257).fields(), ["overhead_bytes", "mpu_bytes"]);
-        assert_eq!(refused(None, 257).fields(), ["mpu_bytes"]);
     }
 }

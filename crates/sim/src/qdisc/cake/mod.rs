@@ -9,6 +9,7 @@ mod flows;
 mod framing;
 mod hosts;
 mod overflow;
+mod parameters;
 #[cfg(test)]
 mod properties;
 pub mod sce;
@@ -17,6 +18,7 @@ mod shaper;
 mod tests;
 mod tins;
 
+pub use self::parameters::ENTRY;
 pub use self::tins::{CakeTins, TinTotals};
 
 use self::cobalt::Params;
@@ -89,7 +91,7 @@ impl Cake {
     /// Builds a cake from `QdiscSpec::Cake`, on a device whose largest frame has `frame` bytes; `rng` gives the hash perturbation.
     ///
     /// # Errors
-    /// Parameters out of range.
+    /// A ramp that no keyword gives.
     pub fn from_spec(spec: &QdiscSpec, frame: u32, rng: &mut Rng) -> Result<Self, Flaws> {
         let QdiscSpec::Cake {
             rate_bps,
@@ -106,13 +108,9 @@ impl Cake {
         else {
             unreachable!("the discipline is a cake")
         };
-        let mut flaws = Flaws::default();
-        flaws.at_least("rate_bps", rate_bps.unwrap_or(LEAST_RATE_BPS), "bit/s", LEAST_RATE_BPS);
-        flaws.at_most("rtt_ns", rtt_ns, "ns", u64::from(u32::MAX) * US + US - 1);
-        flaws.at_most("memory_limit_bytes", memory_limit_bytes.unwrap_or(0), "bytes", u64::from(u32::MAX));
         let nominal = Nominal {
-            // tc hands the kernel whole microseconds, at least one.
-            interval_us: (rtt_ns / US).clamp(1, u64::from(u32::MAX)),
+            // tc hands the kernel whole microseconds.
+            interval_us: rtt_ns / US,
             memory_limit: memory_limit_bytes.unwrap_or(0) as u32,
             frame,
             sce,
@@ -121,7 +119,7 @@ impl Cake {
         let shaper = Shaper::new(rate);
         let cobalt = nominal.cobalt(&shaper);
         let framing = Framing::new(overhead_bytes, mpu_bytes, framing);
-        let (ramp, framing) = flaws.and(Flaws::both(Ramp::new(sce, cobalt.target), framing))?;
+        let ramp = Ramp::new(sce, cobalt.target)?;
         Ok(Self {
             nominal,
             framing,

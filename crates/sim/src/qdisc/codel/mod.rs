@@ -5,11 +5,12 @@
 //! Times are as Linux keeps them, in units of 1024 ns and 32 bits.
 
 use super::ecn::mark_ce;
+use super::parameters::{limit_packets, LEAST_NS, TODAY};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{self, Id, Pool, Slot};
-use crate::refusal::Flaws;
 use crate::spec::{CodelFloor, CodelSpec};
 use crate::time::{Time, SEC, US};
 
@@ -33,8 +34,65 @@ const INV_SQRT_SHIFT: u32 = 16;
 /// Times the interval within which the frequency of the last episode is taken up again.
 const RECENT: u32 = 16;
 
-/// The longest time that the arithmetic of an episode takes, s.
-const MOST_S: u64 = ((Tick::MAX / RECENT) as u64) * 1024 / SEC;
+/// The longest time that the arithmetic of an episode takes, in whole seconds.
+const MOST_NS: i64 = (((Tick::MAX / RECENT) as u64) * 1024 / SEC * SEC) as i64;
+
+/// Parameters that fq_codel has, too.
+pub(super) const VARIANT: Parameter =
+    Parameter::new("variant", Kind::Choice(&["linux-6.12", "linux-3.10"]), "", "Version of the kernel's code.")
+        .or(Preset::Word("linux-6.12"))
+        .needs(Feature::OtherKernels)
+        .example("linux-3.10");
+pub(super) const TARGET: Parameter = Parameter::new(
+    "target",
+    Kind::Duration,
+    "control.target_ns",
+    "Sojourn time that the queue may have for longer than an interval without a signal.",
+)
+.or_number(5_000_000)
+.at_least(LEAST_NS)
+.at_most(MOST_NS)
+.example("20ms")
+.tc("target {}us");
+pub(super) const INTERVAL: Parameter = Parameter::new(
+    "interval",
+    Kind::Duration,
+    "control.interval_ns",
+    "Time above the target until the first signal, about the longest RTT of the flows.",
+)
+.or_number(100_000_000)
+.at_least(LEAST_NS)
+.at_most(MOST_NS)
+.example("300ms")
+.tc("interval {}us");
+pub(super) const ECN: Parameter =
+    Parameter::new("ecn", Kind::Flag, "control.ecn", "Marks ECN-capable packets instead of dropping them.")
+        .or(Preset::Flag(false))
+        .example("true")
+        .tc("ecn|noecn");
+pub(super) const CE_THRESHOLD: Parameter = Parameter::new(
+    "ce_threshold",
+    Kind::Duration,
+    "control.ce_threshold_ns",
+    "Sojourn time above which packets are CE-marked.",
+)
+.or(Preset::Unset)
+.at_most(MOST_NS)
+.only(TODAY)
+.since("4.2")
+.example("1ms")
+.tc("ce_threshold {}us");
+
+/// codel's parameters.
+pub const ENTRY: Entry = Entry {
+    name: "codel",
+    summary: "CoDel on one queue (RFC 8289)",
+    about: "CoDel (RFC 8289, Linux codel).",
+    draws: Draws::Nothing,
+    parameters: &[VARIANT, limit_packets().or_number(1000), TARGET, INTERVAL, ECN, CE_THRESHOLD],
+    tc: &[],
+    since: "3.5",
+};
 
 /// Size of the largest packet while only smaller ones have left, bytes.
 const LEAST_LARGEST: u32 = 256;
@@ -103,22 +161,10 @@ impl State {
 
 impl Law {
     /// The described law, on a device whose largest frame has `frame` bytes.
-    pub fn new(spec: &CodelSpec, frame: u32) -> Result<Self, Flaws> {
+    pub fn new(spec: &CodelSpec, frame: u32) -> Self {
         // tc hands over whole microseconds.
-        let ticks = |ns: u64| (ns / US * US) >> 10;
-        let mut flaws = Flaws::default();
-        for (field, ns) in [
-            ("target_ns", spec.target_ns),
-            ("interval_ns", spec.interval_ns),
-            ("ce_threshold_ns", spec.ce_threshold_ns.unwrap_or(0)),
-        ] {
-            if ticks(ns) > u64::from(Tick::MAX / RECENT) {
-                flaws.add(field, format_args!("{ns} ns"), format_args!("at most {MOST_S} s"));
-            }
-        }
-        flaws.done()?;
-        let ticks = |ns: u64| ticks(ns) as Tick;
-        Ok(Self {
+        let ticks = |ns: u64| ((ns / US * US) >> 10) as Tick;
+        Self {
             target: ticks(spec.target_ns),
             interval: ticks(spec.interval_ns),
             ecn: spec.ecn,
@@ -128,7 +174,7 @@ impl Law {
             frame,
             forgets_when_empty: spec.forgets_when_empty,
             largest: LEAST_LARGEST,
-        })
+        }
     }
 
     /// True if heads have waited longer than the target for an interval.
@@ -296,12 +342,10 @@ impl Source for Queue {
 
 impl Codel {
     /// An empty queue of at most `limit` packets.
-    ///
-    /// # Errors
-    /// Parameters that Linux cannot hold.
-    pub fn new(limit: usize, spec: &CodelSpec, frame: u32) -> Result<Self, Flaws> {
-        let law = Flaws::within("control", Law::new(spec, frame))?;
-        Ok(Self { limit, law, queue: Queue::default(), stats: QdiscStats::default() })
+    #[must_use]
+    pub fn new(limit: usize, spec: &CodelSpec, frame: u32) -> Self {
+        let law = Law::new(spec, frame);
+        Self { limit, law, queue: Queue::default(), stats: QdiscStats::default() }
     }
 }
 

@@ -160,7 +160,7 @@ fn an_empty_queue_among_others_forgets_that_it_was_late_where_the_kernel_does() 
         }
     }
     for forgets_when_empty in [true, false] {
-        let mut law = Law::new(&CodelSpec { forgets_when_empty, ..spec(false) }, FULL_FRAME).unwrap();
+        let mut law = Law::new(&CodelSpec { forgets_when_empty, ..spec(false) }, FULL_FRAME);
         let (mut stats, mut s) = (QdiscStats::default(), queue_context(Rng::for_component(1, "port/q"), vec![]));
         let mut one = One { state: State::default(), packets: pool::Queue::default() };
         let mut take = |waiting: bool, now: Time| {

@@ -24,11 +24,12 @@ use super::ecn::mark_ce;
 use super::hash::{directed, Hasher};
 use super::jiffies::JIFFY;
 use super::lists::{List, Lists};
+use super::parameters::{limit_packets, quantum, MOST, MOST_NS};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{Dequeued, QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset};
 use crate::packet::{DropCause, FlowTuple, Packet};
 use crate::pool::{Id, Pool, Queue};
-use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::FqSpec;
 use crate::time::{Time, SEC, US};
@@ -48,15 +49,63 @@ const HORIZON: Time = 10 * SEC;
 const GOLDEN_RATIO: u64 = 0x61c8_8646_80b5_83eb;
 /// No flow.
 const NONE: u16 = u16::MAX;
-/// Bounds of the quantum, bytes.
-const LEAST_QUANTUM: u32 = 256;
-const MAX_QUANTUM: u32 = 1 << 20;
 
 /// Bytes of a turn of each band.
 const BAND_QUANTA: [i64; 3] = [9 << 16, 3 << 16, 1 << 16];
 /// The band of flows seen for the first time, and that of all others.
 const FIRST: usize = 0;
 const SECOND: usize = 1;
+
+/// fq's parameters.
+pub const ENTRY: Entry = Entry {
+    name: "fq",
+    summary: "fair queue: a queue per flow, new flows first",
+    about: "Fair queue (Linux fq). On a router it only schedules flows, because it paces only local senders.",
+    draws: Draws::Hash,
+    parameters: &[
+        limit_packets().or_number(10_000),
+        Parameter::new("flow_limit", Kind::Packets, "flow_limit_packets", "Maximum number of packets of a flow.")
+            .or_number(100)
+            .at_most(MOST)
+            .example("50p")
+            .tc("flow_limit {}"),
+        quantum("quantum_bytes", 2, "Bytes that a flow may send in its turn; by default two of the largest frames."),
+        Parameter::new(
+            "initial_quantum",
+            Kind::Size,
+            "initial_quantum_bytes",
+            "Bytes that a new flow may send in its first turn; by default ten of the largest frames.",
+        )
+        .or(Preset::Frames(10))
+        .at_most(1 << 20)
+        .example("30kB")
+        .tc("initial_quantum {}"),
+        Parameter::new(
+            "refill_delay",
+            Kind::Duration,
+            "refill_delay_ns",
+            "Pause after which a flow has a whole turn again; by default 40 ms.",
+        )
+        .or(Preset::Unset)
+        .at_most(MOST_NS)
+        .sparse()
+        .example("10ms")
+        .tc("refill_delay {}us"),
+        Parameter::new(
+            "ce_threshold",
+            Kind::Duration,
+            "ce_threshold_ns",
+            "Sojourn time above which packets are CE-marked.",
+        )
+        .or(Preset::Unset)
+        .at_most(MOST_NS)
+        .needs(Feature::FqCeThreshold)
+        .since("5.0")
+        .example("1ms"),
+    ],
+    tc: &[],
+    since: "3.12",
+};
 
 /// A flow.
 #[derive(Clone, Debug)]
@@ -120,19 +169,13 @@ pub struct Fq {
 
 impl Fq {
     /// Make a discipline without flows; the hash key comes from `rng`.
-    ///
-    /// # Errors
-    /// Parameters that are an error in Linux.
-    pub fn new(spec: &FqSpec, rng: &mut Rng) -> Result<Self, Flaws> {
-        let mut flaws = Flaws::default();
-        flaws.at_most("initial_quantum_bytes", spec.initial_quantum_bytes, "bytes", MAX_QUANTUM);
-        flaws.done()?;
+    pub fn new(spec: &FqSpec, rng: &mut Rng) -> Self {
         let packets = |limit| usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(Self {
+        Self {
             parameters: Parameters {
                 limit: packets(spec.limit_packets),
                 flow_limit: packets(spec.flow_limit_packets),
-                quantum: i64::from(spec.quantum_bytes.clamp(LEAST_QUANTUM, MAX_QUANTUM)),
+                quantum: i64::from(spec.quantum_bytes),
                 initial_quantum: i64::from(spec.initial_quantum_bytes),
                 ce_threshold: spec.ce_threshold_ns.map(|ns| ns / US * US),
                 // In whole microseconds, which Linux rounds up to ticks.
@@ -156,7 +199,7 @@ impl Fq {
             internal: Queue::default(),
             held: Backlog::default(),
             stats: QdiscStats::default(),
-        })
+        }
     }
 
     /// The flow of a packet, created if it is the first.

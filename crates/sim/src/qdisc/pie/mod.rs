@@ -4,11 +4,12 @@
 
 use super::ecn::mark_ce;
 use super::jiffies::{ticks, Timer};
+use super::parameters::{limit_packets, LEAST_NS, MOST_NS, TODAY};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
-use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::PieSpec;
 use crate::time::{Time, MS, SEC, US};
@@ -17,8 +18,6 @@ use crate::time::{Time, MS, SEC, US};
 pub(super) const MAX_PROB: u64 = u64::MAX >> 8;
 /// Units of time in a second.
 const TICKS_PER_SEC: u64 = SEC >> 6;
-/// Largest weight of the controller's terms, sixteenths.
-pub(super) const MAX_WEIGHT: u32 = 32;
 /// Bytes that must leave for an estimate of the departure rate.
 const RATE_CYCLE: u64 = 16 * 1024;
 /// Fraction bits of the departure rate.
@@ -27,6 +26,86 @@ const RATE_SHIFT: u32 = 8;
 const BURST: u64 = (150 * MS) >> 6;
 /// Backlog below which nothing is dropped, largest frames.
 const FLOOR: u64 = 2;
+
+/// Parameters that fq_pie has, too.
+pub(super) const TARGET: Parameter =
+    Parameter::new("target", Kind::Duration, "control.target_ns", "Sojourn time that the controller aims at.")
+        .or_number(15_000_000)
+        .at_least(LEAST_NS)
+        .at_most(MOST_NS)
+        .example("20ms")
+        .tc("target {}us");
+pub(super) const TUPDATE: Parameter =
+    Parameter::new("tupdate", Kind::Duration, "control.tupdate_ns", "Time between updates of the drop probability.")
+        .or_number(15_000_000)
+        .at_least(LEAST_NS)
+        .at_most(MOST_NS)
+        .example("30ms")
+        .tc("tupdate {}us");
+pub(super) const ALPHA: Parameter =
+    weight("alpha", "control.alpha", "Weight of the deviation from the target, in sixteenths, Hz.", 2)
+        .example("4")
+        .tc("alpha {}");
+pub(super) const BETA: Parameter =
+    weight("beta", "control.beta", "Weight of the trend of the delay, in sixteenths, Hz.", 20)
+        .example("10")
+        .tc("beta {}");
+pub(super) const ECN: Parameter =
+    flag("ecn", "control.ecn", "Marks ECN-capable packets instead of dropping them while the probability is low.")
+        .tc("ecn|noecn");
+pub(super) const BYTEMODE: Parameter =
+    flag("bytemode", "control.bytemode", "Scales the probability by the packet's size.").tc("bytemode|nobytemode");
+pub(super) const DQ_RATE_ESTIMATOR: Parameter = flag(
+    "dq_rate_estimator",
+    "control.dq_rate_estimator",
+    "Estimates the delay by Little's law (the departure rate) instead of from time stamps.",
+)
+.since("5.5")
+.tc("dq_rate_estimator|no_dq_rate_estimator");
+
+/// pie's parameters.
+pub const ENTRY: Entry = Entry {
+    name: "pie",
+    summary: "PIE on one queue (RFC 8033)",
+    about: "PIE (RFC 8033, Linux pie).",
+    draws: Draws::EachPacket,
+    parameters: &[
+        Parameter::new(
+            "variant",
+            Kind::Choice(&["linux-6.12", "2013"]),
+            "",
+            "`2013`: the module that its authors distributed before Linux had it; times in whole milliseconds.",
+        )
+        .or(Preset::Word("linux-6.12"))
+        .needs(Feature::OtherKernels)
+        .example("2013"),
+        limit_packets().or_number(1000),
+        TARGET,
+        TUPDATE,
+        ALPHA,
+        BETA,
+        ECN.only(TODAY),
+        BYTEMODE.only(TODAY),
+        DQ_RATE_ESTIMATOR.only(TODAY),
+        Parameter::new("hz", Kind::Integer(""), "control.hz", "Ticks a second, in which the variant 2013 counts time.")
+            .or_number(1000)
+            .at_least(100)
+            .at_most(10_000)
+            .only(&["2013"])
+            .example("250"),
+    ],
+    tc: &[],
+    since: "3.14",
+};
+
+/// tc's bounds of a weight of the controller.
+const fn weight(name: &'static str, field: &'static str, meaning: &'static str, default: i64) -> Parameter {
+    Parameter::new(name, Kind::Integer(""), field, meaning).or_number(default).at_least(0).at_most(32)
+}
+
+const fn flag(name: &'static str, field: &'static str, meaning: &'static str) -> Parameter {
+    Parameter::new(name, Kind::Flag, field, meaning).or(Preset::Flag(false)).example("true")
+}
 
 /// State that the queues of a discipline share.
 #[derive(Clone, Debug)]
@@ -87,13 +166,8 @@ impl State {
 
 impl Law {
     /// The described law, on a device whose largest frame has `frame` bytes.
-    pub fn new(spec: &PieSpec, frame: u32) -> Result<Self, Flaws> {
-        let mut flaws = Flaws::default();
-        flaws.at_least("tupdate_ns", spec.tupdate_ns, "ns", 1);
-        flaws.at_most("alpha", spec.alpha, "sixteenths", MAX_WEIGHT);
-        flaws.at_most("beta", spec.beta, "sixteenths", MAX_WEIGHT);
-        flaws.done()?;
-        Ok(Self {
+    pub fn new(spec: &PieSpec, frame: u32) -> Self {
+        Self {
             target: (spec.target_ns / US * US) >> 6,
             tupdate: ticks(spec.tupdate_ns / US * US),
             alpha: u64::from(spec.alpha),
@@ -102,7 +176,7 @@ impl Law {
             bytemode: spec.bytemode,
             dq_rate_estimator: spec.dq_rate_estimator,
             frame,
-        })
+        }
     }
 
     /// True if an arriving packet of `len` bytes is to be dropped or marked. Its queue holds `backlog` bytes.
@@ -244,12 +318,10 @@ pub struct Pie {
 
 impl Pie {
     /// Make an empty queue of at most `limit` packets.
-    ///
-    /// # Errors
-    /// Parameters that are an error in Linux.
-    pub fn new(limit: usize, spec: &PieSpec, frame: u32) -> Result<Self, Flaws> {
-        let law = Flaws::within("control", Law::new(spec, frame))?;
-        Ok(Self {
+    #[must_use]
+    pub fn new(limit: usize, spec: &PieSpec, frame: u32) -> Self {
+        let law = Law::new(spec, frame);
+        Self {
             limit,
             timer: Timer::new(law.tupdate),
             law,
@@ -257,7 +329,7 @@ impl Pie {
             queue: Queue::default(),
             held: Backlog::default(),
             stats: QdiscStats::default(),
-        })
+        }
     }
 }
 

@@ -17,7 +17,7 @@ const SPEC: PieSpec = PieSpec {
 };
 
 fn law(spec: PieSpec) -> Law {
-    Law::new(&spec, FULL_FRAME).unwrap()
+    Law::new(&spec, FULL_FRAME)
 }
 
 fn probability(state: &State) -> f64 {

@@ -20,7 +20,9 @@ use self::mark::{Action, Law, State};
 use super::ecn::mark_ce;
 use super::fifo::{Fifo, Limit};
 use super::jiffies::Timer;
+use super::parameters::{limit_bytes, MOST};
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
 use crate::refusal::Flaws;
@@ -29,6 +31,83 @@ use crate::time::Time;
 
 /// Ticks between adaptations.
 const ADAPT_TICKS: u64 = 500;
+
+/// red's parameters. What tc makes of several of them together is in [`tc`].
+pub const ENTRY: Entry = Entry {
+    name: "red",
+    summary: "RED, adaptive and gentle RED",
+    about: "RED (Floyd and Jacobson 1993, Linux red).",
+    draws: Draws::EachPacket,
+    parameters: &[
+        limit_bytes("Limit of the real queue, not of its average, bytes or `bdp`.").tc("limit {}"),
+        threshold("min", "control.min_bytes", "Average queue at which marking begins, bytes or `bdp`.")
+            .example("30kB")
+            .tc("min {}"),
+        threshold("max", "control.max_bytes", "Average queue at which marking is most likely, bytes or `bdp`.")
+            .example("90kB")
+            .tc("max {}"),
+        Parameter::new("probability", Kind::Probability, "control.max_p", "Probability of a mark at `max`.")
+            .or_number(20_000)
+            .at_least(1)
+            .at_most(1_000_000)
+            .example("0.1")
+            .tc("probability {}"),
+        Parameter::new(
+            "avpkt",
+            Kind::Size,
+            "control.avpkt_bytes",
+            "Average packet, for the time constant and for idle times.",
+        )
+        .or_number(1000)
+        .at_least(1)
+        .at_most(MOST)
+        .example("500B")
+        .tc("avpkt {}"),
+        Parameter::new(
+            "burst",
+            Kind::Packets,
+            "control.burst_packets",
+            "Packets let through as a burst; by default (2 min + max) / (3 avpkt), tc's recommendation, but enough to reach `min`.",
+        )
+        .or(Preset::Unset)
+        .at_least(1)
+        .at_most(MOST)
+        .example("60p")
+        .tc("burst {}"),
+        flag("ecn", "control.ecn", "Marks ECN-capable packets instead of dropping them.").tc("ecn|"),
+        flag("harddrop", "control.harddrop", "Drops instead of marking above `max`.").tc("harddrop|"),
+        flag(
+            "nodrop",
+            "control.nodrop",
+            "With `ecn`: lets packets pass that cannot be marked, where others are marked.",
+        )
+        .sparse()
+        .since("5.7")
+        .tc("nodrop|"),
+        flag(
+            "adaptive",
+            "control.adaptive",
+            "Adapts the probability (Adaptive RED, Floyd et al. 2001); today's tc cannot start it on today's kernel.",
+        )
+        .needs(Feature::AdaptiveRed),
+        flag(
+            "gentle",
+            "control.gentle",
+            "Lets the probability rise above `max`, to 1 at twice `max` (Floyd 2000). Linux's RED cannot do this.",
+        )
+        .needs(Feature::GentleRed),
+    ],
+    tc: &["limit", "min", "max", "avpkt", "burst", "probability", "bandwidth", "ecn", "harddrop", "nodrop"],
+    since: "2.2",
+};
+
+const fn threshold(name: &'static str, field: &'static str, meaning: &'static str) -> Parameter {
+    Parameter::new(name, Kind::LimitBytes, field, meaning).at_least(1).at_most(MOST)
+}
+
+const fn flag(name: &'static str, field: &'static str, meaning: &'static str) -> Parameter {
+    Parameter::new(name, Kind::Flag, field, meaning).or(Preset::Flag(false)).example("true")
+}
 
 /// A queue under RED.
 #[derive(Clone, Debug)]
@@ -52,11 +131,8 @@ impl Red {
     /// # Errors
     /// Parameters that are an error in tc or Linux.
     pub fn new(limit_bytes: u64, spec: &RedSpec) -> Result<Self, Flaws> {
-        let mut flaws = Flaws::default();
-        flaws.at_least("limit_bytes", limit_bytes, "bytes", 1);
-        let made = Flaws::both(tc::probability(spec), tc::filter(spec));
-        let (probability, (wlog, damping)) = flaws.and(Flaws::within("control", made))?;
-        let mut law = Law::new(spec.min_bytes, spec.max_bytes, probability, spec.gentle);
+        let (wlog, damping) = Flaws::within("control", tc::filter(spec))?;
+        let mut law = Law::new(spec.min_bytes, spec.max_bytes, tc::probability(spec), spec.gentle);
         let timer = spec.adaptive.then(|| Timer::new(ADAPT_TICKS));
         if timer.is_some() {
             // The queue was there, and empty, long before the run.

@@ -23,10 +23,9 @@ pub(super) struct IdleDamping {
 pub(super) fn weight(spec: &RedSpec) -> Result<u32, Flaws> {
     let RedSpec { min_bytes: min, max_bytes: max, avpkt_bytes: avpkt, burst_packets: burst, .. } = *spec;
     let mut flaws = Flaws::default();
-    flaws.at_least("min_bytes", min, "bytes", 1);
     flaws.at_least("max_bytes", max, "bytes", min.saturating_add(1));
-    flaws.range("avpkt_bytes", avpkt, "bytes", 1..=min.max(1));
-    flaws.at_least("burst_packets", burst, "packets", min.div_ceil(avpkt.max(1)));
+    flaws.at_most("avpkt_bytes", avpkt, "bytes", min);
+    flaws.at_least("burst_packets", burst, "packets", min.div_ceil(avpkt));
     flaws.done()?;
     let beyond = burst as f64 + 1.0 - min as f64 / avpkt as f64;
     let wlog = (1..32)
@@ -58,17 +57,13 @@ fn power(mut x: f64, mut n: u64) -> f64 {
 }
 
 /// The probability of a signal at `max`, units of 2^-32. Certainty does not fit; the kernel then falls back on a power of two.
-pub(super) fn probability(spec: &RedSpec) -> Result<u32, Flaws> {
-    let certain = 1_u64 << 32;
-    let mut flaws = Flaws::default();
-    flaws.range("max_p", spec.max_p, "", 1..=certain);
-    flaws.done()?;
-    if spec.max_p < certain {
-        return Ok(spec.max_p as u32);
+pub(super) fn probability(spec: &RedSpec) -> u32 {
+    if spec.max_p < 1 << 32 {
+        return spec.max_p as u32;
     }
     let delta = spec.max_bytes.saturating_sub(spec.min_bytes) as u32;
     let plog = 32 - delta.leading_zeros();
-    Ok((u32::MAX >> plog) * delta)
+    (u32::MAX >> plog) * delta
 }
 
 /// The weight of an arrival and the table of idle damping.
@@ -131,7 +126,6 @@ mod tests {
         let refused = |spec| weight(&spec).unwrap_err();
         assert_eq!(refused(spec), Flaws::one("burst_packets", "31 packets", "at least 32"));
         let spec = RedSpec { burst_packets: 56, ..spec };
-        assert_eq!(refused(RedSpec { avpkt_bytes: 0, ..spec }).fields(), ["avpkt_bytes", "burst_packets"]);
         assert_eq!(refused(RedSpec { min_bytes: 500, ..spec }).fields(), ["avpkt_bytes"]);
         assert_eq!(refused(RedSpec { max_bytes: 32_000, ..spec }).fields(), ["max_bytes"]);
         assert_eq!(refused(RedSpec { burst_packets: 1 << 40, ..spec }).fields(), ["burst_packets"]);
@@ -139,7 +133,6 @@ mod tests {
         let what = "67108864 bytes with a burst of 56 packets";
         assert_eq!(fits(1 << 26), Err(Flaws::one("max_bytes", what, "at most 67108863")));
         assert_eq!(fits((1 << 26) - 1), Ok(5));
-        assert_eq!(probability(&RedSpec { max_p: 0, ..spec }).unwrap_err().fields(), ["max_p"]);
         for (bandwidth_bps, wlog) in [(7, 5), (8, 31)] {
             let damping = idle_damping(&RedSpec { bandwidth_bps, ..spec }, wlog);
             assert_eq!(damping.unwrap_err().fields(), ["bandwidth_bps"]);
@@ -149,8 +142,8 @@ mod tests {
     #[test]
     fn certainty_becomes_a_power_of_two() {
         let spec = RedSpec { min_bytes: 32_000, max_bytes: 132_000, max_p: 1 << 32, ..SPEC };
-        assert_eq!(probability(&spec), Ok(100_000 * ((1 << 15) - 1)));
-        assert_eq!(probability(&RedSpec { max_p: 85_899_345, ..spec }), Ok(85_899_345));
+        assert_eq!(probability(&spec), 100_000 * ((1 << 15) - 1));
+        assert_eq!(probability(&RedSpec { max_p: 85_899_345, ..spec }), 85_899_345);
     }
 
     #[test]

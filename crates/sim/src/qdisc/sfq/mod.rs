@@ -12,8 +12,10 @@ use std::collections::VecDeque;
 use self::depths::Depths;
 use super::hash::{directed, Hasher};
 use super::jiffies::Timer;
+use super::parameters::{limit_packets, quantum, MOST, ONE_FRAME};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
 use crate::refusal::Flaws;
@@ -26,16 +28,67 @@ const MAX_DEPTH: u64 = 127;
 const FLOWS: u64 = 128;
 /// Slots, at most.
 const MAX_FLOWS: u64 = 65_408;
-/// Buckets, at most.
-const MAX_DIVISOR: u32 = 65_536;
-/// Least quantum, bytes; a smaller one is raised to it.
-const LEAST_QUANTUM: u32 = 256;
-/// Largest quantum, bytes.
-const MAX_QUANTUM: u32 = 1 << 20;
 /// Ticks of a second.
 const HZ: u64 = 1000;
+/// Linux counts the ticks between changes of the hash in an `int`.
+const MOST_PERTURB_S: i64 = i32::MAX as i64 / HZ as i64;
 /// A bucket without a slot.
 const NONE: u32 = u32::MAX;
+
+/// sfq's parameters.
+pub const ENTRY: Entry = Entry {
+    name: "sfq",
+    summary: "stochastic fairness queueing: flows in turn, the longest queue loses",
+    about: "Stochastic fairness queueing (McKenney 1990, Linux sfq).",
+    draws: Draws::Hash,
+    parameters: &[
+        limit_packets().or_number(127).at_least(2),
+        Parameter::new("divisor", Kind::Integer(""), "divisor", "Buckets that flows are hashed to; a power of two.")
+            .or_number(1024)
+            .at_least(1)
+            .at_most(65_536)
+            .example("1024")
+            .tc("divisor {}"),
+        quantum("quantum_bytes", 1, ONE_FRAME),
+        Parameter::new("depth", Kind::Packets, "depth_packets", "Maximum number of packets of a flow.")
+            .or_number(MAX_DEPTH as i64)
+            .at_least(1)
+            .at_most(MOST)
+            .since("3.3")
+            .example("32p")
+            .tc("depth {}"),
+        Parameter::new(
+            "perturb",
+            Kind::Seconds,
+            "perturb_s",
+            "Time between changes of the hash, in whole seconds; `0s`: never.",
+        )
+        .or_number(0)
+        .at_most(MOST_PERTURB_S)
+        .example("10s")
+        .tc("perturb {}"),
+        Parameter::new("headdrop", Kind::Flag, "headdrop", "Drops the oldest packet instead of the newest.")
+            .or(Preset::Flag(false))
+            .since("3.3")
+            .example("true")
+            .tc("headdrop|"),
+        Parameter::new(
+            "flows",
+            Kind::Integer(""),
+            "flows",
+            "Maximum number of queues, at most `divisor`. Packets of further flows are dropped while all are taken.",
+        )
+        .or_number(FLOWS as i64)
+        .at_least(1)
+        .at_most(MAX_FLOWS as i64)
+        .sparse()
+        .since("3.3")
+        .example("128")
+        .tc("flows {}"),
+    ],
+    tc: &["limit", "divisor", "quantum", "depth", "flows", "perturb", "headdrop"],
+    since: "2.2",
+};
 
 /// A queue in service.
 #[derive(Clone, Debug, Default)]
@@ -73,20 +126,14 @@ impl Sfq {
     /// Make an empty discipline; the hash key comes from `rng`.
     ///
     /// # Errors
-    /// Parameters that are an error in tc or Linux.
+    /// Parameters that together are an error in tc or Linux.
     pub fn new(spec: &SfqSpec, rng: &mut Rng) -> Result<Self, Flaws> {
         let mut flaws = Flaws::default();
-        if !spec.divisor.is_power_of_two() || spec.divisor > MAX_DIVISOR {
-            let expected = format_args!("a power of two up to {MAX_DIVISOR}");
-            flaws.add("divisor", format_args!("{} buckets", spec.divisor), expected);
+        if !spec.divisor.is_power_of_two() {
+            flaws.add("divisor", format_args!("{} buckets", spec.divisor), "a power of two");
         }
-        flaws.range("quantum_bytes", spec.quantum_bytes, "bytes", 1..=MAX_QUANTUM);
-        flaws.at_least("depth_packets", spec.depth_packets, "packets", 1);
-        flaws.at_least("limit_packets", spec.limit_packets, "packets", 2);
-        flaws.at_least("flows", spec.flows.unwrap_or(1), "queues", 1);
-        flaws.done()?;
         let depth = spec.depth_packets.min(MAX_DEPTH);
-        let flows = spec.flows.map_or(FLOWS, u64::from).min(MAX_FLOWS).min(u64::from(spec.divisor));
+        let flows = spec.flows.map_or(FLOWS, u64::from).min(u64::from(spec.divisor));
         let limit = spec.limit_packets.min(depth * flows);
         flaws.at_least("depth_packets", limit, "packets in all queues together", 2);
         flaws.done()?;
@@ -95,7 +142,7 @@ impl Sfq {
         Ok(Self {
             limit: limit as usize,
             depth: depth as usize,
-            quantum: i64::from(spec.quantum_bytes.max(LEAST_QUANTUM)),
+            quantum: i64::from(spec.quantum_bytes),
             headdrop: spec.headdrop,
             hasher: Hasher::new(rng),
             buckets: vec![NONE; spec.divisor as usize].into(),

@@ -1,0 +1,329 @@
+//! The catalogue of what may be set: each parameter is declared once, beside the algorithm that it is of, with its unit, default, bounds and
+//! meaning. The simulator refuses by it. The Python package reads it as JSON and makes of it what a user writes, the plan's values, tc's
+//! words, the refusals and the documents.
+
+mod feature;
+
+pub use feature::Feature;
+
+use serde::Serialize;
+use serde_json::{json, Map, Value};
+
+use crate::refusal::Flaws;
+
+/// What a parameter is, with the unit of its values in a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// True or false.
+    Flag,
+    /// A whole number; the unit may be empty.
+    Integer(&'static str),
+    /// A time, ns.
+    Duration,
+    /// A time of whole seconds, s.
+    Seconds,
+    /// A rate, bit/s.
+    Rate,
+    /// An amount of data, bytes.
+    Size,
+    /// A number of packets.
+    Packets,
+    /// Room in packets, which a user may also write in bandwidth-delay products.
+    LimitPackets,
+    /// Room in bytes, which a user may also write in bandwidth-delay products.
+    LimitBytes,
+    /// A probability; in a plan units of 2^-32. Its bounds are in millionths.
+    Probability,
+    /// One of some words.
+    Choice(&'static [&'static str]),
+    /// Text that matches a regular expression.
+    Text(&'static str),
+}
+
+/// The value of a parameter that nobody sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Somebody must set it.
+    Required,
+    /// None at all.
+    Unset,
+    /// Of a flag.
+    Flag(bool),
+    /// Of a quantity; of a probability in millionths.
+    Number(i64),
+    /// Of a choice.
+    Word(&'static str),
+    /// This number of the largest frames, bytes.
+    Frames(u32),
+}
+
+/// A parameter. Wide because everybody who needs a fact of it takes it from here.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Name in scenarios, which is tc's name where tc has one.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// Dotted name in a plan; empty if a plan has no field of its own for it.
+    pub field: &'static str,
+    /// Its value unless a scenario says another.
+    pub preset: Preset,
+    /// The least value, as a plan has it.
+    pub least: Option<i64>,
+    /// The greatest value, as a plan has it.
+    pub most: Option<i64>,
+    /// What it does, in a sentence or two.
+    pub meaning: &'static str,
+    /// A value as scenarios have it.
+    pub example: &'static str,
+    /// tc's words: `{}` stands for the value, `ON|OFF` are the words of a flag. Empty if tc has none.
+    pub tc: &'static str,
+    /// Series of Linux that has it first; empty if that is the discipline's own.
+    pub since: &'static str,
+    /// The variants of the entry that have it; empty for all.
+    pub variants: &'static [&'static str],
+    /// What an engine must be able to do if it is set.
+    pub feature: Option<Feature>,
+    /// A plan has the field only if it differs from the default.
+    pub sparse: bool,
+}
+
+impl Parameter {
+    /// A parameter that must be set, has no bounds, and is in a plan as `field`.
+    #[must_use]
+    pub const fn new(name: &'static str, kind: Kind, field: &'static str, meaning: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            field,
+            preset: Preset::Required,
+            least: None,
+            most: None,
+            meaning,
+            example: "",
+            tc: "",
+            since: "",
+            variants: &[],
+            feature: None,
+            sparse: false,
+        }
+    }
+
+    /// With a default.
+    #[must_use]
+    pub const fn or(self, preset: Preset) -> Self {
+        Self { preset, ..self }
+    }
+
+    /// With a default number.
+    #[must_use]
+    pub const fn or_number(self, number: i64) -> Self {
+        self.or(Preset::Number(number))
+    }
+
+    /// Not below `least`.
+    #[must_use]
+    pub const fn at_least(self, least: i64) -> Self {
+        Self { least: Some(least), ..self }
+    }
+
+    /// Not above `most`.
+    #[must_use]
+    pub const fn at_most(self, most: i64) -> Self {
+        Self { most: Some(most), ..self }
+    }
+
+    /// With an example.
+    #[must_use]
+    pub const fn example(self, example: &'static str) -> Self {
+        Self { example, ..self }
+    }
+
+    /// With tc's words.
+    #[must_use]
+    pub const fn tc(self, tc: &'static str) -> Self {
+        Self { tc, ..self }
+    }
+
+    /// With the series of Linux that has it first.
+    #[must_use]
+    pub const fn since(self, since: &'static str) -> Self {
+        Self { since, ..self }
+    }
+
+    /// Only in some variants.
+    #[must_use]
+    pub const fn only(self, variants: &'static [&'static str]) -> Self {
+        Self { variants, ..self }
+    }
+
+    /// Only on engines with a feature.
+    #[must_use]
+    pub const fn needs(self, feature: Feature) -> Self {
+        Self { feature: Some(feature), ..self }
+    }
+
+    /// In a plan only if it is set.
+    #[must_use]
+    pub const fn sparse(self) -> Self {
+        Self { sparse: true, ..self }
+    }
+
+    /// As data; what is empty is left out.
+    fn listing(&self) -> Value {
+        let mut listed = Map::new();
+        let mut put = |key: &str, value: Value| {
+            if !value.is_null() && value != json!("") && value != json!([]) {
+                listed.insert(key.to_owned(), value);
+            }
+        };
+        put("name", json!(self.name));
+        let (kind, detail, facts) = match self.kind {
+            Kind::Flag => ("flag", "", Value::Null),
+            Kind::Integer(unit) => ("integer", "unit", json!(unit)),
+            Kind::Duration => ("duration", "unit", json!("ns")),
+            Kind::Seconds => ("seconds", "unit", json!("s")),
+            Kind::Rate => ("rate", "unit", json!("bit/s")),
+            Kind::Size => ("size", "unit", json!("bytes")),
+            Kind::Packets => ("packets", "unit", json!("packets")),
+            Kind::LimitPackets => ("limit-packets", "unit", json!("packets")),
+            Kind::LimitBytes => ("limit-bytes", "unit", json!("bytes")),
+            Kind::Probability => ("probability", "unit", json!("millionths")),
+            Kind::Choice(words) => ("choice", "words", json!(words)),
+            Kind::Text(pattern) => ("text", "pattern", json!(pattern)),
+        };
+        put("kind", json!(kind));
+        put(detail, facts);
+        put("field", json!(self.field));
+        match self.preset {
+            Preset::Required => put("required", json!(true)),
+            Preset::Unset => {}
+            Preset::Flag(on) => put("default", json!(on)),
+            Preset::Number(number) => {
+                put("default", json!(number));
+                put("written", json!(self.written(self.in_plan(number))));
+            }
+            Preset::Word(word) => put("default", json!(word)),
+            Preset::Frames(frames) => put("frames", json!(frames)),
+        }
+        put("least", json!(self.least));
+        put("most", json!(self.most));
+        put("meaning", json!(self.meaning));
+        put("example", json!(self.example));
+        put("tc", json!(self.tc));
+        put("since", json!(self.since));
+        put("variants", json!(self.variants));
+        put("feature", json!(self.feature));
+        put("sparse", json!(self.sparse.then_some(true)));
+        Value::Object(listed)
+    }
+
+    /// Adds a flaw if a value of a plan, below which the fields lie, is out of bounds.
+    fn check(&self, plan: &Value, flaws: &mut Flaws) {
+        let found = self.field.split('.').try_fold(plan, |value, part| value.get(part));
+        let Some(found) = found.filter(|value| value.is_number()) else { return };
+        let number = found.as_u64().map_or_else(|| i128::from(found.as_i64().unwrap_or_default()), i128::from);
+        let bounds = [self.least, self.most].map(|bound| bound.map(|bound| self.in_plan(bound)));
+        let expected = match (bounds[0], bounds[1]) {
+            (Some(least), _) if number < least => format!("at least {}", self.written(least)),
+            (_, Some(most)) if number > most => format!("at most {}", self.written(most)),
+            _ => return,
+        };
+        let what = format!("{} is out of range", self.written(number));
+        flaws.add(self.field, what, expected);
+    }
+
+    /// A default or a bound as a plan has it.
+    #[must_use]
+    pub fn in_plan(&self, number: i64) -> i128 {
+        match self.kind {
+            Kind::Probability => (i128::from(number) << 32) / 1_000_000,
+            _ => i128::from(number),
+        }
+    }
+
+    /// A value of a plan as a scenario has it.
+    fn written(&self, number: i128) -> String {
+        let units: &[(i128, &str)] = match self.kind {
+            Kind::Duration => &[(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")],
+            Kind::Seconds => &[(1, "s")],
+            Kind::Rate => &[(1_000_000_000, "gbit"), (1_000_000, "mbit"), (1000, "kbit"), (1, "bit")],
+            Kind::Size | Kind::LimitBytes => &[
+                (1 << 30, "GiB"),
+                (1_000_000_000, "GB"),
+                (1 << 20, "MiB"),
+                (1_000_000, "MB"),
+                (1 << 10, "KiB"),
+                (1000, "kB"),
+                (1, "B"),
+            ],
+            Kind::Packets | Kind::LimitPackets => &[(1, "p")],
+            Kind::Probability => return format!("{}", (number as f64 / (1_u64 << 32) as f64 * 1e6).round() / 1e6),
+            _ => &[(1, "")],
+        };
+        let (size, unit) = units.iter().find(|(size, _)| number % size == 0).expect("the last unit is the smallest");
+        format!("{}{unit}", number / size)
+    }
+}
+
+/// What a discipline draws random numbers for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draws {
+    /// Nothing.
+    Nothing,
+    /// The key of its hash, or little else: runs with different seeds differ.
+    Hash,
+    /// Each packet: only its behaviour over many seeds can be compared.
+    EachPacket,
+}
+
+/// Something that parameters are of, such as a queue discipline.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its kind in scenarios.
+    pub name: &'static str,
+    /// Summary in a line, for lists.
+    pub summary: &'static str,
+    /// What it is, with its source, for the documents.
+    pub about: &'static str,
+    /// What it draws random numbers for.
+    pub draws: Draws,
+    /// Its parameters, in the order of the documents and of the plan.
+    pub parameters: &'static [Parameter],
+    /// The parameters that tc is told, in its order; empty if that is the order of all that have words.
+    pub tc: &'static [&'static str],
+    /// The series of Linux that has it first; empty if none has.
+    pub since: &'static str,
+}
+
+impl Entry {
+    /// As data.
+    #[must_use]
+    pub fn listing(&self) -> Value {
+        let Self { name, summary, about, draws, parameters, tc, since } = self;
+        let parameters: Vec<Value> = parameters.iter().map(Parameter::listing).collect();
+        json!({
+            "name": name,
+            "summary": summary,
+            "about": about,
+            "draws": draws,
+            "since": since,
+            "tc": tc,
+            "parameters": parameters,
+        })
+    }
+
+    /// Check the bounds of all parameters of one in a plan.
+    ///
+    /// # Errors
+    /// What is out of bounds.
+    pub fn check(&self, plan: &impl Serialize) -> Result<(), Flaws> {
+        let plan = serde_json::to_value(plan).expect("a plan is data");
+        let mut flaws = Flaws::default();
+        for parameter in self.parameters {
+            parameter.check(&plan, &mut flaws);
+        }
+        flaws.done()
+    }
+}

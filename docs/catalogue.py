@@ -1,0 +1,130 @@
+"""Writes the catalogue of what may be set (dumbbell/catalogue/catalogue.json) from the simulator's sources, and the models of scenarios
+(dumbbell/scenario/generated/) from the catalogue.
+
+    python docs/catalogue.py
+
+The simulator must have been built from these sources (`make setup`).
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from dumbbell import catalogue
+from dumbbell.catalogue import Entry, Parameter
+from dumbbell.native import native
+
+ROOT = Path(__file__).resolve().parent.parent
+MODELS = ROOT / "dumbbell" / "scenario" / "generated" / "qdiscs.py"
+_WIDTH = 140
+_TYPES = {
+    ("cake", "rtt"): "CakeRtt",
+    ("cake", "framing"): "CakeFraming",
+    ("cake", "ack_filter"): "CakeAckFilter",
+    ("cake", "sce"): "CakeSce",
+    ("pie", "variant"): "PieVariant",
+    ("tc", "command"): "TcCommand",
+}
+"""Keys that may be written in several ways: their types in `dumbbell.scenario.typed`."""
+_DEFAULTS = {("cake", "sce"): "False"}
+_QUANTITIES = {
+    "duration": "Duration",
+    "seconds": "Duration",
+    "rate": "Rate",
+    "size": "Size",
+    "packets": "Packets",
+    "limit-packets": "Limit",
+    "limit-bytes": "Limit",
+}
+_HEAD = '''\
+"""Queue disciplines as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from dumbbell.documents.model import Flag
+from dumbbell.scenario.discipline import Discipline
+from dumbbell.scenario.typed import CakeAckFilter, CakeFraming, CakeRtt, CakeSce, PieVariant, TcCommand
+from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+'''
+
+
+def exported() -> str:
+    """Return the content of catalogue.json."""
+    return json.dumps(json.loads(native().catalogue()), indent=1, ensure_ascii=False) + "\n"
+
+
+def models() -> str:
+    """Return the module of the queue disciplines' models."""
+    return _HEAD + "".join(f"\n\n{_model(entry)}" for entry in catalogue.entries("qdisc").values())
+
+
+def _model(entry: Entry) -> str:
+    name = "".join(part.title() for part in entry.name.split("_"))
+    seeds = [
+        f"    depends_on_seed: ClassVar[bool] = {entry.draws != 'nothing'}",
+        f"    is_randomised: ClassVar[bool] = {entry.draws == 'each-packet'}",
+    ]
+    lines = [f"class {name}(Discipline):", _documented(entry.about), "", *seeds, "", f'    kind: Literal["{entry.name}"] = "{entry.name}"']
+    for each in entry.parameters:
+        lines += _field(entry, each)
+    return "\n".join(lines) + "\n"
+
+
+def _field(entry: Entry, parameter: Parameter) -> Iterator[str]:
+    type_ = _TYPES.get((entry.name, parameter.name)) or _type(parameter)
+    default = _DEFAULTS.get((entry.name, parameter.name)) or _default(parameter)
+    if default == "None":
+        type_ += " | None"
+    line = f"    {parameter.name}: {type_}{f' = {default}' if default else ''}"
+    if len(line) > _WIDTH and " = " in line:
+        line = f"    {parameter.name}: {type_} = (\n        {default}\n    )"
+    yield line
+    yield _documented(parameter.meaning)
+
+
+def _type(parameter: Parameter) -> str:
+    if parameter.kind in _QUANTITIES:
+        return _QUANTITIES[parameter.kind]
+    if parameter.kind == "flag":
+        return "Flag"
+    if parameter.kind == "choice":
+        return f"Literal[{', '.join(json.dumps(word) for word in parameter.words)}]"
+    if parameter.kind == "text":
+        return f'Annotated[str, Field(pattern=r"{parameter.pattern}")]'
+    scale, type_ = (10**6, "float") if parameter.kind == "probability" else (1, "int")
+    bounds = (("ge", parameter.least), ("le", parameter.most))
+    facts = ", ".join(f"{key}={bound if scale == 1 else f'{bound / scale:g}'}" for key, bound in bounds if bound is not None)
+    return f"Annotated[{type_}, Field({facts})]" if facts else type_
+
+
+def _default(parameter: Parameter) -> str:
+    """Return the default as Python has it; empty if the key must be given."""
+    if parameter.required:
+        return ""
+    if parameter.default is None:
+        return "None"
+    if parameter.kind in _QUANTITIES:
+        return f'{_QUANTITIES[parameter.kind]}.parse("{parameter.written}")'
+    return parameter.written or (json.dumps(parameter.default) if isinstance(parameter.default, str) else str(parameter.default))
+
+
+def _documented(text: str) -> str:
+    quoted = f'"""{text}"""'
+    return textwrap.indent("\n".join(textwrap.wrap(quoted, _WIDTH - 4, break_on_hyphens=False)), "    ")
+
+
+def main() -> None:
+    """Write both."""
+    catalogue.FILE.write_text(exported(), encoding="utf-8")
+    MODELS.write_text(models(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The catalogue of what may be set: every parameter with its unit, default, bounds and meaning, as the simulator's sources declare it.
+
+`docs/catalogue.py` writes catalogue.json from the sources, and the models of scenarios from catalogue.json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("catalogue.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter. Wide because everybody who needs a fact of it takes it from here."""
+
+    name: str
+    """Name in scenarios."""
+    kind: str
+    """`flag`, `integer`, `choice`, `text`, or a quantity: `duration`, `seconds`, `limit-packets` ..."""
+    meaning: str
+    field: str = ""
+    """Dotted name in a plan; empty if a plan has no field of its own for it."""
+    unit: str = ""
+    """Unit of its values in a plan."""
+    words: Sequence[str] = ()
+    """Words of a choice."""
+    pattern: str = ""
+    """Pattern of a text."""
+    default: Any = None
+    """Its value unless a scenario says another, as a plan has it; of a quantity `written` is the same as scenarios have it."""
+    written: str = ""
+    required: bool = False
+    frames: int = 0
+    """The default is this number of the largest frames."""
+    least: int | None = None
+    """The minimum, as a plan has it; `most` is the maximum."""
+    most: int | None = None
+    example: str = ""
+    """A value as scenarios have it."""
+    tc: str = ""
+    """tc's words: `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice."""
+    since: str = ""
+    """Series of Linux that has it first; empty if that is the entry's own."""
+    variants: Sequence[str] = ()
+    """The variants that have it; empty for all."""
+    feature: str | None = None
+    """Feature that an engine must have if it is set."""
+    sparse: bool = False
+    """A plan has the field only if it differs from the default."""
+
+    def of(self, plan: Mapping[str, Any]) -> Any:
+        """Return its value in a plan; None if the plan has none."""
+        value: Any = plan
+        for part in self.field.split("."):
+            value = value.get(part) if value is not None else None
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that parameters are of, such as a queue discipline."""
+
+    name: str
+    summary: str
+    about: str
+    """What it is, with its source."""
+    draws: str
+    """What it draws random numbers for: `nothing`, its `hash`, or `each-packet`."""
+    since: str
+    """The series of Linux that has it first; empty if none has."""
+    parameters: Sequence[Parameter]
+    tc: Sequence[str]
+    """The parameters that tc is told, in its order."""
+
+
+def entries(group: str) -> Mapping[str, Entry]:
+    """Return what there is of a group, such as `qdisc`, by name."""
+    return _read()[group]
+
+
+def features() -> Mapping[str, str]:
+    """Return what engines may lack: its name in messages, by its name in the catalogue."""
+    return _document()["feature"]  # type: ignore[no-any-return]
+
+
+@cache
+def _read() -> Mapping[str, Mapping[str, Entry]]:
+    return {group: {each["name"]: _entry(each) for each in listed} for group, listed in _document().items() if isinstance(listed, list)}
+
+
+def _entry(listed: Mapping[str, Any]) -> Entry:
+    parameters = [Parameter(**each) for each in listed["parameters"]]
+    told = listed["tc"] or [each.name for each in parameters if each.tc]
+    return Entry(**{**listed, "parameters": parameters, "tc": told})
+
+
+@cache
+def _document() -> Any:
+    return json.loads(FILE.read_text(encoding="utf-8"))

@@ -1,0 +1,1 @@
+"""Models that are made from the catalogue (`python docs/catalogue.py`)."""

@@ -1,0 +1,111 @@
+"""The catalogue: that what is made from it is up to date, and that Python and the simulator refuse by it alike."""
+
+import copy
+import json
+from functools import cache
+
+import pytest
+from support import docs_script
+
+from dumbbell import catalogue
+from dumbbell.engines.prepared import prepare
+from dumbbell.native import native
+from dumbbell.scenario import Scenario, ScenarioError
+from dumbbell.scenario.bounds import written
+from dumbbell.scenario.qdiscs import DISCIPLINES
+from dumbbell.scenario.source import parse
+
+QDISCS = catalogue.entries("qdisc")
+NEEDED = {
+    ("red", "nodrop"): {"ecn": True},
+    ("fq_codel", "ce_threshold_selector"): {"ce_threshold": "1ms"},
+    ("pie", "hz"): {"variant": "2013"},
+}
+"""Keys that rules ask for beside the one that is tried."""
+BOUNDS = [
+    pytest.param(name, each, bound, beyond, id=f"{name}-{each.name}-{'least' if beyond < 0 else 'most'}")
+    for name, entry in QDISCS.items()
+    for each in entry.parameters
+    for bound, beyond in ((each.least, -1), (each.most, 1))
+    if bound is not None
+]
+
+
+@pytest.fixture(scope="module")
+def script():
+    return docs_script("catalogue")
+
+
+def test_what_is_made_from_the_sources_is_up_to_date(script):
+    assert script.exported() == catalogue.FILE.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
+    assert script.models() == script.MODELS.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
+
+
+@pytest.mark.parametrize(("name", "entry"), QDISCS.items())
+def test_every_parameter_is_a_key_with_a_meaning_and_an_example(name, entry):
+    assert [each.name for each in entry.parameters] == [key for key in DISCIPLINES[name].model_fields if key != "kind"]
+    for each in entry.parameters:
+        assert each.meaning.endswith("."), each.name
+        assert scenario(name, {each.name: parse(f"{each.name}: {each.example}", "example")[0][each.name]}).expand()
+
+
+def test_features_are_named_by_parameters_of_the_catalogue():
+    known = catalogue.features()
+    assert {each.feature for entry in QDISCS.values() for each in entry.parameters if each.feature} <= known.keys()
+
+
+def scenario(name, keys):
+    """Return a scenario with a discipline."""
+    required = {each.name: each.example for each in QDISCS[name].parameters if each.required}
+    beside = {key: value for tried in keys for key, value in NEEDED.get((name, tried), {}).items()}
+    qdisc = {"kind": name, **required, **beside, **keys}
+    rate = {} if "rate" in qdisc else {"rate": "10mbit"}
+    path = {"rtt": "20ms", "bottleneck": {**rate, "qdisc": qdisc}}
+    return Scenario(name="a", path=path, flows=[{"cc": "cubic"}], duration="2s", engine="kernel" if name == "tc" else "sim")
+
+
+@cache
+def plan(name, beside):
+    """Return the plan of a discipline with its defaults but for a few keys."""
+    (prepared,) = prepare(scenario(name, dict(beside)).expand())
+    return json.loads(prepared.compiled)
+
+
+def of_scenario(name, parameter, value):
+    """Return the refusals of a value of a parameter in a scenario, as text."""
+    key = parse(f"a: {written(parameter, value)}", "value")[0]["a"]
+    try:
+        scenario(name, {parameter.name: key}).expand()
+    except ScenarioError as error:
+        return [line for line in str(error).splitlines() if line.startswith(f"path.bottleneck.qdisc.{parameter.name}:")]
+    return []
+
+
+def of_simulator(name, parameter, value):
+    """Return the refusals of a value of a parameter in a plan, as text."""
+    tried = copy.deepcopy(plan(name, tuple(NEEDED.get((name, parameter.name), {}).items())))
+    queue = next(port for port in tried["ports"] if port["kind"] == "queue")
+    *path, last = parameter.field.split(".")
+    inner = queue["qdisc"]
+    for part in path:
+        inner = inner.setdefault(part, {})
+    inner[last] = int(value / 10**6 * 2**32) if parameter.kind == "probability" else value
+    try:
+        native().check(json.dumps(tried))
+    except native().Refused as error:
+        found = json.loads(error.args[0])
+        return [f"{each['what']}; expected {each['expected']}" for each in found if each["field"] == f"qdisc.{parameter.field}"]
+    except ValueError as error:
+        return [str(error)]  # the type of the field has no such number
+    return []
+
+
+@pytest.mark.parametrize(("name", "parameter", "bound", "beyond"), BOUNDS)
+def test_both_languages_take_a_bound_and_refuse_what_is_beyond_with_that_bound(name, parameter, bound, beyond):
+    expected = f"expected at {'least' if beyond < 0 else 'most'} {written(parameter, bound)}"
+    for refusals in (of_scenario, of_simulator):
+        assert not any(line.endswith(expected) for line in refusals(name, parameter, bound))
+    refused = of_scenario(name, parameter, bound + beyond)
+    assert any(line.endswith((expected, "has no unit", "above 0") if bound + beyond <= 0 else expected) for line in refused), refused
+    refused = of_simulator(name, parameter, bound + beyond)
+    assert any(line.endswith(expected) or "invalid value" in line for line in refused), refused
