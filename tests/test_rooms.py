@@ -15,7 +15,7 @@ MAY_KNOW = {
     "catalogue": {"catalogue"},
     "documents": {"documents", "errors", "files"},
     "scenario": {"scenario", "catalogue", "documents", "errors", "files"},
-    "plan": {"plan", "scenario", "documents", "errors"},
+    "plan": {"plan", "scenario", "catalogue", "documents", "errors"},
     "engines": {"engines", "plan", "executor", "trace", "__version__", *BELOW},
     "executor": {"executor", "documents", "errors", "files", "results"},
     "trace": {"trace", "plan", "_native", *BELOW},

@@ -43,8 +43,9 @@ class Parameter:
     most: int | None = None
     example: str = ""
     """A value as scenarios have it."""
-    tc: str = ""
-    """tc's words: `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice."""
+    word: str = ""
+    """Linux's words for it. tc's: `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice. Of a
+    congestion control: the module's parameter, if that can be set while the kernel runs."""
     since: str = ""
     """Series of Linux that has it first; empty if that is the entry's own."""
     variants: Sequence[str] = ()
@@ -96,7 +97,7 @@ def _read() -> Mapping[str, Mapping[str, Entry]]:
 
 def _entry(listed: Mapping[str, Any]) -> Entry:
     parameters = [Parameter(**each) for each in listed["parameters"]]
-    told = listed["tc"] or [each.name for each in parameters if each.tc]
+    told = listed["tc"] or [each.name for each in parameters if each.word]
     return Entry(**{**listed, "parameters": parameters, "tc": told})
 
 

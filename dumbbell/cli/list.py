@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dumbbell.cli.output import JsonOption, print_columns, print_json
+from dumbbell.catalogue import Parameter
 from dumbbell.engines import Capabilities, engine
 from dumbbell.plan.parameters import shown
 
@@ -38,8 +39,11 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
 
 def _parameters(entry: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for name, parameter in entry.get("parameters", {}).items():
-        meaning = f"{parameter['meaning']}: " if parameter["meaning"] else ""
-        yield f"  {name}", ", ".join(parameter["engines"]), f"{meaning}{parameter['expected']}, {shown(parameter['default'])} by default"
+        values = parameter["expected"]
+        values += "" if parameter["default"] is None else f", {shown(parameter['default'])} by default"
+        values += f"; since Linux {parameter['since']}" if "since" in parameter else ""
+        meaning = f"{parameter['meaning'].removesuffix('.')}: " if parameter["meaning"] else ""
+        yield f"  {name}", ", ".join(parameter["engines"]), meaning + values
 
 
 def _engines(entry: dict[str, object]) -> tuple[str, ...]:
@@ -75,8 +79,10 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
         if kind is Kind.CC:
             entry["needs_ecn"] = capability.needs_ecn
             entry["parameters"] = _described(name, tables)
-        if kind is Kind.QDISC and (names := variants(name)):
-            entry["variants"] = {v: engines if v == names[0] else others for v in names}
+        if kind is Kind.QDISC:
+            if names := variants(name):
+                entry["variants"] = {v: engines if v == names[0] else others for v in names}
+            entry["parameters"] = dict(_of_qdisc(name, tables))
         if kind is Kind.STACK:
             entry["options"] = dict(capability.options)
         entries.append(entry)
@@ -85,11 +91,29 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
 
 def _described(cc: str, tables: Sequence[Capabilities]) -> dict[str, dict[str, object]]:
     """The parameters of a congestion control by name, with the engines that have them."""
-    found: dict[str, dict[str, Any]] = {}
-    for table in tables:
-        for name, parameter in table.cc[cc].parameters.items() if cc in table.cc else ():
-            words = {"expected": parameter.expected, "meaning": parameter.meaning}
-            found.setdefault(name, {"kind": parameter.kind, "default": parameter.default, **words, "engines": []})["engines"].append(
-                table.engine
-            )
-    return found
+    having = [table for table in tables if cc in table.cc]
+    known = {name: parameter for table in reversed(having) for name, parameter in table.cc[cc].parameters.items()}
+    names = dict.fromkeys(name for table in having for name in table.cc[cc].parameters)
+    return {name: _facts(known[name], [table.engine for table in having if name in table.cc[cc].parameters]) for name in names}
+
+
+def _of_qdisc(name: str, tables: Sequence[Capabilities]) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the parameters of a queue discipline by name, with the engines that have them."""
+    from dumbbell.catalogue import entries, features
+
+    for each in entries("qdisc")[name].parameters:
+        lacking = {features()[each.feature]} if each.feature and each.kind != "choice" else set()
+        yield each.name, _facts(each, [table.engine for table in tables if name in table.qdisc and lacking <= table.feature])
+
+
+def _facts(parameter: Parameter, engines: list[str]) -> dict[str, object]:
+    from dumbbell.plan.parameters import default, expected
+
+    return {
+        "kind": parameter.kind,
+        "default": default(parameter),
+        "expected": expected(parameter),
+        "meaning": parameter.meaning,
+        "engines": engines,
+        **({"since": parameter.since} if parameter.since else {}),
+    }

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from dumbbell.catalogue import Parameter
 from dumbbell.errors import nearest, one_of
 from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic, Workload, over_tcp
 from dumbbell.plan.addresses import Listeners
-from dumbbell.plan.parameters import Parameter, shown
+from dumbbell.plan.parameters import expected as expected_of
+from dumbbell.plan.parameters import shown, takes
 from dumbbell.scenario import Host
 from dumbbell.scenario.check import LEAST_BUFFER, MOST_BUFFER
 from dumbbell.scenario.qdiscs import features, kind_written
@@ -109,7 +111,7 @@ class Capabilities:
             }
 
         def read(key: str, value: Any) -> Any:
-            return {name: Parameter.from_table(each) for name, each in value.items()} if key == "parameters" else value
+            return {name: Parameter(**each) for name, each in value.items()} if key == "parameters" else value
 
         own = {"listeners": table["listeners"]} if "listeners" in table else {}
         return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]), **own)
@@ -163,8 +165,8 @@ class Capabilities:
         kind = workload.cc["kind"]
         cc, stack = self.cc.get(kind), self.stack.get(workload.stack)
         for name, parameter in (cc.parameters if cc is not None else {}).items():
-            if name in workload.cc and not parameter.takes(value := workload.cc[name]):
-                yield f"cc.{name}", f"{shown(value)!r} is no value of {name}", parameter.expected
+            if name in workload.cc and not takes(parameter, value := workload.cc[name]):
+                yield f"cc.{name}", f"{shown(value)!r} is no value of {name}", expected_of(parameter)
         if cc is not None and cc.needs_ecn and not workload.ecn:
             yield "ecn", f"false leaves {kind} without the marks that it works on", "true, or another cc"
         if stack is None:

@@ -1,54 +1,58 @@
-"""Parameters of congestion controls: their entries in an engine's table, and their values in a scenario."""
+"""Parameters as the catalogue has them: what they may be in words, and the values of those of congestion controls in a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from dumbbell.catalogue import Parameter
 from dumbbell.errors import one_of
+from dumbbell.scenario.bounds import written
 
+_NOUNS = {
+    "integer": "a whole number",
+    "duration": "a time",
+    "seconds": "a time of whole seconds",
+    "rate": "a rate",
+    "size": "a size",
+    "packets": "a number of packets",
+    "limit-packets": "packets or bdp",
+    "limit-bytes": "a size or bdp",
+    "probability": "a number",
+    "text": "text",
+}
 _FLAGS = {"on": True, "off": False}
 """Words that scenario files may use for flags: in YAML 1.2 they are text."""
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter."""
+def expected(parameter: Parameter) -> str:
+    """The values that a parameter may have, in words."""
+    if parameter.kind == "flag":
+        return "on or off"
+    if parameter.kind == "choice":
+        return one_of(parameter.words)
+    bounds = (("from", parameter.least), ("to", parameter.most))
+    return " ".join((_NOUNS[parameter.kind], *(f"{word} {written(parameter, bound)}" for word, bound in bounds if bound is not None)))
 
-    kind: Literal["flag", "integer", "choice"]
-    default: Any
-    """Its value if neither the scenario nor the stack sets it."""
-    meaning: str = ""
-    least: int = 0
-    """Minimum of an integer; `most` is its maximum."""
-    most: int = 0
-    words: tuple[str, ...] = ()
-    """Words of a choice."""
 
-    @classmethod
-    def from_table(cls, entry: Mapping[str, Any]) -> Parameter:
-        """From `{kind, default, meaning}`, with `least` and `most` of an integer and the `words` of a choice."""
-        return cls(**{**entry, "words": tuple(entry.get("words", ()))})
+def default(parameter: Parameter) -> Any:
+    """The default, of a quantity as a scenario file has it; None if there is none, or if a rule has it."""
+    if parameter.frames:
+        return "one frame" if parameter.frames == 1 else f"{parameter.frames} frames"
+    return parameter.default if parameter.kind in ("flag", "integer", "choice") else parameter.written or None
 
-    @property
-    def expected(self) -> str:
-        """The values that it may have, in words."""
-        if self.kind == "flag":
-            return "on or off"
-        return one_of(self.words) if self.kind == "choice" else f"a whole number from {self.least} to {self.most}"
 
-    def read(self, written: Any) -> Any:
-        """The value in a plan. One that is not valid is returned unchanged; `takes` tells."""
-        return _FLAGS.get(written, written) if self.kind == "flag" and isinstance(written, str) else written
+def read(parameter: Parameter, given: Any) -> Any:
+    """The value in a plan. One that is not valid is returned unchanged; `takes` tells."""
+    return _FLAGS.get(given, given) if parameter.kind == "flag" and isinstance(given, str) else given
 
-    def takes(self, value: Any) -> bool:
-        """True if it may have that value."""
-        if self.kind == "flag":
-            return isinstance(value, bool)
-        if self.kind == "choice":
-            return value in self.words
-        return isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
+
+def takes(parameter: Parameter, value: Any) -> bool:
+    """True if a parameter may have that value."""
+    if parameter.kind == "flag":
+        return isinstance(value, bool)
+    if parameter.kind == "choice":
+        return value in parameter.words
+    return isinstance(value, int) and not isinstance(value, bool) and parameter.least <= value <= parameter.most  # type: ignore[operator]
 
 
 def shown(value: Any) -> str:

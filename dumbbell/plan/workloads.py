@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from dumbbell.catalogue import Parameter
 from dumbbell.documents.problems import Location
 from dumbbell.plan.addresses import Listeners, coming_ports
 from dumbbell.plan.addresses import ports as port_numbers
@@ -14,7 +15,7 @@ from dumbbell.plan.hosts import Hosts
 from dumbbell.plan.ids import Ids
 from dumbbell.plan.kept import Kept
 from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, Traffic, Workload
-from dumbbell.plan.parameters import Parameter
+from dumbbell.plan.parameters import read
 from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import OVER_TCP, TCP, Origin
 from dumbbell.plan.schedule import start_ns
@@ -250,7 +251,7 @@ def _control(cc: Cc, table: Table) -> dict[str, Any]:
         return {"kind": cc.kind, "function": cc.function}
     facts = table.cc.get(cc.kind)
     known = facts.parameters if facts else {}
-    return {"kind": cc.kind, **{name: known[name].read(value) if name in known else value for name, value in cc.parameters.items()}}
+    return {"kind": cc.kind, **{name: read(known[name], value) if name in known else value for name, value in cc.parameters.items()}}
 
 
 def _marks(flow: Connections, table: Table) -> tuple[bool, bool]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from dumbbell.catalogue import Parameter
 from dumbbell.engines.sim.capabilities import capabilities
-from dumbbell.plan.parameters import Parameter
 from dumbbell.scenario.discipline import Discipline
 from dumbbell.scenario.distributions import Distribution
 from dumbbell.scenario.faults import Jitter

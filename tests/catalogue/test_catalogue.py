@@ -5,7 +5,7 @@ import json
 from functools import cache
 
 import pytest
-from support import docs_script
+from support import PATH, docs_script
 
 from dumbbell import catalogue
 from dumbbell.engines.prepared import prepare
@@ -28,6 +28,12 @@ BOUNDS = [
     for each in entry.parameters
     for bound, beyond in ((each.least, -1), (each.most, 1))
     if bound is not None
+]
+CONTROLS = [
+    pytest.param(name, each, id=f"{name}-{each.name}")
+    for name, entry in catalogue.entries("cc").items()
+    for each in entry.parameters
+    if each.kind == "integer"
 ]
 
 
@@ -109,3 +115,26 @@ def test_both_languages_take_a_bound_and_refuse_what_is_beyond_with_that_bound(n
     assert any(line.endswith((expected, "has no unit", "above 0") if bound + beyond <= 0 else expected) for line in refused), refused
     refused = of_simulator(name, parameter, bound + beyond)
     assert any(line.endswith(expected) or "invalid value" in line for line in refused), refused
+
+
+@pytest.mark.parametrize(("name", "parameter"), CONTROLS)
+def test_both_languages_take_the_bounds_of_a_control_and_refuse_what_is_beyond(name, parameter):
+    (workload,) = (tried := copy.deepcopy(plan("pfifo", ())))["workloads"]
+
+    def refusals(value):
+        written = {"name": "a", "path": PATH, "flows": [{"cc": {"kind": name, parameter.name: value}}], "duration": "2s"}
+        try:
+            prepare(Scenario(**written).expand())
+        except ScenarioError as error:
+            yield str(error)
+        workload["cc"] = {"kind": name, parameter.name: value}
+        try:
+            native().check(json.dumps(tried))
+        except native().Refused as error:
+            yield next(each["expected"] for each in json.loads(error.args[0]) if each["field"] == f"cc.{parameter.name}")
+
+    for bound, beyond in ((parameter.least, -1), (parameter.most, 1)):
+        assert list(refusals(bound)) == []
+        told = list(refusals(bound + beyond))
+        assert len(told) == 2
+        assert all(f"a whole number from {parameter.least} to {parameter.most}" in line for line in told)

@@ -4,6 +4,7 @@ import pytest
 from support import resolved
 
 from dumbbell.engines import engine
+from dumbbell.plan.parameters import takes
 from dumbbell.running.prepare import compute, prepare
 
 
@@ -18,7 +19,7 @@ def test_every_parameter_takes_its_default(sim):
     assert controls["reno"].parameters == {}
     for control in controls.values():
         for parameter in control.parameters.values():
-            assert parameter.takes(parameter.default)
+            assert takes(parameter, parameter.default)
             assert parameter.meaning
     beta = controls["cubic"].parameters["beta"]
     assert (beta.kind, beta.default, beta.least, beta.most) == ("integer", 717, 205, 1023)

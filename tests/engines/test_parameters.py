@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from support import PATH, resolved
 
+from dumbbell.catalogue import Parameter
 from dumbbell.engines import engine
 from dumbbell.engines.sim import Sim
 from dumbbell.plan import make
-from dumbbell.plan.parameters import Parameter
 from dumbbell.running.prepare import refuse
 from dumbbell.scenario import Scenario, ScenarioError
 
@@ -24,7 +24,7 @@ PARAMETERS = {
 def table(monkeypatch):
     """The simulator's table, with parameters of cubic."""
     found = engine("sim").capabilities()
-    cubic = replace(found.cc["cubic"], parameters={name: Parameter.from_table(each) for name, each in PARAMETERS.items()})
+    cubic = replace(found.cc["cubic"], parameters={name: Parameter(name, **each) for name, each in PARAMETERS.items()})
     changed = replace(found, cc={**found.cc, "cubic": cubic})
     monkeypatch.setattr(Sim, "capabilities", lambda _: changed)
     return changed

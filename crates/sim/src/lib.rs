@@ -43,7 +43,8 @@ pub fn catalogue() -> serde_json::Value {
     let named = |feature: &Feature| (json!(feature).as_str().unwrap_or_default().to_owned(), json!(feature.words()));
     let features: serde_json::Map<String, Value> = Feature::ALL.iter().map(named).collect();
     let qdiscs: Vec<Value> = qdisc::DISCIPLINES.iter().chain([&qdisc::TC]).map(Entry::listing).collect();
-    json!({"feature": features, "qdisc": qdiscs})
+    let controls: Vec<Value> = cc::CONTROLS.iter().map(cc::Control::listing).collect();
+    json!({"feature": features, "qdisc": qdiscs, "cc": controls})
 }
 
 /// Abilities that not every engine has, apart from those of queue disciplines.
@@ -71,7 +72,7 @@ const FEATURES: &[&str] = &[
 /// Return the abilities of this engine, for error messages, listings and random scenarios.
 ///
 /// - `cc`: `{name: {summary, needs_ecn, wants_sce, draws, parameters: {name: ...}}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it
-///   answers to SCE marks; `draws`: it draws random numbers; `parameters`: see [`cc::Parameter::listing`]
+///   answers to SCE marks; `draws`: it draws random numbers; `parameters`: see [`catalogue::Parameter::listing`]
 /// - `stack`: see [`tcp::implementation::listing`]
 /// - `qdisc`: `{name: {summary}}`; `shaper`, `feature`: names
 #[must_use]

@@ -42,7 +42,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "time",
         ],
     ),
-    ("cc", &["packet", "refusal", "rng"]),
+    ("cc", &["catalogue", "packet", "refusal", "rng"]),
     ("tcp", &["attachment", "cc", "outbox", "packet", "prefetch", "refusal", "segment", "spec", "time"]),
     ("flow", &["outbox", "packet", "prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "segment", "spec", "tap", "tcp", "time"]),

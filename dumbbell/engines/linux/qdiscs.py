@@ -163,16 +163,16 @@ def _words(parameter: Parameter, qdisc: Parameters) -> str:
     if value is None:
         return ""
     if parameter.kind == "flag":
-        return parameter.tc.split("|")[not value]
-    if "=" in parameter.tc:
-        return dict(word.split("=") for word in parameter.tc.split("|"))[value]
+        return parameter.word.split("|")[not value]
+    if "=" in parameter.word:
+        return dict(word.split("=") for word in parameter.word.split("|"))[value]
     if parameter.kind == "duration":
         value //= 1000
     elif parameter.kind == "probability":
         value = f"{value / CERTAIN:.6f}"
     elif isinstance(value, list):
         value = "/".join(map(str, value))
-    return parameter.tc.format(value)
+    return parameter.word.format(value)
 
 
 def _cake(qdisc: Parameters) -> str:

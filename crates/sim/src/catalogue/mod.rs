@@ -76,8 +76,9 @@ pub struct Parameter {
     pub meaning: &'static str,
     /// A value as scenarios have it.
     pub example: &'static str,
-    /// tc's words: `{}` stands for the value, `ON|OFF` are the words of a flag. Empty if tc has none.
-    pub tc: &'static str,
+    /// Linux's words for it. tc's: `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice. Of a
+    /// congestion control: the module's parameter, if that can be set while the kernel runs. Empty if there are none.
+    pub word: &'static str,
     /// Series of Linux that has it first; empty if that is the discipline's own.
     pub since: &'static str,
     /// The variants of the entry that have it; empty for all.
@@ -101,12 +102,36 @@ impl Parameter {
             most: None,
             meaning,
             example: "",
-            tc: "",
+            word: "",
             since: "",
             variants: &[],
             feature: None,
             sparse: false,
         }
+    }
+
+    /// A flag with a default, under its own name in a plan.
+    #[must_use]
+    pub const fn flag(name: &'static str, default: bool, meaning: &'static str) -> Self {
+        Self::new(name, Kind::Flag, name, meaning).or(Preset::Flag(default))
+    }
+
+    /// A whole number with default and bounds, under its own name in a plan.
+    #[must_use]
+    pub const fn integer(name: &'static str, default: u32, least: u32, most: u32, meaning: &'static str) -> Self {
+        let bounded = Self::new(name, Kind::Integer(""), name, meaning).at_least(least as i64).at_most(most as i64);
+        bounded.or_number(default as i64)
+    }
+
+    /// One of some words with a default, under its own name in a plan.
+    #[must_use]
+    pub const fn word(
+        name: &'static str,
+        default: &'static str,
+        words: &'static [&'static str],
+        meaning: &'static str,
+    ) -> Self {
+        Self::new(name, Kind::Choice(words), name, meaning).or(Preset::Word(default))
     }
 
     /// With a default.
@@ -141,8 +166,14 @@ impl Parameter {
 
     /// With tc's words.
     #[must_use]
-    pub const fn tc(self, tc: &'static str) -> Self {
-        Self { tc, ..self }
+    pub const fn tc(self, word: &'static str) -> Self {
+        Self { word, ..self }
+    }
+
+    /// With the name of the module's parameter.
+    #[must_use]
+    pub const fn module(self, word: &'static str) -> Self {
+        Self { word, ..self }
     }
 
     /// With the series of Linux that has it first.
@@ -170,7 +201,8 @@ impl Parameter {
     }
 
     /// As data; what is empty is left out.
-    fn listing(&self) -> Value {
+    #[must_use]
+    pub fn listing(&self) -> Value {
         let mut listed = Map::new();
         let mut put = |key: &str, value: Value| {
             if !value.is_null() && value != json!("") && value != json!([]) {
@@ -210,7 +242,7 @@ impl Parameter {
         put("most", json!(self.most));
         put("meaning", json!(self.meaning));
         put("example", json!(self.example));
-        put("tc", json!(self.tc));
+        put("word", json!(self.word));
         put("since", json!(self.since));
         put("variants", json!(self.variants));
         put("feature", json!(self.feature));

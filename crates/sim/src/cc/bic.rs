@@ -24,34 +24,16 @@ pub(super) const CONTROL: Control = Control {
     needs: Needs::NOTHING,
     since: Version(2, 6),
     parameters: &[
-        Parameter::flag(
-            "fast_convergence",
-            true,
-            "a flow that meets congestion below its last peak aims lower (module parameter)",
-        ),
-        Parameter::integer("max_increment", 16, 1, 1 << 16, "most segments a round trip (module parameter)"),
-        Parameter::integer(
-            "low_window",
-            14,
-            0,
-            1 << 24,
-            "grows and loses as Reno up to this window, segments (module parameter)",
-        ),
-        Parameter::integer("beta", 819, 1, BETA_SCALE - 1, "window after a loss, 1024ths (module parameter)"),
-        Parameter::integer(
-            "initial_ssthresh",
-            0,
-            0,
-            1 << 24,
-            "threshold at the start, segments; 0: none (module parameter)",
-        ),
-        Parameter::integer(
-            "smooth_part",
-            20,
-            1,
-            1 << 10,
-            "round trips for the last segments of the search, times 4 (module parameter)",
-        ),
+        Parameter::flag("fast_convergence", true, "a flow that meets congestion below its last peak aims lower")
+            .module("fast_convergence"),
+        Parameter::integer("max_increment", 16, 1, 1 << 16, "most segments a round trip").module("max_increment"),
+        Parameter::integer("low_window", 14, 0, 1 << 24, "grows and loses as Reno up to this window, segments")
+            .module("low_window"),
+        Parameter::integer("beta", 819, 1, BETA_SCALE - 1, "window after a loss, 1024ths").module("beta"),
+        Parameter::integer("initial_ssthresh", 0, 0, 1 << 24, "threshold at the start, segments; 0: none")
+            .module("initial_ssthresh"),
+        Parameter::integer("smooth_part", 20, 1, 1 << 10, "round trips for the last segments of the search, times 4")
+            .module("smooth_part"),
     ],
     build: |p| AnyCc::Boxed(Box::new(Bic::new(p))),
 };

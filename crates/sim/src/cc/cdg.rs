@@ -30,33 +30,33 @@ pub(super) const CONTROL: Control = Control {
     needs: Needs { whole_acks: true, random: true, ..Needs::NOTHING },
     since: Version(4, 2),
     parameters: &[
-        Parameter::integer("backoff_beta", 724, 0, 1024, "window after backing off, 1024ths (module parameter)"),
+        Parameter::integer("backoff_beta", 724, 0, 1024, "window after backing off, 1024ths").module("backoff_beta"),
         Parameter::integer(
             "backoff_factor",
             42,
             0,
             1 << 16,
-            "backs off with probability 1 - exp(-so many millionths of the gradient in us) (module parameter)",
-        ),
+            "backs off with probability 1 - exp(-so many millionths of the gradient in us)",
+        )
+        .module("backoff_factor"),
         Parameter::word(
             "hystart_detect",
             "both",
             &["both", "train", "delay", "off"],
-            "what ends slow start: a train of ACKs, a growing delay, or either (module parameter: 0 to 3)",
-        ),
+            "what ends slow start: a train of ACKs, a growing delay, or either",
+        )
+        .module("hystart_detect"),
         Parameter::integer(
             "use_ineff",
             5,
             0,
             1 << 15,
-            "after so many times without effect it does not back off; 0: it does (module parameter)",
-        ),
-        Parameter::flag("use_shadow", true, "a loss leaves at least half of the shadow window (module parameter)"),
-        Parameter::flag(
-            "use_tolerance",
-            false,
-            "a loss while the queue is not full leaves the window (module parameter)",
-        ),
+            "after so many times without effect it does not back off; 0: it does",
+        )
+        .module("use_ineff"),
+        Parameter::flag("use_shadow", true, "a loss leaves at least half of the shadow window").module("use_shadow"),
+        Parameter::flag("use_tolerance", false, "a loss while the queue is not full leaves the window")
+            .module("use_tolerance"),
     ],
     build: |p| AnyCc::Boxed(Box::new(Cdg::new(p))),
 };

@@ -6,6 +6,7 @@ use super::{
     bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, fast, highspeed, htcp, hybla, illinois, lp, nv, reno,
     reno_sce, scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters,
 };
+use crate::catalogue::{Draws, Entry};
 
 /// What a control needs from the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,20 @@ pub struct Control {
     pub build: fn(&Parameters) -> AnyCc,
 }
 
+impl Control {
+    /// Its entry of the catalogue, as data.
+    #[must_use]
+    pub fn listing(&self) -> serde_json::Value {
+        let Self { name, summary, parameters, .. } = *self;
+        let draws = if self.needs.random { Draws::Hash } else { Draws::Nothing };
+        let mut listed = Entry { name, summary, about: summary, draws, parameters, tc: &[], since: "" }.listing();
+        if self.since != Version::ANY {
+            listed["since"] = self.since.to_string().into();
+        }
+        listed
+    }
+}
+
 /// Every control. A new one is a file with a `CONTROL`, and a line here; one that most runs
 /// use has a variant of [`AnyCc`] too.
 pub const CONTROLS: &[Control] = &[
@@ -126,7 +141,7 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::cc::{Kind, Value};
+    use crate::catalogue::{Kind, Preset};
 
     #[test]
     fn every_control_can_be_built_from_its_defaults() {
@@ -142,10 +157,11 @@ mod tests {
     fn defaults_are_values_that_the_parameters_take_and_names_are_unique() {
         for control in CONTROLS {
             for (i, parameter) in control.parameters.iter().enumerate() {
-                let fits = match (parameter.kind, parameter.default) {
-                    (Kind::Flag, Value::Flag(_)) => true,
-                    (Kind::Integer { least, most }, Value::Integer(number)) => (least..=most).contains(&number),
-                    (Kind::Word(words), Value::Word(word)) => words.contains(&word),
+                let within = |number| parameter.least.unwrap() <= number && number <= parameter.most.unwrap();
+                let fits = match (parameter.kind, parameter.preset) {
+                    (Kind::Flag, Preset::Flag(_)) => true,
+                    (Kind::Integer(_), Preset::Number(number)) => within(number),
+                    (Kind::Choice(words), Preset::Word(word)) => words.contains(&word),
                     _ => false,
                 };
                 assert!(fits && !parameter.meaning.is_empty(), "{} {}", control.name, parameter.name);

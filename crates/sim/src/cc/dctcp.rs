@@ -17,14 +17,14 @@ pub(super) const CONTROL: Control = Control {
     needs: Needs { ecn: true, ..Needs::NOTHING },
     since: Version(3, 18),
     parameters: &[
-        Parameter::integer("shift_g", 4, 0, 10, "gain of the share of marked segments: 2^-shift_g (module parameter dctcp_shift_g)"),
+        Parameter::integer("shift_g", 4, 0, 10, "gain of the share of marked segments: 2^-shift_g").module("dctcp_shift_g"),
         Parameter::integer(
             "alpha_on_init",
             MAX_ALPHA,
             0,
             MAX_ALPHA,
-            "share of marked segments assumed at first, 1024ths (module parameter dctcp_alpha_on_init)",
-        ),
+            "share of marked segments assumed at first, 1024ths",
+        ).module("dctcp_alpha_on_init"),
         Parameter::word(
             "count",
             "delivered",

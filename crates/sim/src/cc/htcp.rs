@@ -23,12 +23,9 @@ pub(super) const CONTROL: Control = Control {
     needs: Needs::NOTHING,
     since: Version(2, 6),
     parameters: &[
-        Parameter::flag("use_rtt_scaling", true, "grows by time, not by round trips (module parameter)"),
-        Parameter::flag(
-            "use_bandwidth_switch",
-            true,
-            "halves the window where the throughput has changed by a fifth (module parameter)",
-        ),
+        Parameter::flag("use_rtt_scaling", true, "grows by time, not by round trips").module("use_rtt_scaling"),
+        Parameter::flag("use_bandwidth_switch", true, "halves the window where the throughput has changed by a fifth")
+            .module("use_bandwidth_switch"),
         Parameter::word(
             "version",
             "today",

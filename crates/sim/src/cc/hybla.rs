@@ -21,7 +21,7 @@ pub(super) const CONTROL: Control = Control {
     summary: "Hybla (Caini, Firrincieli 2004, Linux 6.12)",
     needs: Needs::NOTHING,
     since: Version(2, 6),
-    parameters: &[Parameter::integer("rtt0", 25, 1, 10_000, "reference RTT, ms (module parameter)")],
+    parameters: &[Parameter::integer("rtt0", 25, 1, 10_000, "reference RTT, ms").module("rtt0")],
     build: |p| AnyCc::Boxed(Box::new(Hybla::new(p))),
 };
 

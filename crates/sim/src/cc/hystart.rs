@@ -11,27 +11,25 @@ const GSO_MAX_SIZE: u64 = 65_536 - 321;
 
 /// The parameters of HyStart, as those of the controls that use it.
 pub(super) const ENABLED: Parameter =
-    Parameter::flag("hystart", true, "leaves slow start by HyStart (module parameter)");
+    Parameter::flag("hystart", true, "leaves slow start by HyStart").module("hystart");
 pub(super) const DETECT: Parameter = Parameter::word(
     "hystart_detect",
     "both",
     &["both", "train", "delay"],
-    "what ends slow start: a train of ACKs, a growing delay, or either (module parameter: 1, 2, 3)",
-);
-pub(super) const LOW_WINDOW: Parameter = Parameter::integer(
-    "hystart_low_window",
-    16,
-    0,
-    1 << 24,
-    "least window that HyStart looks at, segments (module parameter)",
-);
+    "what ends slow start: a train of ACKs, a growing delay, or either",
+)
+.module("hystart_detect");
+pub(super) const LOW_WINDOW: Parameter =
+    Parameter::integer("hystart_low_window", 16, 0, 1 << 24, "least window that HyStart looks at, segments")
+        .module("hystart_low_window");
 pub(super) const ACK_DELTA_US: Parameter = Parameter::integer(
     "hystart_ack_delta_us",
     2000,
     0,
     1_000_000,
-    "ACKs no further apart than this belong to a train, us (module parameter)",
-);
+    "ACKs no further apart than this belong to a train, us",
+)
+.module("hystart_ack_delta_us");
 pub(super) const CLOCK: Parameter = Parameter::word(
     "hystart_clock",
     "microseconds",

@@ -35,9 +35,10 @@ mod view;
 mod westwood;
 mod yeah;
 
+pub use crate::catalogue::Parameter;
 pub use any::{build, AnyCc, BoxedControl};
 pub use control::{find, Control, Needs, Version, CONTROLS};
-pub use parameters::{Kind, Parameter, Parameters, Value};
+pub use parameters::{Parameters, Value};
 pub use reno::Reno;
 pub use renumbering::Renumbering;
 pub use view::{CaState, DeliveryRate, Event, Growth, Lost, RateSample, View, Window, INFINITE_SSTHRESH};

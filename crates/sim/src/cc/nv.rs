@@ -43,21 +43,10 @@ pub(super) const CONTROL: Control = Control {
     needs: Needs { rate_samples: true, random: true, ..Needs::NOTHING },
     since: Version(4, 8),
     parameters: &[
-        Parameter::integer("pad", 10, 0, 1 << 16, "segments that may wait in queues (module parameter nv_pad)"),
-        Parameter::integer(
-            "reset_period",
-            5,
-            1,
-            600,
-            "the least RTT is taken anew about that often, s (module parameter nv_reset_period)",
-        ),
-        Parameter::integer(
-            "min_cwnd",
-            2,
-            1,
-            1 << 16,
-            "least window without losses, segments (module parameter nv_min_cwnd)",
-        ),
+        Parameter::integer("pad", 10, 0, 1 << 16, "segments that may wait in queues").module("nv_pad"),
+        Parameter::integer("reset_period", 5, 1, 600, "the least RTT is taken anew about that often, s")
+            .module("nv_reset_period"),
+        Parameter::integer("min_cwnd", 2, 1, 1 << 16, "least window without losses, segments").module("nv_min_cwnd"),
     ],
     build: |p| AnyCc::Boxed(Box::new(Nv::new(p))),
 };

@@ -1,24 +1,9 @@
-//! Parameters of a congestion control: what a description may set, and what it means.
+//! Parameters of a congestion control: their values in a description.
 
-use serde_json::{json, Map};
+use serde_json::Map;
 
+use crate::catalogue::{Kind, Parameter, Preset};
 use crate::refusal::Flaws;
-
-/// What values a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// true or false.
-    Flag,
-    /// A whole number from `least` to `most`.
-    Integer {
-        /// The least.
-        least: u32,
-        /// The most.
-        most: u32,
-    },
-    /// One of these words.
-    Word(&'static [&'static str]),
-}
 
 /// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,101 +12,53 @@ pub enum Value {
     Flag(bool),
     /// Of a [`Kind::Integer`].
     Integer(u32),
-    /// Of a [`Kind::Word`].
+    /// Of a [`Kind::Choice`].
     Word(&'static str),
 }
 
-impl Value {
-    /// As data.
-    #[must_use]
-    pub fn listing(&self) -> serde_json::Value {
-        match self {
-            Self::Flag(on) => json!(on),
-            Self::Integer(number) => json!(number),
-            Self::Word(word) => json!(word),
+/// The value of a parameter that nobody sets.
+fn default(parameter: &Parameter) -> Value {
+    match parameter.preset {
+        Preset::Flag(on) => Value::Flag(on),
+        Preset::Number(number) => Value::Integer(number as u32),
+        Preset::Word(word) => Value::Word(word),
+        _ => unreachable!("{} has a default", parameter.name),
+    }
+}
+
+/// True of a value that a stack has for a parameter of this name: words may be those of another control.
+fn takes(parameter: &Parameter, value: &Value) -> bool {
+    match (parameter.kind, value) {
+        (Kind::Choice(words), Value::Word(word)) => words.contains(word),
+        _ => true,
+    }
+}
+
+/// The value that is written as `given`, if the parameter takes it.
+fn parse(parameter: &Parameter, given: &serde_json::Value) -> Option<Value> {
+    match parameter.kind {
+        Kind::Flag => given.as_bool().map(Value::Flag),
+        Kind::Choice(words) => {
+            let word = given.as_str()?;
+            words.iter().copied().find(|known| *known == word).map(Value::Word)
+        }
+        _ => {
+            let number = given.as_u64().and_then(|number| i64::try_from(number).ok())?;
+            let fits =
+                parameter.least.is_none_or(|least| number >= least) && parameter.most.is_none_or(|most| number <= most);
+            fits.then_some(Value::Integer(number as u32))
         }
     }
 }
 
-/// A parameter.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameter {
-    /// Name; where Linux's module has such a parameter, that one's.
-    pub name: &'static str,
-    /// What values it takes.
-    pub kind: Kind,
-    /// Its value unless the stack or the description says another.
-    pub default: Value,
-    /// What it does, with its unit and source.
-    pub meaning: &'static str,
-}
-
-impl Parameter {
-    /// A parameter that is on or off.
-    #[must_use]
-    pub const fn flag(name: &'static str, default: bool, meaning: &'static str) -> Self {
-        Self { name, kind: Kind::Flag, default: Value::Flag(default), meaning }
-    }
-
-    /// A whole number.
-    #[must_use]
-    pub const fn integer(name: &'static str, default: u32, least: u32, most: u32, meaning: &'static str) -> Self {
-        Self { name, kind: Kind::Integer { least, most }, default: Value::Integer(default), meaning }
-    }
-
-    /// One of some words.
-    #[must_use]
-    pub const fn word(
-        name: &'static str,
-        default: &'static str,
-        words: &'static [&'static str],
-        meaning: &'static str,
-    ) -> Self {
-        Self { name, kind: Kind::Word(words), default: Value::Word(default), meaning }
-    }
-
-    /// As data: `{kind: flag | integer | choice, default, meaning}`, with `least` and `most` of an integer and the `words` of a choice.
-    #[must_use]
-    pub fn listing(&self) -> serde_json::Value {
-        let (default, meaning) = (self.default.listing(), self.meaning);
-        match self.kind {
-            Kind::Flag => json!({"kind": "flag", "default": default, "meaning": meaning}),
-            Kind::Integer { least, most } => {
-                json!({"kind": "integer", "default": default, "meaning": meaning, "least": least, "most": most})
-            }
-            Kind::Word(words) => json!({"kind": "choice", "default": default, "meaning": meaning, "words": words}),
-        }
-    }
-
-    /// True of a value that a stack has for a parameter of this name: words may be those of another control.
-    fn takes(&self, value: &Value) -> bool {
-        match (self.kind, value) {
-            (Kind::Word(words), Value::Word(word)) => words.contains(word),
-            _ => true,
-        }
-    }
-
-    /// The value that is written as `given`, if the parameter takes it.
-    fn parse(&self, given: &serde_json::Value) -> Option<Value> {
-        match self.kind {
-            Kind::Flag => given.as_bool().map(Value::Flag),
-            Kind::Integer { least, most } => {
-                let number = u32::try_from(given.as_u64()?).ok()?;
-                (least..=most).contains(&number).then_some(Value::Integer(number))
-            }
-            Kind::Word(words) => {
-                let word = given.as_str()?;
-                words.iter().copied().find(|known| *known == word).map(Value::Word)
-            }
-        }
-    }
-
-    /// What is expected, in words.
-    fn expected(&self) -> String {
-        match self.kind {
-            Kind::Flag => "true or false".to_owned(),
-            Kind::Integer { least, most } => format!("a whole number from {least} to {most}"),
-            Kind::Word(words) => format!("one of {}", words.join(", ")),
+/// What is expected, in words.
+fn expected(parameter: &Parameter) -> String {
+    match parameter.kind {
+        Kind::Flag => "true or false".to_owned(),
+        Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        _ => {
+            let [least, most] = [parameter.least, parameter.most].map(Option::unwrap_or_default);
+            format!("a whole number from {least} to {most}")
         }
     }
 }
@@ -146,7 +83,7 @@ impl Parameters {
     ) -> Result<Self, Flaws> {
         let (mut flaws, mut values) = (Flaws::default(), Self::defaults(known));
         for (parameter, (name, value)) in known.iter().zip(&mut values.values) {
-            let fits = |(of_stack, value): &&(&str, Value)| of_stack == name && parameter.takes(value);
+            let fits = |(of_stack, value): &&(&str, Value)| of_stack == name && takes(parameter, value);
             if let Some((_, of_stack)) = stack.iter().find(fits) {
                 *value = *of_stack;
             }
@@ -158,12 +95,12 @@ impl Parameters {
                 flaws.add(name, "no such parameter", expected);
                 continue;
             };
-            match known[at].parse(written) {
+            match parse(&known[at], written) {
                 Some(value) => {
                     values.values[at].1 = value;
                     values.given.push(known[at].name);
                 }
-                None => flaws.add(name, written, known[at].expected()),
+                None => flaws.add(name, written, expected(&known[at])),
             }
         }
         flaws.and(Ok(values))
@@ -172,7 +109,7 @@ impl Parameters {
     /// The parameters `known`, each with its default.
     #[must_use]
     pub fn defaults(known: &[Parameter]) -> Self {
-        let values = known.iter().map(|parameter| (parameter.name, parameter.default)).collect();
+        let values = known.iter().map(|parameter| (parameter.name, default(parameter))).collect();
         Self { values, given: vec![] }
     }
 
@@ -216,6 +153,8 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const KNOWN: &[Parameter] = &[
@@ -255,16 +194,5 @@ mod tests {
         assert_eq!(refused(json!({"on": 1, "word": 2})).fields(), ["on", "word"]);
         let none = Parameters::resolve(&[], &[], json!({"x": 1}).as_object().unwrap()).unwrap_err();
         assert_eq!(none, Flaws::one("x", "no such parameter", "no parameters"));
-    }
-
-    #[test]
-    fn a_parameter_is_listed_with_its_range() {
-        let listed: Vec<serde_json::Value> = KNOWN.iter().map(Parameter::listing).collect();
-        assert_eq!(listed[0], json!({"kind": "flag", "default": true, "meaning": ""}));
-        assert_eq!(
-            (&listed[1]["kind"], &listed[1]["least"], &listed[1]["most"]),
-            (&json!("integer"), &json!(1), &json!(9))
-        );
-        assert_eq!((&listed[2]["kind"], &listed[2]["words"]), (&json!("choice"), &json!(["a", "b"])));
     }
 }

@@ -19,21 +19,9 @@ pub(super) const CONTROL: Control = Control {
     needs: Needs { rtt_stamps: true, ..Needs::NOTHING },
     since: Version(2, 6),
     parameters: &[
-        Parameter::integer(
-            "alpha",
-            2,
-            0,
-            1 << 20,
-            "below so many segments in queues the window grows (module parameter)",
-        ),
-        Parameter::integer("beta", 4, 0, 1 << 20, "above so many segments in queues it shrinks (module parameter)"),
-        Parameter::integer(
-            "gamma",
-            1,
-            0,
-            1 << 20,
-            "above so many segments in queues slow start ends (module parameter)",
-        ),
+        Parameter::integer("alpha", 2, 0, 1 << 20, "below so many segments in queues the window grows").module("alpha"),
+        Parameter::integer("beta", 4, 0, 1 << 20, "above so many segments in queues it shrinks").module("beta"),
+        Parameter::integer("gamma", 1, 0, 1 << 20, "above so many segments in queues slow start ends").module("gamma"),
     ],
     build: |p| AnyCc::Boxed(Box::new(Vegas::new(p))),
 };

@@ -133,7 +133,7 @@ mod tests {
     use crate::qdisc::lab::{packet, queue_context, Answer, Lab};
     use crate::qdisc::{PeekBuffer, Qdisc};
     use crate::rng::Rng;
-    use crate::time::{Duration, Time, MS, SEC, US};
+    use crate::time::{Duration, Time, MS, US};
     use proptest::prelude::*;
 
     type Delaying = Lab<PeekBuffer<Netem>>;

@@ -10,7 +10,7 @@ mod tins;
 use super::Cake;
 use crate::packet::{Agreed, Ecn, FlowTuple, Packet, FULL_FRAME};
 use crate::qdisc::lab::{self, packet, Answer};
-use crate::qdisc::{AnyQdisc, Qdisc, Verdict};
+use crate::qdisc::{Qdisc, Verdict};
 use crate::rng::Rng;
 use crate::spec::{CakeDiffserv, CakeFraming, CakeIsolation, CakeMore, QdiscSpec};
 use crate::time::MS;
