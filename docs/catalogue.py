@@ -18,6 +18,7 @@ from dumbbell.catalogue import Entry, Parameter
 from dumbbell.native import native
 
 ROOT = Path(__file__).resolve().parent.parent
+FEATURES = ROOT / "dumbbell" / "catalogue" / "feature.py"
 MODELS = ROOT / "dumbbell" / "scenario" / "generated" / "qdiscs.py"
 _WIDTH = 140
 _TYPES = {
@@ -58,6 +59,21 @@ from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 def exported() -> str:
     """Return the content of catalogue.json."""
     return json.dumps(json.loads(native().catalogue()), indent=1, ensure_ascii=False) + "\n"
+
+
+def features() -> str:
+    """Return the module of the features."""
+    named = json.loads(native().catalogue())["feature"]
+    members = "".join(f'    {name.replace("-", "_").upper()} = "{words}"\n' for name, words in named.items())
+    return f'''"""What an engine may have or lack. Made by docs/catalogue.py from the simulator's sources, and not edited by hand."""
+
+from enum import StrEnum
+
+
+class Feature(StrEnum):
+    """An ability that an engine may have or lack, by its name in messages."""
+
+{members}'''
 
 
 def models() -> str:
@@ -123,6 +139,7 @@ def _documented(text: str) -> str:
 def main() -> None:
     """Write both."""
     catalogue.FILE.write_text(exported(), encoding="utf-8")
+    FEATURES.write_text(features(), encoding="utf-8")
     MODELS.write_text(models(), encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.shared import Shared
-from dumbbell.engines.capabilities import SERVER_OPENS, SLOW_READERS
+from dumbbell.catalogue.feature import Feature
 
 _BUFFER = 0.12
 """Probability that a socket buffer has a size of its own; the next ones likewise."""
@@ -32,7 +32,7 @@ def of_flow(draw: Draw, shared: Shared, qdisc: str, cc: str, kbit: int) -> dict[
     """Of a group of bulk flows or sized transfers."""
     found = of_any(draw, shared, qdisc, cc)
     host = {key: f"{round(draw.log(key, *_BUFFER_KIB))}KiB" for key in ("rcvbuf", "sndbuf") if draw.chance(f"own {key}", _BUFFER)}
-    if SLOW_READERS in shared.feature and draw.chance("own reads", _READS):
+    if Feature.SLOW_READERS in shared.feature and draw.chance("own reads", _READS):
         host["reads"] = f"{round(draw.log('reads', max(16, kbit / 50), 1.2 * kbit))}kbit"
     if host:
         found["host"] = host
@@ -40,7 +40,7 @@ def of_flow(draw: Draw, shared: Shared, qdisc: str, cc: str, kbit: int) -> dict[
     if options and draw.chance("option", _OPTION):
         option = draw.choice("which option", options)
         found["stack"] = {"base": "linux-6.12", option: draw.choice(option, _OPTIONS[option])}
-    if SERVER_OPENS in shared.feature and draw.chance("opened by the receiver", _OPENED_BY_RECEIVER):
+    if Feature.SERVER_OPENS in shared.feature and draw.chance("opened by the receiver", _OPENED_BY_RECEIVER):
         found["opens"] = "receiver"
     return found
 
@@ -50,7 +50,7 @@ def of_application(draw: Draw, shared: Shared, qdisc: str, cc: str, opened_by: s
     found = of_any(draw, shared, qdisc, cc)
     if draw.chance("nodelay", _NODELAY):
         found["host"] = {"nodelay": True}
-    if SERVER_OPENS in shared.feature and draw.chance("opened by the other end", _OPENED_BY_RECEIVER):
+    if Feature.SERVER_OPENS in shared.feature and draw.chance("opened by the other end", _OPENED_BY_RECEIVER):
         found["opens"] = opened_by
     return found
 

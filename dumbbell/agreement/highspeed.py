@@ -15,7 +15,7 @@ from typing import Any
 
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.shared import Shared
-from dumbbell.engines.capabilities import REVERSE
+from dumbbell.catalogue.feature import Feature
 from dumbbell.errors import BadInput
 from dumbbell.scenario import Scenario, Transfers, web
 from dumbbell.scenario.units import FRAME_BYTES
@@ -90,7 +90,7 @@ def controls_of(shared: Shared, ccs: Sequence[str] | None) -> tuple[str, ...]:
 
     Raises `BadInput` if the engines share too little for such scenarios.
     """
-    lacking = [what for what in (Transfers.feature, REVERSE) if what not in shared.feature]
+    lacking: list[str] = [what for what in (Transfers.feature, Feature.REVERSE_FLOWS) if what not in shared.feature]
     if not any(each in shared.qdisc for each in _QUEUES):
         lacking.append(" or ".join(_QUEUES))
     if lacking:

@@ -8,7 +8,7 @@ from dumbbell.agreement.connections import LOOKS_AT_BANDS
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn
 from dumbbell.agreement.shared import Shared
-from dumbbell.engines.capabilities import FAULTS, HOST_QUEUE, RATE_STEP
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.trace import pack
 from dumbbell.scenario.units import FRAME_BYTES
 
@@ -21,7 +21,7 @@ _NS_PER_S = 10**9
 
 def faults(draw: Draw, shared: Shared, where: str, rtt_us: int) -> dict[str, Any]:
     """Keys of `path.delay`, of one or two faults; mostly none. `where` is where the delay is."""
-    if FAULTS not in shared.feature or not draw.chance("any", _FAULTS):
+    if Feature.FAULTS not in shared.feature or not draw.chance("any", _FAULTS):
         return {}
     scale = f"{max(1, round(rtt_us * draw.log('jitter', 0.002, 0.1)))}us"
     jitter: dict[str, Any] = {draw.choice("shape", ("uniform", "normal", "pareto", "paretonormal")): scale}
@@ -50,7 +50,7 @@ def _share(draw: Draw, name: str, least: float, most: float) -> str:
 
 def rates(draw: Draw, shared: Shared, kbit: int, seconds: int) -> dict[str, Any] | None:
     """A trace in the place of a rate, which is the most that it has; mostly none."""
-    if RATE_STEP not in shared.feature or not draw.chance("any", _TRACE):
+    if Feature.RATE_STEPS not in shared.feature or not draw.chance("any", _TRACE):
         return None
     times = [0]
     while times[-1] < seconds:
@@ -95,7 +95,7 @@ def host_queue(draw: Draw, settings: dict[str, Any], shared: Shared, kbit: int, 
     """Mostly does nothing, or gives the left host a queue of its own: all its connections have the same settings, as the kernel has it."""
     alone = len(settings["flows"]) == 1 and "src" not in settings["flows"][0] and "dst" not in settings["flows"][0]
     others = [each for each in settings.get("background", ()) if each["kind"] not in ("udp", "ping")]
-    if HOST_QUEUE not in shared.feature or not alone or others or "mtu" in settings["path"] or not draw.chance("any", _EGRESS):
+    if Feature.HOST_QUEUES not in shared.feature or not alone or others or "mtu" in settings["path"] or not draw.chance("any", _EGRESS):
         return
     rate = round(kbit * draw.log("rate", 0.7, 3.0))
     qdisc = drawn(draw.at("queue"), draw.choice("qdisc", ("pfifo", "fq_codel")), rate * rtt_us / (8e3 * FRAME_BYTES), FRAME_BYTES)

@@ -11,8 +11,8 @@ from dumbbell.agreement.applications import application
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn, is_randomised
 from dumbbell.agreement.shared import Shared
+from dumbbell.catalogue.feature import Feature
 from dumbbell.engines import default, engine
-from dumbbell.engines.capabilities import OUTAGE, RATE_STEP, REVERSE
 from dumbbell.scenario import Bottleneck, Ping, Scenario, Transfers, Udp, over_tcp
 from dumbbell.scenario.passing import WAYS, passed, taken, written_delays
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, FRAME_BYTES, Size
@@ -244,7 +244,7 @@ def _flows(draw: Draw, shared: Shared, qdisc: str, kbit: int, seconds: int) -> l
                 group.setdefault("start", {})["first"] = f"{own.whole('first', 100, 400 * seconds)}ms"
             if own.chance("own rtt", 0.3):
                 group["rtt"] = f"{_rtt_us(own)}us"
-        if several and REVERSE in shared.feature and own.chance("reverse", 0.15):
+        if several and Feature.REVERSE_FLOWS in shared.feature and own.chance("reverse", 0.15):
             group["direction"] = "reverse"
         groups.append(group)
         left -= count
@@ -272,10 +272,10 @@ def _hosts(draw: Draw, flows: list[dict[str, Any]]) -> None:
 
 def _impairments(draw: Draw, shared: Shared, kbit: int, seconds: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    if OUTAGE in shared.feature and draw.chance("outage", 0.1):
+    if Feature.OUTAGES in shared.feature and draw.chance("outage", 0.1):
         at = f"{draw.whole('outage at', 1000, 700 * seconds)}ms"
         found.append({"kind": "outage", "at": at, "for": f"{draw.whole('outage for', 10, 1000)}ms"})
-    if RATE_STEP in shared.feature and draw.chance("rate step", 0.1):
+    if Feature.RATE_STEPS in shared.feature and draw.chance("rate step", 0.1):
         at = f"{draw.whole('rate step at', 1000, 700 * seconds)}ms"
         found.append({"kind": "rate", "at": at, "rate": f"{round_to_3(kbit * draw.log('rate step to', 0.3, 1.0))}kbit"})
     return found

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dumbbell.catalogue.feature import Feature
+
 FILE = Path(__file__).with_name("catalogue.json")
 
 
@@ -50,7 +52,7 @@ class Parameter:
     """Series of Linux that has it first; empty if that is the entry's own."""
     variants: Sequence[str] = ()
     """The variants that have it; empty for all."""
-    feature: str | None = None
+    feature: Feature | None = None
     """Feature that an engine must have if it is set."""
     sparse: bool = False
     """A plan has the field only if it differs from the default."""
@@ -61,6 +63,12 @@ class Parameter:
         for part in self.field.split("."):
             value = value.get(part) if value is not None else None
         return value
+
+
+def parameter(listed: Mapping[str, Any]) -> Parameter:
+    """Return a parameter from its plain data."""
+    feature = {"feature": Feature[listed["feature"].replace("-", "_").upper()]} if "feature" in listed else {}
+    return Parameter(**{**listed, **feature})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +93,13 @@ def entries(group: str) -> Mapping[str, Entry]:
     return _read()[group]
 
 
-def features() -> Mapping[str, str]:
-    """Return what engines may lack: its name in messages, by its name in the catalogue."""
-    return _document()["feature"]  # type: ignore[no-any-return]
-
-
 @cache
 def _read() -> Mapping[str, Mapping[str, Entry]]:
     return {group: {each["name"]: _entry(each) for each in listed} for group, listed in _document().items() if isinstance(listed, list)}
 
 
 def _entry(listed: Mapping[str, Any]) -> Entry:
-    parameters = [Parameter(**each) for each in listed["parameters"]]
+    parameters = [parameter(each) for each in listed["parameters"]]
     told = listed["tc"] or [each.name for each in parameters if each.word]
     return Entry(**{**listed, "parameters": parameters, "tc": told})
 

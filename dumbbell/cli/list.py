@@ -10,6 +10,7 @@ import typer
 
 from dumbbell.cli.output import JsonOption, print_columns, print_json
 from dumbbell.catalogue import Parameter
+from dumbbell.catalogue.feature import Feature
 from dumbbell.engines import Capabilities, engine
 from dumbbell.plan.parameters import shown
 
@@ -66,10 +67,10 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
 
         studies = [find_study(name) for name in study_names()]
         return [{"name": study.name, "summary": study.title, "source": study.source, "parts": list(study.parts)} for study in studies]
-    from dumbbell.scenario.qdiscs import OTHER_KERNELS, variants
+    from dumbbell.scenario.qdiscs import variants
 
     tables = [engine(name).capabilities() for name in ENGINES]
-    others = [table.engine for table in tables if OTHER_KERNELS in table.feature]
+    others = [table.engine for table in tables if Feature.OTHER_KERNELS in table.feature]
     entries: list[dict[str, object]] = []
     known = {name: capability for table in reversed(tables) for name, capability in getattr(table, kind.value).items()}
     for name in dict.fromkeys(name for table in tables for name in getattr(table, kind.value)):
@@ -99,10 +100,10 @@ def _described(cc: str, tables: Sequence[Capabilities]) -> dict[str, dict[str, o
 
 def _of_qdisc(name: str, tables: Sequence[Capabilities]) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the parameters of a queue discipline by name, with the engines that have them."""
-    from dumbbell.catalogue import entries, features
+    from dumbbell.catalogue import entries
 
     for each in entries("qdisc")[name].parameters:
-        lacking = {features()[each.feature]} if each.feature and each.kind != "choice" else set()
+        lacking = {each.feature} if each.feature and each.kind != "choice" else set()
         yield each.name, _facts(each, [table.engine for table in tables if name in table.qdisc and lacking <= table.feature])
 
 

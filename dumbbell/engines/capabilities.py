@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dumbbell.catalogue import Parameter
+from dumbbell.catalogue.feature import Feature
 from dumbbell.errors import nearest, one_of
 from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic, Workload, over_tcp
 from dumbbell.plan.addresses import Listeners
@@ -18,28 +19,10 @@ from dumbbell.scenario.check import LEAST_BUFFER, MOST_BUFFER
 from dumbbell.scenario.qdiscs import features, kind_written
 from dumbbell.scenario.units import Size
 
-SCE = "SCE"
-SYSCTLS = "sysctls"
-OWN_CONTROLS = "congestion controls of one's own"
-OUTAGE = "outages"
-RATE_STEP = "rate steps"
-REVERSE = "reverse flows"
-CAPTURE = "captures"
-FIRST_WRITE = "first writes"
-SLOW_READERS = "slow readers"
-SERVER_OPENS = "connections opened by the server"
-HOST_QUEUE = "queues of hosts"
-GROUP_SERIES = "series of groups"
-OWN_RTTS = "RTTs of single connections"
-PORT_SHARES = "shares of ports"
-OPPORTUNITIES = "opportunities of a trace"
-GRO = "offload gro"
-FAULTS = "faults of links"
-BIT_ERRORS = "bit errors"
-APPLICATIONS = {"iperf3": "flows by iperf3", "ftp": "flows by FTP"}
-OFFLOAD = {"tso": "offload tso", "on": "offload on"}
-"""Names of features that an engine may have or lack."""
-_INSTEAD = {OPPORTUNITIES: "trace: {file: ..., bin: 100ms}, which makes rates of them"}
+APPLICATIONS = {"iperf3": Feature.FLOWS_BY_IPERF3, "ftp": Feature.FLOWS_BY_FTP}
+OFFLOAD = {"tso": Feature.OFFLOAD_TSO, "on": Feature.OFFLOAD_ON}
+"""Features by the value of a setting."""
+_INSTEAD: Mapping[str, str] = {Feature.OPPORTUNITIES: "trace: {file: ..., bin: 100ms}, which makes rates of them"}
 """Replacement of a feature that an engine lacks."""
 
 
@@ -211,30 +194,30 @@ def _needs(plan: Plan, workloads: Sequence[tuple[int, Workload]]) -> Iterator[_N
     """Yield the needs of a plan; for its workloads only those of the given ones, which come with their positions."""
     for i, host in enumerate(plan.hosts):
         if host.egress is not None:
-            yield _Need(Place("host", i), "egress", "feature", HOST_QUEUE)
+            yield _Need(Place("host", i), "egress", "feature", Feature.HOST_QUEUES)
     for i, prefix, workload in over_tcp(workloads):
         yield from _tcp_needs(Place("workload", i), prefix, workload)
         if workload.host.reads_bps is not None:
-            feature = SLOW_READERS if isinstance(plan.workloads[i], Tcp) else f"{SLOW_READERS} of other traffic than flows"
+            feature = Feature.SLOW_READERS if isinstance(plan.workloads[i], Tcp) else Feature.SLOW_READERS_OF_OTHERS
             yield _Need(Place("workload", i), f"{prefix}host.reads_bps", "feature", feature)
     for i, each in workloads:
         if isinstance(each, Traffic):
             yield _Need(Place("workload", i), "", "feature", each.feature)
             if "rtt_ns" in each.parameters:
-                yield _Need(Place("workload", i), "exact_rtts", "feature", OWN_RTTS)
+                yield _Need(Place("workload", i), "exact_rtts", "feature", Feature.OWN_RTTS)
     for i, port in enumerate(plan.ports):
         if isinstance(port, Queue):
             yield from _queue_needs(Place("port", i), port)
         else:
             yield from _link_needs(Place("port", i), port)
     for i, change in enumerate(plan.schedule):
-        yield _Need(Place("change", i), "", "feature", OUTAGE if isinstance(change, Outage) else RATE_STEP)
+        yield _Need(Place("change", i), "", "feature", Feature.OUTAGES if isinstance(change, Outage) else Feature.RATE_STEPS)
     if plan.captures:
-        yield _Need(RUN, "capture", "feature", CAPTURE)
+        yield _Need(RUN, "capture", "feature", Feature.CAPTURES)
     if plan.series.groups:
-        yield _Need(RUN, "series.groups", "feature", GROUP_SERIES)
+        yield _Need(RUN, "series.groups", "feature", Feature.GROUP_SERIES)
     if plan.series.shares:
-        yield _Need(RUN, "series.shares", "feature", PORT_SHARES)
+        yield _Need(RUN, "series.shares", "feature", Feature.PORT_SHARES)
 
 
 def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
@@ -242,7 +225,7 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
         return _Need(place, prefix + name, kind, what, owner)
 
     if own := [key for key in ("library", "function") if key in workload.cc]:
-        yield need(f"cc.{own[0]}", "feature", OWN_CONTROLS)
+        yield need(f"cc.{own[0]}", "feature", Feature.OWN_CONTROLS)
     else:
         yield need("cc.kind", "cc", workload.cc["kind"])
         for parameter in workload.cc:
@@ -252,21 +235,21 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
     for option in workload.options:
         yield need(f"stack.options.{option}", "option", option, workload.stack)
     if workload.first_write_bytes is not None:
-        yield need("first_write_bytes", "feature", FIRST_WRITE)
+        yield need("first_write_bytes", "feature", Feature.FIRST_WRITES)
     if workload.application is not None:
         yield need("application", "feature", APPLICATIONS[workload.application])
     if workload.opener == "to":
-        yield need("opener", "feature", SERVER_OPENS)
+        yield need("opener", "feature", Feature.SERVER_OPENS)
     if workload.sce_echo:
-        yield need("sce_echo", "feature", SCE)
+        yield need("sce_echo", "feature", Feature.SCE)
     if workload.direction == "reverse":
-        yield need("direction", "feature", REVERSE)
+        yield need("direction", "feature", Feature.REVERSE_FLOWS)
     if workload.host.tso:
         yield need("host.tso", "feature", OFFLOAD["on" if workload.host.gso else "tso"])
     if workload.gro:
-        yield need("gro", "feature", GRO)
+        yield need("gro", "feature", Feature.OFFLOAD_GRO)
     if workload.host.sysctls:
-        yield need("host.sysctls", "feature", SYSCTLS)
+        yield need("host.sysctls", "feature", Feature.SYSCTLS)
 
 
 _SHAPERS = {"own": "cake"}
@@ -276,13 +259,13 @@ _SHAPERS = {"own": "cake"}
 def _link_needs(place: Place, port: Link) -> Iterator[_Need]:
     for fault, parameters in (port.faults or {}).items():
         errors = parameters.get("kind") == "bit-errors"
-        yield _Need(place, f"faults.{fault}", "feature", BIT_ERRORS if errors else FAULTS)
+        yield _Need(place, f"faults.{fault}", "feature", Feature.BIT_ERRORS if errors else Feature.FAULTS)
 
 
 @lru_cache(maxsize=1000)
 def _kinds_needed(place: Place, qdisc: str, shaper: str) -> tuple[_Need, _Need]:
     """The same for most cells of a sweep."""
-    paced = ("trace", "feature", OPPORTUNITIES) if shaper == "trace" else ("shaper.kind", "shaper", _SHAPERS.get(shaper, shaper))
+    paced = ("trace", "feature", Feature.OPPORTUNITIES) if shaper == "trace" else ("shaper.kind", "shaper", _SHAPERS.get(shaper, shaper))
     return _Need(place, "qdisc.kind", "qdisc", qdisc), _Need(place, *paced)
 
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from pydantic import model_validator
 
-from dumbbell.catalogue import Entry, Parameter, entries, features
+from dumbbell.catalogue import Entry, Parameter, entries
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.base import Kinded
 from dumbbell.scenario.bounds import beyond
 from dumbbell.documents.problems import Location, Unfit
@@ -104,11 +105,11 @@ class Discipline(Kinded):
         return made
 
     @classmethod
-    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, Feature]]:
         """Yield (dotted name of a parameter in a plan, feature that its engine must have) for parameters that not every engine can do."""
         for each in cls.entry().parameters:
             if each.feature and each.field and each.of(planned) not in (None, False, 0):
-                yield each.field, features()[each.feature]
+                yield each.field, each.feature
 
 
 def number(quantity: int | None) -> int | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from dumbbell.catalogue import features as named
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts
 from dumbbell.scenario.generated import qdiscs as generated
@@ -21,8 +21,6 @@ _DS_FIELD = 0xFF
 # Exported by dumbbell and dumbbell.scenario.
 __all__ = ["Bfifo", "Cake", "Codel", "Dummynet", "Fq", "FqCodel", "FqPie", "Netem", "Pfifo", "Pie", "Qdisc", "Red", "Sfq", "Tc"]
 
-OTHER_KERNELS = named()["other-kernels"]
-
 
 class _OfSeveralKernels(Discipline):
     """CoDel as 6.12 has it or as 3.10 had it."""
@@ -34,10 +32,10 @@ class _OfSeveralKernels(Discipline):
         return made
 
     @classmethod
-    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, Feature]]:
         """Variants: the code of other kernels."""
         if planned["control"]["floor"] != "mtu":
-            yield "variant", OTHER_KERNELS
+            yield "variant", Feature.OTHER_KERNELS
 
 
 class Codel(_OfSeveralKernels, generated.Codel):
@@ -87,10 +85,10 @@ class Pie(generated.Pie):
         return made if self.variant != "2013" else {**made, "kind": "pie2013"}
 
     @classmethod
-    def features(cls, planned: Parameters) -> Iterator[tuple[str, str]]:
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, Feature]]:
         """Variants: the code of other kernels."""
         if planned["kind"] == "pie2013":
-            yield "variant", OTHER_KERNELS
+            yield "variant", Feature.OTHER_KERNELS
 
 
 class Red(generated.Red):
@@ -170,7 +168,7 @@ def kind_written(planned: Parameters) -> str:
     return _WRITTEN.get(planned["kind"]) or str(planned["kind"])
 
 
-def features(planned: Parameters) -> Iterator[tuple[str, str]]:
+def features(planned: Parameters) -> Iterator[tuple[str, Feature]]:
     """Parameters of a queue discipline in a plan that not every engine has, with the feature that an engine must name."""
     if model := _PLANNED.get(planned["kind"]):
         yield from model.features(planned)

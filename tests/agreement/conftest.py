@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from dumbbell import engines
+from dumbbell.catalogue.feature import Feature
 from dumbbell.engines import Capabilities
 from dumbbell.engines import engine as find_engine
 from dumbbell.engines.base import Engine
-from dumbbell.engines.capabilities import SCE
 from dumbbell.plan import Tcp
 
 
@@ -23,7 +23,7 @@ class Flavour(Engine):
         """Names of the runs that it has produced."""
 
     def capabilities(self):
-        return replace(find_engine("sim").capabilities(), engine="kernel", feature=frozenset([SCE]))
+        return replace(find_engine("sim").capabilities(), engine="kernel", feature=frozenset([Feature.SCE]))
 
     def require(self):
         find_engine("sim").require()

@@ -13,8 +13,8 @@ from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.stability import Mean, measured, stability
 from dumbbell.agreement.statement import statement
 from dumbbell.agreement.tables import below_bar, definitions_table, stability_list, statement_tables, steadiness
+from dumbbell.catalogue.feature import Feature
 from dumbbell.comparing.difference import Difference
-from dumbbell.engines.capabilities import REVERSE
 from dumbbell.errors import BadInput
 from dumbbell.results import Block, Run
 from dumbbell.running.prepare import refuse
@@ -97,8 +97,8 @@ def test_both_engines_accept_the_scenarios(shared):
 def test_what_the_engines_do_not_share_is_told(shared):
     with pytest.raises(BadInput, match=r"^the engines share no pfifo or bfifo; expected engines and --qdisc"):
         find_set("stability", shared.with_qdiscs(["red"]))
-    with pytest.raises(BadInput, match=rf"^the engines share no {REVERSE}; expected"):
-        find_set("stability", replace(shared, feature=shared.feature - {REVERSE}))
+    with pytest.raises(BadInput, match=rf"^the engines share no {Feature.REVERSE_FLOWS}; expected"):
+        find_set("stability", replace(shared, feature=shared.feature - {Feature.REVERSE_FLOWS}))
 
 
 def test_the_measures_are_of_the_window():

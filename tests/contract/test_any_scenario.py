@@ -5,8 +5,8 @@ from drawn import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dumbbell.engines.capabilities import SCE
 from dumbbell.running.prepare import compute
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario import Scenario
 
 RATES = {"200kbit": 0.2e6, "3mbit": 3e6, "40mbit": 40e6}
@@ -54,7 +54,7 @@ FLOWS = st.lists(
     seed=st.integers(0, 2**63 - 1),
 )
 def test_any_scenario(engine, rate, rtt, where, limit, reverse, access, qdisc, flows, seed):
-    assume(not qdisc.get("sce") or SCE in engine.capabilities().feature)
+    assume(not qdisc.get("sce") or Feature.SCE in engine.capabilities().feature)
     delay = {"where": where, "limit": limit}
     path = {"rtt": rtt, "delay": delay, "reverse": reverse, "access": access, "bottleneck": {"rate": rate, "qdisc": qdisc}}
     scenario = Scenario.model_validate({"name": "any", "path": path, "flows": flows, "duration": "3s", "seed": seed, "engine": engine.name})

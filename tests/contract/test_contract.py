@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import PATH
 
-from dumbbell.engines.capabilities import SCE
+from dumbbell.catalogue.feature import Feature
 from dumbbell.results import schema
 
 CCS = ["reno", "cubic", "dctcp"]
@@ -206,7 +206,7 @@ def test_cake_is_fair_over_the_hosts_that_flows_come_from(run):
 
 
 def test_an_sce_sender_gets_sce_unless_it_is_switched_off(run, engine):
-    if SCE not in engine.capabilities().feature:
+    if Feature.SCE not in engine.capabilities().feature:
         pytest.skip(f"the engine {engine.name} has no SCE")
     bottleneck = {"rate": "10mbit", "qdisc": {"kind": "cake", "sce": True}}
 

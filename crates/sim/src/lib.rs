@@ -31,6 +31,8 @@ pub mod tcp;
 pub mod time;
 pub mod traffic;
 
+use catalogue::Feature;
+
 #[cfg(feature = "fingerprint")]
 pub use simulation::fingerprint;
 pub use simulation::{check, check_with, simulate, simulate_until, simulate_with, Controls};
@@ -38,7 +40,7 @@ pub use simulation::{check, check_with, simulate, simulate_until, simulate_with,
 /// Return the catalogue of all that may be set: `{feature: {name: words}, qdisc: [...]}`, each entry as [`catalogue::Entry::listing`] has it.
 #[must_use]
 pub fn catalogue() -> serde_json::Value {
-    use catalogue::{Entry, Feature};
+    use catalogue::Entry;
     use serde_json::{json, Value};
     let named = |feature: &Feature| (json!(feature).as_str().unwrap_or_default().to_owned(), json!(feature.words()));
     let features: serde_json::Map<String, Value> = Feature::ALL.iter().map(named).collect();
@@ -48,25 +50,25 @@ pub fn catalogue() -> serde_json::Value {
 }
 
 /// Abilities that not every engine has, apart from those of queue disciplines.
-const FEATURES: &[&str] = &[
-    "RTTs of single connections",
-    "SCE",
-    "bit errors",
-    "captures",
-    "congestion controls of one's own",
-    "connections opened by the server",
-    "faults of links",
-    "first writes",
-    "offload gro",
-    "slow readers",
-    "offload tso",
-    "outages",
-    "queues of hosts",
-    "rate steps",
-    "reverse flows",
-    "series of groups",
-    "opportunities of a trace",
-    "shares of ports",
+const FEATURES: &[Feature] = &[
+    Feature::BitErrors,
+    Feature::Captures,
+    Feature::Faults,
+    Feature::FirstWrites,
+    Feature::GroupSeries,
+    Feature::HostQueues,
+    Feature::OffloadGro,
+    Feature::OffloadTso,
+    Feature::Opportunities,
+    Feature::Outages,
+    Feature::OwnControls,
+    Feature::OwnRtts,
+    Feature::PortShares,
+    Feature::RateSteps,
+    Feature::ReverseFlows,
+    Feature::Sce,
+    Feature::ServerOpens,
+    Feature::SlowReaders,
 ];
 
 /// Return the abilities of this engine, for error messages, listings and random scenarios.
@@ -77,7 +79,6 @@ const FEATURES: &[&str] = &[
 /// - `qdisc`: `{name: {summary}}`; `shaper`, `feature`: names
 #[must_use]
 pub fn capabilities() -> serde_json::Value {
-    use catalogue::Feature;
     use cc::Needs;
     use serde_json::{json, Map, Value};
     use std::collections::BTreeSet;
@@ -101,9 +102,9 @@ pub fn capabilities() -> serde_json::Value {
         .iter()
         .map(|discipline| (discipline.name.to_owned(), json!({"summary": discipline.summary})))
         .collect();
-    let of_qdiscs =
-        qdisc::DISCIPLINES.iter().flat_map(|each| each.parameters).filter_map(|each| each.feature).map(Feature::words);
-    let features: BTreeSet<&str> = FEATURES.iter().chain(traffic::FEATURES).copied().chain(of_qdiscs).collect();
+    let of_qdiscs = qdisc::DISCIPLINES.iter().flat_map(|each| each.parameters).filter_map(|each| each.feature);
+    let features: BTreeSet<&str> =
+        FEATURES.iter().chain(traffic::FEATURES).copied().chain(of_qdiscs).map(Feature::words).collect();
     json!({
         "cc": cc,
         "stack": tcp::implementation::listing(),

@@ -53,6 +53,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "attachment",
             "capture",
+            "catalogue",
             "cc",
             "draw",
             "flow",

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from dumbbell.engines.capabilities import (
-    CAPTURE,
-    FAULTS,
-    HOST_QUEUE,
-    OFFLOAD,
-    OUTAGE,
-    RATE_STEP,
-    REVERSE,
-    SERVER_OPENS,
-    SLOW_READERS,
-    SYSCTLS,
-    Capabilities,
-)
+from dumbbell.catalogue.feature import Feature
+from dumbbell.engines.capabilities import OFFLOAD, Capabilities
 from dumbbell.engines.linux.controls import CONTROLS
 from dumbbell.engines.linux.hosts import STACK_OPTIONS
 from dumbbell.engines.linux.qdiscs import DISCIPLINES
@@ -34,8 +23,8 @@ def of_linux(engine: str, stacks: Mapping[str, str]) -> Capabilities:
             "stack": {name: {"summary": summary, "options": STACK_OPTIONS} for name, summary in stacks.items()},
             "shaper": ["link", "tbf", "htb", "cake"],
             "feature": [
-                *(*OFFLOAD.values(), SYSCTLS, OUTAGE, RATE_STEP, *FEATURES),
-                *(REVERSE, CAPTURE, FAULTS, HOST_QUEUE, SERVER_OPENS, SLOW_READERS),
+                *(*OFFLOAD.values(), Feature.SYSCTLS, Feature.OUTAGES, Feature.RATE_STEPS, *FEATURES),
+                *(Feature.REVERSE_FLOWS, Feature.CAPTURES, Feature.FAULTS, Feature.HOST_QUEUES, Feature.SERVER_OPENS, Feature.SLOW_READERS),
             ],
             "listeners": "own",
         },

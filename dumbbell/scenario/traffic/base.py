@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 from dumbbell.documents.problems import Location
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.base import Kinded, Name
 from dumbbell.scenario.distributions import Distribution, mean
 from dumbbell.scenario.tcp import Connections, Start
@@ -28,7 +29,7 @@ class Traffic(Kinded):
 
     protocol: ClassVar[Literal["tcp", "udp", "icmp"]] = "tcp"
     """Protocol that carries it."""
-    feature: ClassVar[str]
+    feature: ClassVar[Feature]
     """Name in an engine's table."""
     words: ClassVar[Mapping[str, Location]] = {}
     """Names of fields of the plan where they differ from the keys by more than the unit, see `plan.provenance`."""

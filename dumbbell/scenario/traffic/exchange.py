@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from dumbbell.documents.problems import Location
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.distributions import Drawn, is_drawn, planned
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Traffic, Wrong, check_sizes, mean_segments, most_bytes, times_in
@@ -18,7 +19,7 @@ class Exchange(Traffic, Connections):
     """Requests and responses over TCP connections that stay open: the client asks, the server answers once it has read the whole request,
     and the client asks again after a time of thinking."""
 
-    feature: ClassVar[str] = "exchanges"
+    feature: ClassVar[Feature] = Feature.EXCHANGES
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",)}
 
     kind: Literal["exchange"] = "exchange"

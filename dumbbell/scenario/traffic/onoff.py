@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from dumbbell.documents.problems import Location
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.distributions import Drawn, is_drawn, mean, planned
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Traffic, Wrong, most_bytes, segments
@@ -21,7 +22,7 @@ class OnOff(Traffic, Connections):
     """TCP whose application limits it: it produces data at a rate, always or in periods with pauses between. The network does not change
     the rate."""
 
-    feature: ClassVar[str] = "on-off sources"
+    feature: ClassVar[Feature] = Feature.ON_OFF_SOURCES
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "interval_ns": ("rate",), "on.bytes": ("burst",), "on.ns": ("on",)}
 
     kind: Literal["onoff"] = "onoff"

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from dumbbell.documents.problems import Location
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.distributions import Drawn, is_drawn, planned
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.base import MOST_RESPONSE, Traffic, Wrong, check_sizes, mean_segments, times_in
@@ -18,7 +19,7 @@ class Page(Traffic, Connections):
     """Pages that a browser loads: many objects over several connections, each of which carries one request at a time (HTTP/1.1 with
     persistent connections)."""
 
-    feature: ClassVar[str] = "pages"
+    feature: ClassVar[Feature] = Feature.PAGES
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "connections_each": ("connections",), "count": ("pages",)}
 
     kind: Literal["page"] = "page"

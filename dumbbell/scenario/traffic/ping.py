@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from dumbbell.documents.problems import Location
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.distributions import Drawn
 from dumbbell.scenario.traffic.datagrams import Datagrams
 from dumbbell.scenario.units import Duration, Size
@@ -17,7 +18,7 @@ class Ping(Datagrams):
     """ICMP echo requests, which the other host answers at once."""
 
     protocol: ClassVar[Literal["tcp", "udp", "icmp"]] = "icmp"
-    feature: ClassVar[str] = "pings"
+    feature: ClassVar[Feature] = Feature.PINGS
     words: ClassVar[Mapping[str, Location]] = {}
 
     kind: Literal["ping"] = "ping"

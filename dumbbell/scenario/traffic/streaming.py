@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from dumbbell.documents.problems import Location
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.base import MOST_RESPONSE, Traffic, Wrong, check_sizes, segments
 from dumbbell.scenario.units import Duration, Rate, Size
@@ -18,7 +19,7 @@ _BITS_NS = 8 * 10**9
 class Streaming(Traffic, Connections):
     """Players that ask for one chunk after the other, each as soon as there is room in the buffer, and play the chunks."""
 
-    feature: ClassVar[str] = "streaming"
+    feature: ClassVar[Feature] = Feature.STREAMING
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "chunk_bytes": ("bitrate",), "count": ("chunks",)}
 
     kind: Literal["streaming"] = "streaming"

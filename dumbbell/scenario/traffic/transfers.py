@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from dumbbell.documents.model import Flag
 from dumbbell.documents.problems import Location, Unfit
 from dumbbell.scenario.base import Kinded
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned, quantile
 from dumbbell.scenario.tcp import Connections
@@ -81,7 +82,7 @@ class Transfers(Traffic, Connections):
     """Sized transfers. Each has a TCP connection of its own, which is made at its time of arrival and goes when the transfer is
     complete."""
 
-    feature: ClassVar[str] = "transfers"
+    feature: ClassVar[Feature] = Feature.TRANSFERS
     words: ClassVar[Mapping[str, Location]] = {
         "arrivals.interval_ns": ("arrivals", "every"),
         "arrivals.mean_interval_ns": ("arrivals", "every"),

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from dumbbell.documents.model import Flag
 from dumbbell.documents.problems import Location
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.distributions import Drawn, is_drawn, mean, planned
 from dumbbell.scenario.traffic.base import Wrong
 from dumbbell.scenario.traffic.datagrams import NS_PER_S, Datagrams
@@ -18,7 +19,7 @@ from dumbbell.scenario.units import Duration, Rate, Size
 class Udp(Datagrams):
     """Datagrams that do not respond to congestion. The other end may send them back, and they may measure."""
 
-    feature: ClassVar[str] = "UDP"
+    feature: ClassVar[Feature] = Feature.UDP
     words: ClassVar[Mapping[str, Location]] = {
         "interval_ns": ("rate",),
         "measured": ("measure",),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from dumbbell.documents.problems import Location
+from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.traffic.datagrams import Datagrams
 from dumbbell.scenario.units import Duration, Size
 
@@ -18,7 +19,7 @@ _PACKET = Duration.parse("20ms")
 class Voip(Datagrams):
     """One way of a voice call: G.711 over RTP, a packet every 20 ms, without silence suppression. `direction: both` is a conversation."""
 
-    feature: ClassVar[str] = "voice calls"
+    feature: ClassVar[Feature] = Feature.VOICE_CALLS
     words: ClassVar[Mapping[str, Location]] = {"playout_ns": ("buffer",)}
 
     kind: Literal["voip"] = "voip"

@@ -29,6 +29,7 @@ pub use udp::Udp;
 use self::arrivals::Making;
 use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
+use crate::catalogue::Feature;
 use crate::network::FlowDrops;
 use crate::outbox::{HostQueue, Outbox};
 use crate::output::{Datagram, Table, Transaction};
@@ -39,8 +40,16 @@ use crate::spec::{Direction, WorkloadSpec};
 use crate::time::Time;
 
 /// Names of the kinds, all but bulk flows, in tables of capabilities.
-pub const FEATURES: &[&str] =
-    &["exchanges", "on-off sources", "pages", "pings", "streaming", "transfers", "UDP", "voice calls"];
+pub const FEATURES: &[Feature] = &[
+    Feature::Exchanges,
+    Feature::OnOffSources,
+    Feature::Pages,
+    Feature::Pings,
+    Feature::Streaming,
+    Feature::Transfers,
+    Feature::Udp,
+    Feature::VoiceCalls,
+];
 
 /// Packets of all kinds that two ends have sent each other.
 #[derive(Clone, Copy, Debug, Default)]
