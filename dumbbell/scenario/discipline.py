@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -41,19 +41,27 @@ class PortFacts(NamedTuple):
         """A limit in bytes."""
         return limit.bytes(self.rate_bps, self.base_rtt_ns, self.frame_bytes)
 
-    def planned(self, parameter: Parameter, value: Any) -> Any:
-        """The value of a parameter in a plan."""
-        if value is None:
-            return parameter.frames * self.frame_bytes if parameter.frames else None
-        if parameter.kind == "limit-packets":
-            return self.packets(value)
-        if parameter.kind == "limit-bytes":
-            return self.bytes(value)
-        if parameter.kind == "probability":
-            return int(round(value, 6) * CERTAIN)  # tc gets six digits
-        if parameter.kind == "seconds":
-            return int(value) // _NS_PER_S
-        return value if isinstance(value, bool | str | list) else int(value)
+
+_PLANNED: Mapping[str, Callable[[PortFacts, Any], Any]] = {
+    "limit-packets": PortFacts.packets,
+    "limit-bytes": PortFacts.bytes,
+    "probability": lambda _, value: int(round(value, 6) * CERTAIN),  # tc gets six digits
+    "seconds": lambda _, value: int(value) // _NS_PER_S,
+    **dict.fromkeys(("flag", "integer", "choice", "text"), lambda _, value: value),
+}
+"""A value in a plan, by the kind of parameter; else it is the number alone."""
+
+
+class _InPlan(NamedTuple):
+    """A parameter that a plan has."""
+
+    parameter: Parameter
+    group: str
+    """The mapping that it is in; empty for the discipline's own."""
+    name: str
+    default: Any
+    """In a scenario."""
+    planned: Callable[[PortFacts, Any], Any]
 
 
 class Discipline(Kinded):
@@ -73,6 +81,17 @@ class Discipline(Kinded):
         return entries("qdisc")[cls.model_fields["kind"].default]
 
     @classmethod
+    @cache
+    def _in_plan(cls) -> list[_InPlan]:
+        """The parameters that a plan has."""
+        made = []
+        for each in cls.entry().parameters:
+            group, _, name = each.field.rpartition(".")
+            planned = _PLANNED.get(each.kind, lambda _, value: int(value))
+            made += [_InPlan(each, group, name, cls.model_fields[each.name].default, planned)] if name else []
+        return made
+
+    @classmethod
     def counts_bytes(cls) -> bool:
         """True if its limits are in bytes, not in packets."""
         return any(each.kind == "limit-bytes" for each in cls.entry().parameters)
@@ -80,28 +99,30 @@ class Discipline(Kinded):
     @model_validator(mode="after")
     def _of_its_variant(self) -> Self:
         variant = getattr(self, "variant", None)
-        for each in self.entry().parameters:
-            value, default = getattr(self, each.name), type(self).model_fields[each.name].default
-            if each.variants and variant not in each.variants and value != default:
-                raise Unfit(f"the variant {variant} has no {each.name}", "it left out")
+        if variant is not None:
+            for each, _, _, default, _ in self._in_plan():
+                if each.variants and variant not in each.variants and getattr(self, each.name) != default:
+                    raise Unfit(f"the variant {variant} has no {each.name}", "it left out")
         return self
 
     def wrong(self) -> Iterator[tuple[Location, str, str]]:
         """Yield key, what is wrong and what was expected, for parameters out of bounds, or that contradict each other."""
         for each in self.entry().parameters:
-            yield from beyond((each.name,), each, getattr(self, each.name))
+            if each.name in self.model_fields_set:
+                yield from beyond((each.name,), each, getattr(self, each.name))
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""
         made: dict[str, Any] = {"kind": self.entry().name}
-        for each in self.entry().parameters:
+        for each, group, name, default, planned in self._in_plan():
             value = getattr(self, each.name)
-            if each.field and not (each.sparse and value == type(self).model_fields[each.name].default):
-                *path, last = each.field.split(".")
-                inner = made
-                for part in path:
-                    inner = inner.setdefault(part, {})
-                inner[last] = port.planned(each, value)
+            if each.sparse and value == default:
+                continue
+            if value is not None:
+                value = planned(port, value)
+            elif each.frames:
+                value = each.frames * port.frame_bytes
+            (made.setdefault(group, {}) if group else made)[name] = value
         return made
 
     @classmethod
