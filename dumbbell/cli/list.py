@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dumbbell.cli.output import JsonOption, print_columns, print_json
 from dumbbell.catalogue import Parameter
 from dumbbell.catalogue.feature import Feature
+from dumbbell.cli.output import JsonOption, print_columns, print_json
 from dumbbell.engines import Capabilities, engine
 from dumbbell.plan.parameters import shown
 

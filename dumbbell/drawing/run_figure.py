@@ -14,10 +14,10 @@ from dumbbell import metrics
 from dumbbell.drawing import entities, style
 from dumbbell.drawing.entities import Drawn
 from dumbbell.drawing.timeline import Line, Panel, timeline
-from dumbbell.drawing.words import column_words
 from dumbbell.errors import BadInput
 from dumbbell.metrics import Series
 from dumbbell.results.imported import is_imported
+from dumbbell.results.words import column_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.discipline import PortFacts
 from dumbbell.scenario.generated import qdiscs as generated
-from dumbbell.documents.problems import Location
 from dumbbell.scenario.typed import ENCAPSULATIONS, SCE_RAMPS, charged, words
 
 

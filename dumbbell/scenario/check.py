@@ -25,7 +25,6 @@ from dumbbell.scenario.passing import (
     wrong_faults,
     wrong_paths,
 )
-from dumbbell.documents.problems import Location
 from dumbbell.scenario.qdiscs import Dummynet
 from dumbbell.scenario.series import NONE
 from dumbbell.scenario.tcp import Connections

@@ -10,9 +10,9 @@ from pydantic import model_validator
 
 from dumbbell.catalogue import Entry, Parameter, entries
 from dumbbell.catalogue.feature import Feature
+from dumbbell.documents.problems import Location, Unfit
 from dumbbell.scenario.base import Kinded
 from dumbbell.scenario.bounds import beyond
-from dumbbell.documents.problems import Location, Unfit
 from dumbbell.scenario.units import FRAME_BYTES, Limit
 
 Parameters = Mapping[str, Any]

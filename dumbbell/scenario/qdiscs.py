@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from dumbbell.catalogue.feature import Feature
+from dumbbell.documents.problems import Location, Unfit
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts
 from dumbbell.scenario.generated import qdiscs as generated
 from dumbbell.scenario.generated.qdiscs import Bfifo, Fq, FqPie, Netem, Pfifo, Tc
-from dumbbell.documents.problems import Location, Unfit
 
 _MS = 10**6
 _DS_FIELD = 0xFF

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from dumbbell.documents.source import parse
 from dumbbell.scenario.discipline import Discipline
-from dumbbell.scenario.scenario import Scenario
-from dumbbell.scenario.source import parse
+from dumbbell.scenario.scenario import KIND, Scenario
 from dumbbell.scenario.units import Limit, Quantity, Share
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -69,7 +69,7 @@ class _Generator(GenerateJsonSchema):
             if name in texts and key in made.get("properties", {}):
                 made["properties"][key]["description"] = texts[name]
         for each in model.entry().parameters if issubclass(model, Discipline) else ():
-            made["properties"][each.name]["examples"] = [parse(f"{each.name}: {each.example}", "catalogue")[0][each.name]]
+            made["properties"][each.name]["examples"] = [parse(f"{each.name}: {each.example}", "catalogue", KIND)[0][each.name]]
         return made
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002

@@ -5,6 +5,7 @@ import json
 from functools import cache
 
 import pytest
+from dumbbell.scenario.source import parse
 from support import PATH, docs_script
 
 from dumbbell import catalogue
@@ -13,7 +14,6 @@ from dumbbell.native import native
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.scenario.bounds import written
 from dumbbell.scenario.qdiscs import DISCIPLINES
-from dumbbell.scenario.source import parse
 
 QDISCS = catalogue.entries("qdisc")
 NEEDED = {

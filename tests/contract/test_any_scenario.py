@@ -5,8 +5,8 @@ from drawn import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dumbbell.running.prepare import compute
 from dumbbell.catalogue.feature import Feature
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 
 RATES = {"200kbit": 0.2e6, "3mbit": 3e6, "40mbit": 40e6}

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dumbbell.results.columns import title_of
 from dumbbell.results.summary import GOODPUT, Summary
+from dumbbell.results.words import column_words
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def others(summary: Summary) -> dict[str, tuple[str, float]]:
     """Every other number of the groups and streams of a run: column -> its title and value."""
     of = [*summary.groups.items(), *summary.datagrams.items()]
     return {
-        f"{name}.{column}": (f"{name}: {title_of(column)}", value)
+        f"{name}.{column}": (f"{name}: {column_words(column)}", value)
         for name, values in of
         for column, value in values.items()
         if not math.isnan(value)

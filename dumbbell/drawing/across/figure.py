@@ -12,8 +12,8 @@ from dumbbell.comparing.across.questions import DISTRIBUTIONS, MOST_NAMES, Settl
 from dumbbell.drawing.across.scales import PLAIN, Scales, checked
 from dumbbell.drawing.across.wording import Wording, applied
 from dumbbell.drawing.style import GEOMETRY, Size
-from dumbbell.drawing.words import column_name, column_words, key_words
 from dumbbell.results.columns import bare, is_delay
+from dumbbell.results.words import column_name, column_words, key_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

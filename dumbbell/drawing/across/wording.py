@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.observations import is_goodput
 from dumbbell.comparing.across.questions import DISTRIBUTIONS, Settled
-from dumbbell.drawing.words import column_words, key_words
 from dumbbell.errors import BadInput, nearest, one_of, printable, shortened
 from dumbbell.results.columns import bare, is_meant
+from dumbbell.results.words import column_words, key_words
 
 NONE = "none"
 """The title of a figure that is to have none."""

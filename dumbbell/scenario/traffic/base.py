@@ -7,8 +7,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
-from dumbbell.documents.problems import Location
 from dumbbell.catalogue.feature import Feature
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.base import Kinded, Name
 from dumbbell.scenario.distributions import Distribution, mean
 from dumbbell.scenario.tcp import Connections, Start

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dumbbell.documents.problems import Location
 from dumbbell.catalogue.feature import Feature
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.distributions import Drawn, is_drawn, planned
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Traffic, Wrong, check_sizes, mean_segments, most_bytes, times_in

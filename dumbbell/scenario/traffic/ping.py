@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from dumbbell.documents.problems import Location
 from dumbbell.catalogue.feature import Feature
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.distributions import Drawn
 from dumbbell.scenario.traffic.datagrams import Datagrams
 from dumbbell.scenario.units import Duration, Size

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dumbbell.documents.problems import Location
 from dumbbell.catalogue.feature import Feature
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.base import MOST_RESPONSE, Traffic, Wrong, check_sizes, segments
 from dumbbell.scenario.units import Duration, Rate, Size

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.model import Flag
 from dumbbell.documents.problems import Location, Unfit
 from dumbbell.scenario.base import Kinded
-from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned, quantile
 from dumbbell.scenario.tcp import Connections

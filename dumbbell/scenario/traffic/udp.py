@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.model import Flag
 from dumbbell.documents.problems import Location
-from dumbbell.catalogue.feature import Feature
 from dumbbell.scenario.distributions import Drawn, is_drawn, mean, planned
 from dumbbell.scenario.traffic.base import Wrong
 from dumbbell.scenario.traffic.datagrams import NS_PER_S, Datagrams

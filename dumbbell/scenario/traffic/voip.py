@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from dumbbell.documents.problems import Location
 from dumbbell.catalogue.feature import Feature
+from dumbbell.documents.problems import Location
 from dumbbell.scenario.traffic.datagrams import Datagrams
 from dumbbell.scenario.units import Duration, Size
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dumbbell.drawing.words import column_words, key_words
 from dumbbell.results.columns import COLUMNS
+from dumbbell.results.words import column_words, key_words
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Words of figures: the one table of what keys of scenarios and columns are called for readers. It stands here until the catalogue of
+"""Words for readers: the names of keys of scenarios and of columns in figures and pages. They stand here until the catalogue of
 parameters has these words."""
 
 from __future__ import annotations
