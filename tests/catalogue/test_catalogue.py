@@ -5,15 +5,16 @@ import json
 from functools import cache
 
 import pytest
-from dumbbell.scenario.source import parse
 from support import PATH, docs_script
 
 from dumbbell import catalogue
+from dumbbell.documents.source import parse
 from dumbbell.engines.prepared import prepare
 from dumbbell.native import native
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.scenario.bounds import written
 from dumbbell.scenario.qdiscs import DISCIPLINES
+from dumbbell.scenario.scenario import KIND
 
 QDISCS = catalogue.entries("qdisc")
 NEEDED = {
@@ -53,7 +54,7 @@ def test_every_parameter_is_a_key_with_a_meaning_and_an_example(name, entry):
     assert [each.name for each in entry.parameters] == [key for key in DISCIPLINES[name].model_fields if key != "kind"]
     for each in entry.parameters:
         assert each.meaning.endswith("."), each.name
-        assert scenario(name, {each.name: parse(f"{each.name}: {each.example}", "example")[0][each.name]}).expand()
+        assert scenario(name, {each.name: parse(f"{each.name}: {each.example}", "example", KIND)[0][each.name]}).expand()
 
 
 def scenario(name, keys):
@@ -75,7 +76,7 @@ def plan(name, beside):
 
 def of_scenario(name, parameter, value):
     """Return the refusals of a value of a parameter in a scenario, as text."""
-    key = parse(f"a: {written(parameter, value)}", "value")[0]["a"]
+    key = parse(f"a: {written(parameter, value)}", "value", KIND)[0]["a"]
     try:
         scenario(name, {parameter.name: key}).expand()
     except ScenarioError as error:

@@ -160,5 +160,5 @@ def test_a_figure_shows_what_has_series():
 
     figure = run_figure(run(flows=["cubic"], ports="none"), "screen")
     shown = {text.get_text() for text in figure.findobj(Text)}
-    assert {"cubic-1", "cubic-3", "backlog (packets)"} <= shown
+    assert {"cubic-1", "cubic-3", "queue length (packets)"} <= shown
     assert not [text for text in shown if "short" in text]
