@@ -36,15 +36,6 @@ static void read_next(struct datagrams *it)
 		it->next_ns = NOT_YET;
 }
 
-static void set_timer(const struct script *script, struct flow *flow, int i)
-{
-	struct datagrams *it = &flow->datagrams;
-
-	close(flow->timer_fd);
-	flow->timer_fd = make_timer(script, it->next_ns, 0);
-	watch(flow->timer_fd, EPOLLIN, TIMER, i);
-}
-
 void start_datagrams(struct script *script, int i)
 {
 	struct flow *flow = &script->flows[i];
@@ -64,8 +55,11 @@ void start_datagrams(struct script *script, int i)
 	flow->state = ACTIVE;
 	if (flow->datagrams.list) {
 		read_next(&flow->datagrams);
-		if (flow->datagrams.next_ns != NOT_YET)
-			set_timer(script, flow, i);
+		if (flow->datagrams.next_ns == NOT_YET)
+			return;
+		close(flow->timer_fd);
+		flow->timer_fd = make_timer(script, flow->datagrams.next_ns, 0);
+		watch(flow->timer_fd, EPOLLIN, TIMER, i);
 		return;
 	}
 	close(flow->timer_fd);
@@ -129,7 +123,7 @@ void send_datagrams(struct script *script, int i)
 	send_next(script, flow);
 	read_next(it);
 	if (it->next_ns != NOT_YET)
-		set_timer(script, flow, i);
+		wake_at(script, flow, it->next_ns);
 }
 
 /* What a socket has received: the number of the datagram, or -1 if it is of another stream. A raw socket gives the IP header as well; of the

@@ -72,7 +72,7 @@ void run_program(char **words)
 {
 	const char *to = strcmp(words[2], "-") ? words[2] : "log";
 	int status, log, out;
-	pid_t child = fork();
+	pid_t child = vfork(); /* a copy of the memory is dear in a guest */
 
 	if (child < 0)
 		fail("%s: %s", words[3], strerror(errno));
