@@ -214,10 +214,14 @@ impl TwoWayEnd {
                 }
             }
             DEPARTURE => {
-                let (sender, mut out) = self.sending(out, Blocks::default());
-                sender.on_departure_timer(&mut out);
-                sender.let_device_take(&mut out);
-                sender.on_application(&mut out);
+                let now = out.now();
+                let (sender, mut sending) = self.sending(out, Blocks::default());
+                sender.on_departure_timer(&mut sending);
+                sender.let_device_take(&mut sending);
+                sender.on_application(&mut sending);
+                self.receiver.look(now);
+                let (receiver, mut out) = self.acknowledging(out);
+                receiver.on_pacing_timer(&mut out);
             }
             _ => {
                 let (receiver, mut out) = self.acknowledging(out);

@@ -19,7 +19,7 @@ const DELAY_MAX: Time = MS;
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     merged_max: u32,
-    /// Of the timer, ns (sysctl tcp_comp_sack_slack_ns).
+    /// By how much the timer may be late, to fire with another one, ns (sysctl tcp_comp_sack_slack_ns).
     slack: Time,
     /// A segment of the range at this place, or of a new one behind it, lets go what is held back; the most recent range is at 0.
     last_place: usize,
@@ -44,6 +44,8 @@ pub(super) struct Compression {
     gap: u32,
     /// Duplicate ACKs held back.
     held: u32,
+    /// From when on they go with whatever timer fires.
+    due: Time,
     /// When the receiver has looked at the clock last, since then.
     looked: Time,
 }
@@ -52,7 +54,7 @@ impl Compression {
     /// Nothing is held back, and nothing ever is without `sack`.
     pub fn new(source: usize, stack: &Stack, sack: bool) -> Self {
         let rules = if stack.early_sack_compression { &EARLY } else { &LATE };
-        Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0, looked: 0 }
+        Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0, due: 0, looked: 0 }
     }
 
     /// All numbers are `by` lower from now on.
@@ -64,6 +66,12 @@ impl Compression {
     #[inline]
     pub fn holds(&self) -> bool {
         self.held > 0
+    }
+
+    /// Another timer of precise time has fired: one that is due fires as well, before its slack has passed (`hrtimer_start_range_ns`,
+    /// `__hrtimer_run_queues`).
+    pub fn fires_with_another(&self, now: Time) -> bool {
+        self.holds() && now >= self.due
     }
 
     /// The receiver looks at the clock.
@@ -127,6 +135,13 @@ impl Receiver {
         }
     }
 
+    /// The timer of pacing has fired, and that of what is held back does so with it.
+    pub(in crate::tcp::linux) fn on_pacing_timer(&mut self, out: &mut impl Outbox) {
+        if self.compression.fires_with_another(out.now()) {
+            self.on_compression_timer(out);
+        }
+    }
+
     /// The time that the clock shows when the event of timer `which` comes `now`.
     pub(in crate::tcp::linux) fn clock_at(&self, which: usize, now: Time) -> Time {
         if which == 1 && self.compression.holds() {
@@ -145,7 +160,8 @@ impl Receiver {
             let (rtt_us8, srtt_us) = (self.buffer.rtt_us8(), self.rtt.srtt_us);
             let rtt_us8 = if srtt_us > 0 { rtt_us8.min(srtt_us << 3) } else { rtt_us8 };
             let delay = DELAY_MAX.min(rtt_us8 * 125 / 20);
-            out.set_timer(self.compression.source, out.now() + delay + self.compression.rules.slack);
+            self.compression.due = out.now() + delay;
+            out.set_timer(self.compression.source, self.compression.due + self.compression.rules.slack);
         }
     }
 }
