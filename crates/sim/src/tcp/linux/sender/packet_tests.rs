@@ -339,3 +339,21 @@ fn an_ack_that_has_overtaken_the_fin_leaves_the_timestamp_to_echo() {
     assert!(pair.s.has_heard_fin());
     assert_eq!(pair.out.take_sent().last().map(|p| p.tsecr), Some(60));
 }
+
+#[test]
+fn each_timeout_into_a_closed_window_reduces_the_threshold_again() {
+    let thresholds = |window: u32| {
+        let (mut pair, sent) = connected(&transfer(100_000), 20 * MSS);
+        assert_eq!(sent.len(), 10);
+        pair.out.now += 30 * MS;
+        ack(&mut pair, 1, window);
+        let mut pass = || {
+            wait(&mut pair);
+            pair.s.window.ssthresh
+        };
+        [pass(), pass(), pass()]
+    };
+    assert_eq!(thresholds(0)[..2], [5, 2]);
+    // Here the first is a loss probe.
+    assert_eq!(thresholds(20 * MSS)[1..], [5, 5]);
+}

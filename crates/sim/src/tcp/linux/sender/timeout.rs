@@ -61,9 +61,13 @@ impl Sender {
             Frto::Rfc4138 => self.enter_frto(),
             Frto::Off => self.enter_loss_by_count(),
         }
-        self.rec.count_timeout();
+        // What is sent again into a closed window probes it, and counts as no timeout.
+        let is_probe = self.peer.bytes() == 0;
+        if !is_probe {
+            self.rec.count_timeout();
+        }
         let una = self.view.snd_una;
-        if self.retransmit(out, una, true) == Retransmission::Dropped {
+        if self.retransmit(out, una, true) == Retransmission::Dropped && !is_probe {
             return self.set_timer(out, Pending::Retransmit, self.ticks_to_local_retry());
         }
         self.rtt.back_off();
