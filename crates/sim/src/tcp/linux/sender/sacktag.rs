@@ -53,7 +53,7 @@ impl Sender {
         let frto_done = self.fack.frto_mark().is_none_or(|mark| self.view.snd_una > mark);
         let may_undo = self.undo.is_possible() && self.stack.reordering_by_ack;
         if (self.view.state != CaState::Loss || may_undo) && frto_done {
-            self.check_reordering(a.reord);
+            self.check_reordering_of_blocks(a.reord);
         }
     }
 

@@ -201,6 +201,13 @@ impl Sender {
         self.note_reordering(low, self.highest_sacked_seq());
     }
 
+    /// The same while the blocks of an ACK are looked at. What is SACKed may all lie below what the ACK acknowledges, as long as that is not removed
+    /// (`tcp_sacktag_write_queue`, `tcp_highest_sack_seq`).
+    pub(in crate::tcp::linux) fn check_reordering_of_blocks(&mut self, low: u32) {
+        let high = if self.view.sacked_out == 0 { self.view.snd_una } else { self.board.highest_sacked };
+        self.note_reordering(low, high);
+    }
+
     /// Something just below `high` was delivered before `low`, which was never retransmitted.
     #[inline]
     pub(in crate::tcp::linux) fn note_reordering(&mut self, low: u32, high: u32) {
