@@ -83,8 +83,8 @@ impl Sender {
             }
         }
         let after = self.clock.in_ticks(after_us).min(most) + paced;
-        if !advancing && self.timer.pending() != Pending::Retransmit {
-            // The new data have set the timer for the RTO first (`tcp_event_new_data_sent`).
+        if !advancing && before_rto && self.timer.pending() != Pending::Retransmit {
+            // The new data have set the timer for the RTO first (`tcp_event_new_data_sent`), which is another tick.
             self.timer.requeue();
         }
         self.set_timer(out, Pending::LossProbe, after);
