@@ -3,6 +3,7 @@
 //!
 //! Leaves out: giving up.
 
+use crate::segment::{flags, Segment};
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::validate::Answers;
@@ -51,14 +52,15 @@ impl Request {
         self.sent > 0
     }
 
-    /// A packet comes, a SYN if `syn`, with the timestamp `tsval`; `echoed` is that of the first SYN. One that is older is dropped. A SYN that comes
-    /// again, and what is dropped, is not answered too often.
-    pub fn react(&mut self, syn: bool, tsval: u32, echoed: u32, now: Time) -> Reaction {
+    /// The packet `p` comes; `echoed` is the timestamp of the first SYN. One that is older is dropped. A SYN that comes again, and what is dropped, is not
+    /// answered too often, unless it is data (`tcp_oow_rate_limited`).
+    pub fn react(&mut self, p: &Segment, data: bool, echoed: u32, now: Time) -> Reaction {
+        let (syn, tsval) = (p.has(flags::SYN), p.tsval);
         let is_old = self.has_begun() && tsval < echoed;
         match (syn, is_old) {
             (true, false) if !self.has_begun() || self.answers.is_due(now) => Reaction::SynAck,
             (false, false) => Reaction::Take,
-            (_, true) if self.answers.is_due(now) => Reaction::Ack,
+            (_, true) if data && !syn || self.answers.is_due(now) => Reaction::Ack,
             _ => Reaction::Nothing,
         }
     }

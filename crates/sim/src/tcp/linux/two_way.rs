@@ -294,7 +294,7 @@ impl TwoWayEnd {
         let (expected, data) = (self.receiver.rcv_nxt, Segment { seq, ..*p });
         // Predicted data are queued before their ACK is looked at, others after it.
         if is_predicted && has_data {
-            self.take_data(&data, out);
+            self.take_data(&data, true, out);
         }
         let (newer, older) = (ahead > 0, ahead < 0);
         // Header prediction notes the number of data even if it is lower than that (`tcp_update_wl`).
@@ -312,7 +312,7 @@ impl TwoWayEnd {
             return self.receiver.bytes_read();
         }
         if !is_predicted && has_data && !self.is_done() {
-            self.take_data(&data, out);
+            self.take_data(&data, false, out);
         }
         if self.is_done() {
             self.finish(out);
@@ -340,13 +340,13 @@ impl TwoWayEnd {
     }
 
     /// Puts the data of a packet, or its FIN, into the receive queue.
-    fn take_data(&mut self, p: &Segment, out: &mut impl Outbox) {
+    fn take_data(&mut self, p: &Segment, is_predicted: bool, out: &mut impl Outbox) {
         let data =
             Segment { attachment: NO_ATTACHMENT, flags: p.flags & !(Direction::Reverse.flags() | flags::ECE), ..*p };
         self.receiver.take_estimates(self.sender.estimates());
         let had_ended = self.receiver.has_ended();
         let (receiver, mut out) = self.acknowledging(out);
-        receiver.take_data(&data, &mut out);
+        receiver.take_data(&data, is_predicted, &mut out);
         if receiver.has_ended() && !had_ended {
             self.sender.note_fin_of_peer();
             self.ending.closed_first = self.sender.close.is_requested();

@@ -77,6 +77,7 @@ impl Receiver {
         if !self.refuses(p) {
             self.layout.hear(p.seq, payload);
             self.take_timestamps(p, out.now());
+            self.forget_duplicate_before(p);
             self.queue_data(p, out);
         } else if begins {
             self.refuse(p.seq, p.seq + 1, out);

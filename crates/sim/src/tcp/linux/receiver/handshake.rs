@@ -3,7 +3,7 @@
 
 use super::Receiver;
 use crate::outbox::{End, Outbox};
-use crate::packet::{Direction, Ecn, SYN_FRAME};
+use crate::packet::{Direction, Ecn, HEADERS, SYN_FRAME};
 use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::request::Reaction;
@@ -55,7 +55,8 @@ impl Receiver {
     /// A packet comes before the connection that the peer opens is established; true if it is taken in. The SYN-ACK echoes the first SYN, also
     /// where it is sent again.
     pub(in crate::tcp::linux) fn hear_request(&mut self, p: &Segment, out: &mut impl Outbox) -> bool {
-        match self.opening.request.react(p.has(flags::SYN), p.tsval, self.form.tsecr, out.now()) {
+        let data = u32::from(p.len) > HEADERS || p.has(flags::FIN);
+        match self.opening.request.react(p, data, self.form.tsecr, out.now()) {
             Reaction::Take => return true,
             Reaction::SynAck => {
                 if !self.opening.request.has_begun() {

@@ -311,6 +311,7 @@ impl Receiver {
         self.layout.hear(p.seq, u32::from(p.len) - HEADERS);
         let before = self.rcv_nxt;
         self.take_timestamps(p, out.now());
+        self.forget_duplicate_before(p);
         self.queue_data(p, out);
         if self.delay.is_scheduled() {
             self.check_ack(out);
@@ -344,7 +345,6 @@ impl Receiver {
             Ecn::Ect1 => self.counters.sce += 1,
             _ => {}
         }
-        self.early.forget_duplicate();
         if seq == self.rcv_nxt && !self.is_closed_to(p) {
             self.in_order(p, out);
         } else if seq > self.rcv_nxt && self.has_room_for(seq) {

@@ -9,7 +9,7 @@ use crate::attachment::Blocks;
 use crate::outbox::Outbox;
 use crate::packet::HEADERS;
 use crate::prefetch::prefetch;
-use crate::segment::Segment;
+use crate::segment::{flags, Segment};
 use crate::tcp::common::ranges::{self, Latest};
 
 /// Blocks remembered (`TCP_NUM_SACKS`).
@@ -154,6 +154,12 @@ impl OutOfOrder {
         self.duplicate = Some((seq, end));
     }
 
+    /// A segment that came again is not reported yet.
+    #[inline]
+    pub fn has_duplicate(&self) -> bool {
+        self.duplicate.is_some()
+    }
+
     /// Another segment came: what was not reported is not reported any more.
     pub fn forget_duplicate(&mut self) {
         self.duplicate = None;
@@ -181,6 +187,21 @@ impl OutOfOrder {
 }
 
 impl Receiver {
+    /// A segment comes: what was not reported is not reported any more, unless header prediction takes the segment (`tcp_data_queue`).
+    #[inline]
+    pub(super) fn forget_duplicate_before(&mut self, p: &Segment) {
+        if self.early.has_duplicate() && !self.is_predicted(p) {
+            self.early.forget_duplicate();
+        }
+    }
+
+    /// A segment is what was expected and there is memory for it: header prediction takes it.
+    #[cold]
+    #[inline(never)]
+    fn is_predicted(&self, p: &Segment) -> bool {
+        p.seq == self.rcv_nxt && self.early.is_empty() && !p.has(flags::CWR | flags::FIN) && self.has_memory_for(p, 0)
+    }
+
     #[inline(always)]
     pub(super) fn out_of_order(&mut self, p: &Segment, out: &mut impl Outbox) {
         let (seq, end, payload) = (p.seq, self.end_of(p), u32::from(p.len) - HEADERS);

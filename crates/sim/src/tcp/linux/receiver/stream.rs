@@ -127,8 +127,12 @@ impl Receiver {
         (self.opening.request, rtt_us as u32)
     }
 
-    /// Puts data into the receive queue; what to do about an ACK is asked later.
-    pub(in crate::tcp::linux) fn take_data(&mut self, p: &Segment, out: &mut impl Outbox) {
+    /// Puts data into the receive queue; what to do about an ACK is asked later. Of a segment that came again and is not reported yet nothing is known
+    /// any more, unless header prediction takes the data (`is_predicted`).
+    pub(in crate::tcp::linux) fn take_data(&mut self, p: &Segment, is_predicted: bool, out: &mut impl Outbox) {
+        if !is_predicted {
+            self.early.forget_duplicate();
+        }
         self.queue_data(p, out);
     }
 

@@ -150,7 +150,7 @@ impl Sender {
     /// A packet comes before the connection that the peer opens is established; true if it is taken in. The SYN-ACK echoes the first SYN, also
     /// where it is sent again.
     pub(super) fn hear_request(&mut self, p: &Segment, out: &mut impl Outbox) -> bool {
-        match self.handshake.request.react(p.has(flags::SYN), p.tsval, self.form.tsecr, out.now()) {
+        match self.handshake.request.react(p, false, self.form.tsecr, out.now()) {
             Reaction::Take => return true,
             Reaction::SynAck => {
                 if !self.handshake.request.has_begun() {

@@ -71,19 +71,21 @@ impl Sender {
                 if self.view.packets_out == 1 { u64::from(self.stack.rto_min_ms) * 1000 } else { TIMEOUT_MIN_US };
             u64::from(self.view.srtt_us8 >> 2) + slack
         };
+        // The RTO may come first: a timeout in ticks is never less than in microseconds.
+        let before_rto = !advancing
+            && self.view.mstamp_us + after_us <= self.board.get(self.view.snd_una).sent_us() + self.rtt.rto_us();
         let paced = self.pacing_delay(out.now());
         let mut most = u64::MAX;
         if advancing {
             most = self.rto_ticks();
-        } else if self.view.mstamp_us + after_us > self.board.get(self.view.snd_una).sent_us() + self.rtt.rto_us() {
-            // The RTO may come first: a timeout in ticks is never less than in microseconds.
+        } else if !before_rto {
             let delta = self.rto_delta_us();
             if delta > 0 {
                 after_us = after_us.min(delta as u64);
             }
         }
         let after = self.clock.in_ticks(after_us).min(most) + paced;
-        if !advancing && before_rto && self.timer.pending() != Pending::Retransmit {
+        if before_rto && self.timer.pending() != Pending::Retransmit {
             // The new data have set the timer for the RTO first (`tcp_event_new_data_sent`), which is another tick.
             self.timer.requeue();
         }
