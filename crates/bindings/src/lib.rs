@@ -147,7 +147,7 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("flows", rows(py, output.flows)?)?;
     dict.set_item("groups", rows(py, output.groups)?)?;
     dict.set_item("ports", rows(py, output.ports)?)?;
-    dict.set_item("tins", rows(py, output.tins)?)?;
+    dict.set_item("tins", rows(py, output.classes)?)?;
     dict.set_item("datagrams", datagrams(py, output.datagrams)?)?;
     dict.set_item("conservation", output.conservation)?;
     dict.set_item("warnings", output.warnings)?;

@@ -15,8 +15,8 @@ pub struct Output {
     pub groups: Rows,
     /// A row of totals for each port, in order of the network's description.
     pub ports: Rows,
-    /// A row of totals for each tin of a cake with several tins, or with keywords that few use. Named `PORT/TIN`.
-    pub tins: Rows,
+    /// A row of totals for each class of a discipline: each tin of a cake with several tins, or with keywords that few use. Named `PORT/TIN`.
+    pub classes: Rows,
     /// Violations that the conservation check found. Empty means none.
     pub conservation: Vec<String>,
     /// Warnings about numbers that do not mean what their names say. Empty means none.
@@ -106,7 +106,7 @@ impl Table {
 /// 2^53.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// The name of each row's flow, workload, port or tin.
+    /// The name of each row's flow, workload, port or class.
     pub names: Vec<String>,
     /// Names of the columns.
     pub columns: Vec<&'static str>,

@@ -47,7 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("flow", &["outbox", "packet", "prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "segment", "spec", "tap", "tcp", "time"]),
     ("output", &["capture", "time"]),
-    ("probe", &["flow", "network", "output", "packet", "playback", "port", "spec", "tcp", "time"]),
+    ("probe", &["flow", "network", "output", "packet", "playback", "port", "qdisc", "spec", "tcp", "time"]),
     (
         "traffic",
         &[

@@ -8,7 +8,7 @@ mod waiting;
 
 pub use alone::Alone;
 pub use sampler::{Chosen, Coming, Group, Members, Sampler};
-pub use totals::{flows, ports, tins, FlowRow, GroupTotals, Limits, Volume};
+pub use totals::{classes, flows, ports, FlowRow, GroupTotals, Limits, Volume};
 pub use waiting::{latencies, levels};
 
 /// A row of the numbers of `$list` that the simulator fills in. A name that the list lacks, and one that is left out, is an error of the

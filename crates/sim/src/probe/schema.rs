@@ -340,8 +340,8 @@ pub const PORT_COLUMNS: &[Quantity] = &[
     time("first_drop_ns", "the first drop; none if there was none").by(Source::Sim).or_none(),
 ];
 
-/// Columns of the table of tins: a row for each tin of a cake that has several of them, or keywords that few use.
-pub const TIN_COLUMNS: &[Quantity] = &[
+/// Columns of the table of classes, which results call tins: a row for each tin of a cake that has several of them, or keywords that few use.
+pub const CLASS_COLUMNS: &[Quantity] = &[
     label("tin", "name, unique in the run: that of the port, and that of the tin in it"),
     label("port", "name of the port"),
     gauge("threshold_bps", "bit/s", "the part of the rate on which it has first claim; 0 without a rate"),
@@ -380,7 +380,7 @@ pub fn schema() -> serde_json::Value {
         "flows": FLOW_COLUMNS,
         "groups": GROUP_COLUMNS,
         "ports": PORT_COLUMNS,
-        "tins": TIN_COLUMNS,
+        "tins": CLASS_COLUMNS,
     })
 }
 
@@ -449,7 +449,7 @@ mod tests {
             FLOW_COLUMNS,
             GROUP_COLUMNS,
             PORT_COLUMNS,
-            TIN_COLUMNS,
+            CLASS_COLUMNS,
         ] {
             for (i, quantity) in list.iter().enumerate() {
                 assert!(list[..i].iter().all(|other| other.name != quantity.name), "{}", quantity.name);

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use super::row;
-use super::schema::{count, names, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS, TIN_COLUMNS};
+use super::schema::{count, names, CLASS_COLUMNS, FLOW_COLUMNS, GROUP_COLUMNS, PORT_COLUMNS};
 use crate::flow::Flow;
 use crate::network::{FlowDrops, Network};
 use crate::output::Rows;
@@ -11,6 +11,7 @@ use crate::packet::DropCause;
 use crate::playback::Viewed;
 use crate::port::media::Medium;
 use crate::port::FaultCounts;
+use crate::qdisc::TinTotals;
 use crate::tcp::linux::sender::LimitedTimes;
 use crate::time::Time;
 
@@ -408,32 +409,33 @@ pub fn ports(network: &Network) -> Rows {
     table
 }
 
-/// The table of tins.
+/// The table of classes. Numbers that only tins of cake have are none in other rows.
 #[must_use]
-pub fn tins(network: &Network) -> Rows {
-    let mut table = Rows::new(names(TIN_COLUMNS));
+pub fn classes(network: &Network) -> Rows {
+    let mut table = Rows::new(names(CLASS_COLUMNS));
     for p in &network.ports {
-        for tin in p.medium.tins() {
-            let row = row![TIN_COLUMNS;
-                "threshold_bps": tin.threshold_bps as f64,
-                "target_ms": tin.target as f64 / 1e6,
-                "interval_ms": tin.interval as f64 / 1e6,
-                "arrived_packets": tin.arrived_packets as f64,
-                "arrived_bytes": tin.arrived_bytes as f64,
-                "dropped_packets": tin.dropped as f64,
-                "ack_drops": tin.ack_drops as f64,
-                "ce_marks": tin.ce_marks as f64,
-                "sce_marks": tin.sce_marks as f64,
-                "backlog_bytes": tin.backlog_bytes as f64,
-                "peak_delay_ms": tin.peak_delay as f64 / 1e6,
-                "average_delay_ms": tin.average_delay as f64 / 1e6,
-                "base_delay_ms": tin.base_delay as f64 / 1e6,
-                "sparse_flows": tin.sparse_flows as f64,
-                "bulk_flows": tin.bulk_flows as f64,
-                "unresponsive_flows": tin.unresponsive_flows as f64,
-                "flow_quantum_bytes": f64::from(tin.flow_quantum),
+        for class in p.medium.classes() {
+            let of_tin = |value: fn(TinTotals) -> f64| class.tin.map_or(f64::NAN, value);
+            let row = row![CLASS_COLUMNS;
+                "threshold_bps": of_tin(|tin| tin.threshold_bps as f64),
+                "target_ms": of_tin(|tin| tin.target as f64 / 1e6),
+                "interval_ms": of_tin(|tin| tin.interval as f64 / 1e6),
+                "arrived_packets": class.arrived_packets as f64,
+                "arrived_bytes": class.arrived_bytes as f64,
+                "dropped_packets": class.dropped as f64,
+                "ack_drops": of_tin(|tin| tin.ack_drops as f64),
+                "ce_marks": class.ce_marks as f64,
+                "sce_marks": class.sce_marks as f64,
+                "backlog_bytes": class.backlog_bytes as f64,
+                "peak_delay_ms": of_tin(|tin| tin.peak_delay as f64 / 1e6),
+                "average_delay_ms": of_tin(|tin| tin.average_delay as f64 / 1e6),
+                "base_delay_ms": of_tin(|tin| tin.base_delay as f64 / 1e6),
+                "sparse_flows": of_tin(|tin| tin.sparse_flows as f64),
+                "bulk_flows": of_tin(|tin| tin.bulk_flows as f64),
+                "unresponsive_flows": of_tin(|tin| tin.unresponsive_flows as f64),
+                "flow_quantum_bytes": of_tin(|tin| f64::from(tin.flow_quantum)),
             ];
-            table.push(&format!("{}/{}", p.id, tin.name), &row);
+            table.push(&format!("{}/{}", p.id, class.name), &row);
         }
     }
     table

@@ -2,6 +2,7 @@
 //! dispatches statically.
 
 pub mod cake;
+mod class;
 mod codel;
 mod dummynet;
 mod ecn;
@@ -27,6 +28,7 @@ mod sfq;
 mod truesize;
 
 pub use cake::{Cake, CakeTins, TinTotals};
+pub use class::ClassTotals;
 pub use codel::Codel;
 pub use dummynet::Dummynet;
 pub use fifo::{Fifo, Limit};
@@ -179,6 +181,10 @@ pub trait Qdisc {
     fn bytes(&self) -> u64;
     /// Counters.
     fn stats(&self) -> &QdiscStats;
+    /// The totals of its classes; none by default.
+    fn classes(&self) -> Vec<ClassTotals> {
+        vec![]
+    }
 }
 
 /// Any queue discipline.
@@ -291,15 +297,6 @@ impl AnyQdisc {
             _ => unreachable!("only cake and dummynet shape themselves"),
         }
     }
-
-    /// Return the totals of each tin of a cake; empty for a cake with a single tin and no keywords that few use.
-    #[must_use]
-    pub fn tins(&self) -> Vec<TinTotals> {
-        match self {
-            Self::CakeTins(q) => q.totals(),
-            _ => Vec::new(),
-        }
-    }
 }
 
 macro_rules! dispatch {
@@ -362,6 +359,9 @@ macro_rules! dispatch {
             #[inline]
             fn stats(&self) -> &QdiscStats {
                 match self { $(Self::$variant(q) => q.stats(),)* }
+            }
+            fn classes(&self) -> Vec<ClassTotals> {
+                match self { $(Self::$variant(q) => q.classes(),)* }
             }
         }
     };

@@ -2,7 +2,7 @@
 //! packet is next, and whether it is marked or dropped, when they dequeue it. For these disciplines a peek is a dequeue into a buffer of
 //! one packet, which still counts as held (Linux `qdisc_peek_dequeued`).
 
-use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
+use super::{ClassTotals, Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
 use crate::packet::Packet;
 use crate::pool::{Id, Pool};
 use crate::time::Time;
@@ -58,6 +58,10 @@ pub trait PeekByDequeue {
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet));
     /// Counters.
     fn stats(&self) -> &QdiscStats;
+    /// The totals of its classes; none by default.
+    fn classes(&self) -> Vec<ClassTotals> {
+        vec![]
+    }
 }
 
 /// A discipline with a peek buffer.
@@ -138,6 +142,10 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
 
     fn forget(&mut self, flow: usize) {
         self.qdisc.forget(flow);
+    }
+
+    fn classes(&self) -> Vec<ClassTotals> {
+        self.qdisc.classes()
     }
 
     fn for_each(&self, packets: &Pool, f: &mut dyn FnMut(&Packet)) {

@@ -393,7 +393,7 @@ impl World<'_> {
             measuring.filter_map(|each| each.take_datagrams().map(|all| (each.name(0).to_owned(), all))).collect();
         self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
-        output.tins = crate::probe::tins(&self.network);
+        output.classes = crate::probe::classes(&self.network);
         output.capture = self.network.take_tap().map(|tap| Box::new(Capture::new(*tap, self.headers, self.bounds.end)));
         output.tables.splice(0..0, self.sampler.finish());
         output

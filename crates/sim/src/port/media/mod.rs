@@ -15,7 +15,7 @@ pub use spread::Spread;
 use super::FaultCounts;
 use crate::packet::{Packet, Verdict};
 use crate::pool::{self, Id, Pool};
-use crate::qdisc::{QdiscStats, QueueContext, TinTotals};
+use crate::qdisc::{ClassTotals, QdiscStats, QueueContext};
 use crate::time::{Duration, Time, NEVER};
 
 /// A packet that comes to a medium, and what the medium has to know of its port.
@@ -117,8 +117,8 @@ pub trait Medium {
     fn stats(&self) -> QdiscStats {
         QdiscStats::default()
     }
-    /// The totals of each tin.
-    fn tins(&self) -> Vec<TinTotals> {
+    /// The totals of each class of the queue discipline.
+    fn classes(&self) -> Vec<ClassTotals> {
         vec![]
     }
     /// The counters of faults, of a medium that has faults.
@@ -205,8 +205,8 @@ impl Medium for AnyMedium {
     fn stats(&self) -> QdiscStats {
         dispatch!(self, medium => medium.stats())
     }
-    fn tins(&self) -> Vec<TinTotals> {
-        dispatch!(self, medium => medium.tins())
+    fn classes(&self) -> Vec<ClassTotals> {
+        dispatch!(self, medium => medium.classes())
     }
     fn faults(&self) -> Option<FaultCounts> {
         dispatch!(self, medium => medium.faults())

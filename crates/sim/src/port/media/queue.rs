@@ -4,7 +4,7 @@ use super::{Coming, Entry, Medium};
 use crate::packet::Packet;
 use crate::pool::{self, Id, Pool};
 use crate::port::Shaper;
-use crate::qdisc::{AnyQdisc, Qdisc, QdiscStats, QueueContext, TinTotals};
+use crate::qdisc::{AnyQdisc, ClassTotals, Qdisc, QdiscStats, QueueContext};
 use crate::time::Time;
 
 /// A discipline and its shaper.
@@ -82,7 +82,7 @@ impl Medium for Queue {
         *self.qdisc.stats()
     }
 
-    fn tins(&self) -> Vec<TinTotals> {
-        self.qdisc.tins()
+    fn classes(&self) -> Vec<ClassTotals> {
+        self.qdisc.classes()
     }
 }

@@ -200,9 +200,9 @@ fn run(pattern: &Pattern, serve: fn(&mut Run, Time)) -> History {
         _ => unreachable!("the discipline is a cake"),
     };
     assert_eq!((run.lab.qdisc.packets(), run.lab.qdisc.bytes(), memory), (0, 0, 0));
-    let of_tins = run.lab.qdisc.tins();
+    let of_tins = run.lab.qdisc.classes();
     let offered = of_tins.iter().fold((0, 0), |sum, tin| (sum.0 + tin.arrived_packets, sum.1 + tin.arrived_bytes));
-    let dropped: u64 = of_tins.iter().map(|tin| tin.dropped + tin.ack_drops).sum();
+    let dropped: u64 = of_tins.iter().map(|tin| tin.dropped + tin.tin.map_or(0, |tin| tin.ack_drops)).sum();
     if !of_tins.is_empty() {
         assert_eq!((offered.0 as usize, offered.1), run.offered);
         assert_eq!(dropped, run.history.dropped.len() as u64);

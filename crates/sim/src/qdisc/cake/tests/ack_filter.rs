@@ -65,8 +65,8 @@ fn of_two_needless_acks_the_older_goes() {
         assert_eq!(lab.offer(ack(seq)), Verdict::Queued);
         assert_eq!(lab.dropped.last().map(|(p, cause)| (p.number(), *cause)), Some((seq - 2, DropCause::Aqm)));
     }
-    let found = lab.qdisc.totals()[0];
-    assert_eq!((found.arrived_packets, found.ack_drops, found.dropped), (6, 4, 0));
+    let found = lab.qdisc.classes()[0];
+    assert_eq!((found.arrived_packets, found.tin.unwrap().ack_drops, found.dropped), (6, 4, 0));
     assert_eq!((lab.qdisc.packets(), lab.qdisc.bytes(), found.backlog_bytes), (2, 132, 132));
     assert_eq!(lab.found(), (2, 132));
     assert_eq!([lab.take(), lab.take(), lab.take()].map(|p| p.map(|p| p.number())), [Some(5), Some(6), None]);

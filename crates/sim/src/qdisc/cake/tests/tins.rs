@@ -169,7 +169,7 @@ fn washed_packets_leave_with_codepoint_0_after_it_has_chosen_their_tin() {
             let sent = [0, 46][p.flow()];
             assert_eq!((p.codepoint(sent), p.ecn(), p.is_washed()), (0, Ecn::Ect0, p.flow() == 1));
         }
-        let found: Vec<(&str, u64)> = lab.qdisc.totals().iter().map(|tin| (tin.name, tin.arrived_packets)).collect();
+        let found: Vec<(&str, u64)> = lab.qdisc.classes().iter().map(|tin| (tin.name, tin.arrived_packets)).collect();
         let three = [("bulk", 0), ("best_effort", 1), ("voice", 1)];
         assert_eq!(found, if diffserv == CakeDiffserv::Besteffort { vec![("tin0", 2)] } else { three.to_vec() });
     }
@@ -190,7 +190,7 @@ fn in_ingress_mode_what_is_dropped_has_taken_its_time() {
         let times = sent - 1 + if counted { dropped } else { 0 };
         let expected = times as f64 * 121_120.0;
         assert!((lab.now as f64 / expected - 1.0).abs() < 1e-3, "{ingress}: {} ns, not {expected}", lab.now);
-        assert_eq!(lab.qdisc.totals()[0].dropped, dropped);
+        assert_eq!(lab.qdisc.classes()[0].dropped, dropped);
     }
 }
 
@@ -206,6 +206,6 @@ fn in_ingress_mode_the_gate_grows_with_the_bulk_flows() {
     for _ in 0..20 {
         send(&mut lab);
     }
-    assert_eq!(lab.qdisc.totals()[0].bulk_flows, 8);
+    assert_eq!(lab.qdisc.classes()[0].tin.unwrap().bulk_flows, 8);
     assert_eq!(lab.qdisc.gates(), [16 * 1_211_200]);
 }

@@ -21,7 +21,7 @@ use super::shaper::Shaper;
 use super::Cake;
 use crate::packet::{DropCause, Packet, Verdict};
 use crate::pool::{self, Id, Pool};
-use crate::qdisc::{Dequeued, Qdisc, QdiscStats, QdiscVisitor, QueueContext};
+use crate::qdisc::{ClassTotals, Dequeued, Qdisc, QdiscStats, QdiscVisitor, QueueContext};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{CakeAckFilter, CakeDiffserv, CakeMore, QdiscSpec};
@@ -163,12 +163,6 @@ impl CakeTins {
             tin.set_rate(rate.map(|rate| scheme.rate(i, rate)));
         }
         self.memory_limit = self.tins[0].cake.nominal.memory_limit(rate);
-    }
-
-    /// Return the totals of each tin, in tc's order.
-    #[must_use]
-    pub fn totals(&self) -> Vec<TinTotals> {
-        self.diffserv.scheme().listed.iter().map(|&(tin, name)| self.tins[tin].totals(name)).collect()
     }
 
     /// The sojourn times above which a packet counts as late, by tin, ns.
@@ -482,6 +476,10 @@ impl Qdisc for CakeTins {
     fn bytes(&self) -> u64 {
         let held: u64 = self.tins.iter().map(|tin| tin.cake.bytes).sum();
         held + self.peek_buffer.map_or(0, |(_, len)| u64::from(len))
+    }
+    /// In tc's order.
+    fn classes(&self) -> Vec<ClassTotals> {
+        self.diffserv.scheme().listed.iter().map(|&(tin, name)| self.tins[tin].totals(name)).collect()
     }
 
     fn stats(&self) -> &QdiscStats {

@@ -1,6 +1,7 @@
 //! Counts of each tin, as `tc -s` shows them (Linux 6.12 net/sched/sch_cake.c, `cake_dump_stats`).
 
 use super::Tin;
+use crate::qdisc::ClassTotals;
 use crate::time::Duration;
 
 /// A mean of delays that moves by a power of two's part of each.
@@ -43,31 +44,17 @@ impl Counters {
     }
 }
 
-/// Totals of a tin. It is wide because it is a row of a table.
+/// Totals that a tin has beside those of every [class](ClassTotals). It is wide because it is part of a row of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TinTotals {
-    /// Its name.
-    pub name: &'static str,
     /// The part of the rate on which it has first claim, bit/s; 0 without a rate.
     pub threshold_bps: u64,
     /// COBALT's target and interval, ns.
     pub target: Duration,
     /// COBALT's interval, ns.
     pub interval: Duration,
-    /// Packets offered.
-    pub arrived_packets: u64,
-    /// Bytes offered.
-    pub arrived_bytes: u64,
-    /// Packets dropped, but for ACKs that were filtered.
-    pub dropped: u64,
     /// ACKs that were filtered.
     pub ack_drops: u64,
-    /// Packets marked CE.
-    pub ce_marks: u64,
-    /// Packets marked SCE.
-    pub sce_marks: u64,
-    /// Bytes held.
-    pub backlog_bytes: u64,
     /// Moving mean of sojourn times that follows long ones fast, ns.
     pub peak_delay: Duration,
     /// Moving mean of sojourn times, ns.
@@ -86,20 +73,13 @@ pub struct TinTotals {
 
 impl Tin {
     /// Return the totals.
-    pub(super) fn totals(&self, name: &'static str) -> TinTotals {
+    pub(super) fn totals(&self, name: &'static str) -> ClassTotals {
         let (cake, counters) = (&self.cake, &self.counters);
-        TinTotals {
-            name,
+        let tin = TinTotals {
             threshold_bps: self.rate.unwrap_or(0) * 8,
             target: cake.cobalt.target,
             interval: cake.cobalt.interval,
-            arrived_packets: counters.packets,
-            arrived_bytes: counters.bytes,
-            dropped: counters.drops,
             ack_drops: counters.ack_drops,
-            ce_marks: cake.stats.ce_marks,
-            sce_marks: cake.stats.sce_marks,
-            backlog_bytes: cake.bytes,
             peak_delay: counters.delays.peak,
             average_delay: counters.delays.average,
             base_delay: counters.delays.base,
@@ -107,6 +87,16 @@ impl Tin {
             bulk_flows: cake.drr.bulk_flows(),
             unresponsive_flows: cake.drr.queues.iter().filter(|q| q.cobalt.is_unresponsive()).count() as u64,
             flow_quantum: cake.drr.quantum(),
+        };
+        ClassTotals {
+            name,
+            arrived_packets: counters.packets,
+            arrived_bytes: counters.bytes,
+            dropped: counters.drops,
+            ce_marks: cake.stats.ce_marks,
+            sce_marks: cake.stats.sce_marks,
+            backlog_bytes: cake.bytes,
+            tin: Some(tin),
         }
     }
 }
