@@ -1,6 +1,7 @@
 //! Builds the world of a description, or finds all that cannot be run.
 
 use super::slots::{Group, Slots};
+use super::sources::Sources;
 use super::{members, series, taps, Bounds, World, CHANGES, MOST_NOTED, SAMPLER};
 use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
@@ -15,7 +16,7 @@ use crate::segment::TcpHeaders;
 use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, TcpSpec, WorkloadSpec, FORMAT};
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic;
-use crate::traffic::arrivals::{self, Making};
+use crate::traffic::arrivals::Making;
 use crate::traffic::bulk::{self, CONTROL, SOURCES as FLOW_SOURCES};
 use crate::traffic::{build, AnyTraffic, Controls, Made, Site, MOST_MTU};
 
@@ -44,15 +45,15 @@ impl<'a> World<'a> {
         let Parts { ports, changes, mut flows, mut others, listed, groups } = parts(spec, controls)?;
         let tuples = tuples(spec);
         let headers = if spec.captures() { headers(spec, &flows, &others, &tuples) } else { vec![] };
-        let sources = sources(spec);
-        let events = EventSet::new(PORTS..first_flow_source(spec), sources, FLOW_SOURCES);
+        let sources = Sources::of(spec);
+        let events = EventSet::new(PORTS..sources.flows, sources.end, FLOW_SOURCES);
         let (routes, ways) = routes(spec, &groups);
-        let slots = Slots::new(groups, ways, sources, spec, controls);
+        let slots = Slots::new(groups, ways, sources.end, spec, controls);
         let mut network = Network::new(ports, routes, tuples, &TcpHeaders, events, spec.seed);
-        if has_host_queues(spec) {
-            network.put_on_hosts(spec.hosts.iter().filter_map(|host| host.egress), host_source(spec));
+        if let Some(source) = sources.hosts {
+            network.put_on_hosts(spec.hosts.iter().filter_map(|host| host.egress), source);
         }
-        network.applications_act_by(application_source(spec));
+        network.applications_act_by(sources.applications);
         if spec.captures() {
             network.put_tap(taps::put(spec, &headers));
         }
@@ -70,9 +71,8 @@ impl<'a> World<'a> {
             );
             first += other.flows();
         }
-        let first_flow_source = first_flow_source(spec);
         for (i, flow) in flows.iter().enumerate() {
-            network.events.set(first_flow_source + FLOW_SOURCES * i + CONTROL, flow.start);
+            network.events.set(sources.flows + FLOW_SOURCES * i + CONTROL, flow.start);
         }
         others.iter().for_each(|each| each.schedule(&mut network));
         slots.groups.iter().for_each(|group| group.making.arrivals.schedule(&mut network));
@@ -98,46 +98,10 @@ impl<'a> World<'a> {
             looks_ahead,
             approaching: None,
             bounds: Bounds { end: spec.duration_ns, noted: MOST_NOTED, slots: MAX_CONNECTIONS },
-            first_flow_source,
+            first_flow_source: sources.flows,
             events: 0,
         })
     }
-}
-
-/// Event source of the first flow.
-fn first_flow_source(spec: &NetworkSpec) -> usize {
-    PORTS + 2 * spec.ports.len()
-}
-
-/// Event source of the first of the other traffic that exists from the start.
-fn first_other_source(spec: &NetworkSpec) -> usize {
-    first_flow_source(spec) + FLOW_SOURCES * spec.connections().count()
-}
-
-/// Event source of the first workload that makes connections.
-fn first_arrival_source(spec: &NetworkSpec) -> usize {
-    let listed = spec.others().filter(|(_, workload)| workload.listed().is_some());
-    first_other_source(spec) + listed.map(|(_, workload)| traffic::sources(workload)).sum::<usize>()
-}
-
-/// Event source of packets that have left hosts' own queues, if hosts have queues: behind all packets of the same time.
-fn host_source(spec: &NetworkSpec) -> usize {
-    first_arrival_source(spec) + arrivals::SOURCES * spec.making().count()
-}
-
-/// A host has a queue of its own.
-fn has_host_queues(spec: &NetworkSpec) -> bool {
-    spec.hosts.iter().any(|host| host.egress.is_some())
-}
-
-/// Event source of the applications that wait until all else of the same time is done: the last.
-fn application_source(spec: &NetworkSpec) -> usize {
-    host_source(spec) + usize::from(has_host_queues(spec))
-}
-
-/// All event sources that there are from the start.
-fn sources(spec: &NetworkSpec) -> usize {
-    application_source(spec) + 1
 }
 
 /// For each event source of the other traffic that exists from the start: its owner, and its number there.
@@ -173,7 +137,8 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
     }
     // Make bulk flows first: their event sources lie between those of the ports and all others. Then make the other traffic that exists
     // from the start.
-    let site = Site { network: spec, controls, index: 0, source: first_flow_source(spec) };
+    let sources = Sources::of(spec);
+    let site = Site { network: spec, controls, index: 0, source: sources.flows };
     for (i, workload) in spec.workloads.iter().enumerate() {
         let WorkloadSpec::Tcp(tcp) = workload else { continue };
         let source = site.source + FLOW_SOURCES * parts.flows.len();
@@ -182,7 +147,7 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
             Err(flaws) => refuse(Part::Workload, Some(i), flaws),
         }
     }
-    let (mut index, mut source) = (spec.connections().count(), first_other_source(spec));
+    let (mut index, mut source) = (spec.connections().count(), sources.others);
     let (making, listed): (Vec<_>, Vec<_>) = spec.others().partition(|(_, workload)| workload.listed().is_none());
     for (i, workload) in listed.into_iter().chain(making) {
         match build(workload, &Site { index: index as u32, source, ..site }) {
@@ -218,7 +183,12 @@ fn check_size(spec: &NetworkSpec) -> Result<(), Flaws> {
     flaws.done()?;
     // Keys of the event set need room for one slot at least.
     let in_slots = if spec.making().next().is_some() { FLOW_SOURCES } else { 0 };
-    flaws.at_most("workloads", sources(spec), "timers of ports, connections and streams", MAX_SOURCES - in_slots);
+    flaws.at_most(
+        "workloads",
+        Sources::of(spec).end,
+        "timers of ports, connections and streams",
+        MAX_SOURCES - in_slots,
+    );
     flaws.done()
 }
 

@@ -6,6 +6,7 @@ mod hosts;
 mod senders;
 mod series;
 mod slots;
+mod sources;
 mod taps;
 #[cfg(test)]
 mod tests;
