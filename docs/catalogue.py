@@ -19,7 +19,7 @@ from dumbbell.native import native
 
 ROOT = Path(__file__).resolve().parent.parent
 FEATURES = ROOT / "dumbbell" / "catalogue" / "feature.py"
-MODELS = ROOT / "dumbbell" / "scenario" / "generated" / "qdiscs.py"
+MODELS = {group: ROOT / "dumbbell" / "scenario" / "generated" / f"{group}s.py" for group in ("qdisc", "fault")}
 _WIDTH = 140
 _TYPES = {
     ("cake", "rtt"): "CakeRtt",
@@ -39,8 +39,10 @@ _QUANTITIES = {
     "packets": "Packets",
     "limit-packets": "Limit",
     "limit-bytes": "Limit",
+    "share": "Share",
 }
-_HEAD = '''\
+_HEADS = {
+    "qdisc": '''\
 """Queue disciplines as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
 
 from __future__ import annotations
@@ -53,7 +55,21 @@ from dumbbell.documents.model import Flag
 from dumbbell.scenario.discipline import Discipline
 from dumbbell.scenario.typed import CakeAckFilter, CakeFraming, CakeRtt, CakeSce, PieVariant, TcCommand
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
-'''
+''',
+    "fault": '''\
+"""Faults of links as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from dumbbell.documents.model import Flag
+from dumbbell.scenario.fault import Fault
+from dumbbell.scenario.units import Duration, Share
+''',
+}
 
 
 def exported() -> str:
@@ -76,18 +92,20 @@ class Feature(StrEnum):
 {members}'''
 
 
-def models() -> str:
-    """Return the module of the queue disciplines' models."""
-    return _HEAD + "".join(f"\n\n{_model(entry)}" for entry in catalogue.entries("qdisc").values())
+def models(group: str) -> str:
+    """Return the module of the models of a group."""
+    return _HEADS[group] + "".join(f"\n\n{_model(group, entry)}" for entry in catalogue.entries(group).values())
 
 
-def _model(entry: Entry) -> str:
+def _model(group: str, entry: Entry) -> str:
     name = "".join(part.title() for part in entry.name.split("_"))
-    seeds = [
-        f"    depends_on_seed: ClassVar[bool] = {entry.draws != 'nothing'}",
-        f"    is_randomised: ClassVar[bool] = {entry.draws == 'each-packet'}",
-    ]
-    lines = [f"class {name}(Discipline):", _documented(entry.about), "", *seeds, "", f'    kind: Literal["{entry.name}"] = "{entry.name}"']
+    lines = [f"class {name}({'Discipline' if group == 'qdisc' else 'Fault'}):", _documented(entry.about), ""]
+    if group == "qdisc":
+        lines.append(f"    depends_on_seed: ClassVar[bool] = {entry.draws != 'nothing'}")
+        lines += [f"    is_randomised: ClassVar[bool] = {entry.draws == 'each-packet'}", ""]
+        lines.append(f'    kind: Literal["{entry.name}"] = "{entry.name}"')
+    else:
+        lines += [f'    named: ClassVar[str] = "{entry.name}"', ""]
     for each in entry.parameters:
         lines += _field(entry, each)
     return "\n".join(lines) + "\n"
@@ -112,6 +130,10 @@ def _type(parameter: Parameter) -> str:
         return "Flag"
     if parameter.kind == "choice":
         return f"Literal[{', '.join(json.dumps(word) for word in parameter.words)}]"
+    if parameter.kind == "ratio":
+        return "Annotated[float, Field(ge=0, le=1, strict=False)]"
+    if parameter.kind == "text" and not parameter.pattern:
+        return "str"
     if parameter.kind == "text":
         return f'Annotated[str, Field(pattern=r"{parameter.pattern}")]'
     scale, type_ = (10**6, "float") if parameter.kind == "probability" else (1, "int")
@@ -132,15 +154,18 @@ def _default(parameter: Parameter) -> str:
 
 
 def _documented(text: str) -> str:
-    quoted = f'"""{text}"""'
-    return textwrap.indent("\n".join(textwrap.wrap(quoted, _WIDTH - 4, break_on_hyphens=False)), "    ")
+    paragraphs = [textwrap.wrap(each, _WIDTH - 7, break_on_hyphens=False) for each in f'"""{text}'.split("\n\n")]
+    lines = [line for paragraph in paragraphs for line in (*paragraph, "")][:-1]
+    closed = [*lines, '"""'] if len(paragraphs) > 1 else [*lines[:-1], f'{lines[-1]}"""']
+    return "\n".join(f"    {line}".rstrip() for line in closed)
 
 
 def main() -> None:
     """Write both."""
     catalogue.FILE.write_text(exported(), encoding="utf-8")
     FEATURES.write_text(features(), encoding="utf-8")
-    MODELS.write_text(models(), encoding="utf-8")
+    for group, path in MODELS.items():
+        path.write_text(models(group), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, GetJsonSchemaHandler, Tag, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema
 
-from dumbbell.documents.model import Flag, Model
+from dumbbell.documents.model import Model
 from dumbbell.documents.problems import Location, Unfit
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
+from dumbbell.scenario.bounds import beyond
 from dumbbell.scenario.csv_files import located
+from dumbbell.scenario.generated import faults as generated
+from dumbbell.scenario.generated.faults import BitErrors as BitErrors
 from dumbbell.scenario.units import CERTAIN, Duration, Share
 
 _MOST_ENTRIES = 16_384
 """Maximum number of entries in a table of jitter: the kernel's NETEM_DIST_MAX."""
 _MOST_TABLE_BYTES = 1 << 20
-LONGEST_JITTER = Duration.parse("2s")
-"""netem keeps it in 31 bits of ns."""
-_MOST_GAP = 1_000_000
 
 
-_NEVER, _ALWAYS = Share(Fraction(0)), Share(Fraction(1))
-
-
-class Random(Model):
-    """A share of all packets."""
-
-    rate: Share
-    """Share of the packets that it hits."""
-    correlation: Share = _NEVER
-    """Dependence of a draw on the one before. Correlated draws are not uniform, so that a small `rate` hits fewer packets than it says."""
+class Random(generated.Random):
+    __doc__ = generated.Random.__doc__
 
     @property
     def planned(self) -> dict[str, Any]:
@@ -41,24 +32,8 @@ class Random(Model):
         return {"share": self.rate.planned, "correlation": self.correlation.planned}
 
 
-class BitErrors(Model):
-    """Losses of frames in which a bit is wrong."""
-
-    bit_error_rate: Annotated[float, Field(ge=0, le=1, strict=False)]
-    """Probability that a bit is wrong, each by itself: a frame of n bits is lost with 1 - (1 - rate)^n."""
-
-
-class Gilbert(Model):
-    """Losses in bursts: Gilbert and Elliott's chain of two states, with netem's four parameters and their defaults."""
-
-    p: Share
-    """Probability of a change from the good state to the bad one, per packet."""
-    r: Share | None = None
-    """Probability of a change from the bad state to the good one; by default 100% - p."""
-    one_minus_h: Share = _ALWAYS
-    """Share of the packets in the bad state that are lost."""
-    one_minus_k: Share = _NEVER
-    """Share of the packets in the good state that are lost."""
+class Gilbert(generated.Gilbert):
+    __doc__ = generated.Gilbert.__doc__
 
     @property
     def planned(self) -> dict[str, Any]:
@@ -76,29 +51,9 @@ class Gilbert(Model):
 _SHAPES = ("uniform", "normal", "pareto", "paretonormal")
 
 
-class Jitter(Model):
-    """Variation of the delay from packet to packet: one of `uniform`, `normal`, `pareto`, `paretonormal`, `table`.
+class Jitter(generated.Jitter):
+    __doc__ = generated.Jitter.__doc__
 
-    A time alone is `uniform`.
-    """
-
-    uniform: Duration | None = None
-    """Half-width of a uniform distribution: from the delay minus this to the delay plus this."""
-    normal: Duration | None = None
-    """Standard deviation of a normal distribution."""
-    pareto: Duration | None = None
-    """Scale of a Pareto distribution of shape 3 around the delay, netem's table: most packets are a little below the delay, few far
-    above."""
-    paretonormal: Duration | None = None
-    """Scale of a mixture: a quarter normal, three quarters Pareto."""
-    table: str | None = None
-    """A file in the format of tc's distributions (/usr/lib/tc/NAME.dist): whole numbers, 8192 of which are one `deviation`."""
-    deviation: Duration | None = None
-    """Scale of a `table`."""
-    keep_order: Flag = False
-    """No packet overtakes the one before. Without it packets leave in the order of their times, as in netem."""
-    correlation: Share = _NEVER
-    """Dependence of a draw on the one before."""
     entries: SkipJsonSchema[
         Annotated[list[Annotated[int, Field(ge=-(1 << 15), lt=1 << 15)]], Field(min_length=1, max_length=_MOST_ENTRIES)] | None
     ] = None
@@ -123,8 +78,9 @@ class Jitter(Model):
             raise Unfit(what, "table: FILE and deviation: TIME")
         if self.table is None and self.entries is not None:
             raise Unfit("entries without a table", "table: FILE")
-        if not 0 < self.scale <= LONGEST_JITTER:
-            raise Unfit(f"a jitter of {self.scale}", f"a time above 0, at most {LONGEST_JITTER}")
+        for each in self.entry().parameters:
+            for _, what, expected in beyond((), each, getattr(self, each.name)):
+                raise Unfit(f"a jitter of {what}", expected)
         return self
 
     @classmethod
@@ -160,15 +116,8 @@ def _alone_or_mapping(name: str, alone: str, mapping: dict[str, Any]) -> dict[st
     return {"title": name, "description": mapping.pop("description"), "anyOf": [mapping["properties"][alone], mapping]}
 
 
-class Reorder(Model):
-    """Packets that go at once, past those that are delayed: a share, or keys."""
-
-    share: Share
-    """Share of the packets that go at once, among those that may."""
-    gap: Annotated[int, Field(ge=1, le=_MOST_GAP)] = 1
-    """One packet in this number may go at once: the others are delayed."""
-    correlation: Share = _NEVER
-    """Dependence of a draw on the one before."""
+class Reorder(generated.Reorder):
+    __doc__ = generated.Reorder.__doc__
 
     @model_validator(mode="before")
     @classmethod

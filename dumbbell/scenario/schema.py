@@ -15,6 +15,7 @@ from pydantic_core import core_schema
 
 from dumbbell.documents.source import parse
 from dumbbell.scenario.discipline import Discipline
+from dumbbell.scenario.fault import Fault
 from dumbbell.scenario.scenario import KIND, Scenario
 from dumbbell.scenario.units import Limit, Quantity, Share
 
@@ -68,7 +69,7 @@ class _Generator(GenerateJsonSchema):
             key = field.alias or name
             if name in texts and key in made.get("properties", {}):
                 made["properties"][key]["description"] = texts[name]
-        for each in model.entry().parameters if issubclass(model, Discipline) else ():
+        for each in model.entry().parameters if issubclass(model, Discipline | Fault) else ():
             made["properties"][each.name]["examples"] = [parse(f"{each.name}: {each.example}", "catalogue", KIND)[0][each.name]]
         return made
 

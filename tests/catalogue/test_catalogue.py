@@ -46,7 +46,8 @@ def script():
 def test_what_is_made_from_the_sources_is_up_to_date(script):
     assert script.exported() == catalogue.FILE.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
     assert script.features() == script.FEATURES.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
-    assert script.models() == script.MODELS.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
+    for group, path in script.MODELS.items():
+        assert script.models(group) == path.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
 
 
 @pytest.mark.parametrize(("name", "entry"), QDISCS.items())
@@ -135,3 +136,38 @@ def test_both_languages_take_the_bounds_of_a_control_and_refuse_what_is_beyond(n
         told = list(refusals(bound + beyond))
         assert len(told) == 2
         assert all(f"a whole number from {parameter.least} to {parameter.most}" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("key", "beside", "planned"),
+    [
+        ("jitter.uniform", {}, {"deviation_ns": 1, "correlation": 0, "keep_order": False, "shape": "uniform"}),
+        ("reorder.gap", {"share": "1%"}, {"share": 1, "correlation": 0, "gap": 1}),
+    ],
+)
+def test_both_languages_take_the_bounds_of_a_fault_and_refuse_what_is_beyond(key, beside, planned):
+    fault, _, name = key.partition(".")
+    parameter = next(each for each in catalogue.entries("fault")[fault].parameters if each.name == name)
+    tried = copy.deepcopy(plan("pfifo", ()))
+    link = next(port for port in tried["ports"] if port["kind"] == "link")
+
+    def refusals(value):
+        given = value if parameter.kind == "integer" else written(parameter, value)
+        path = {"forward": [{"delay": "10ms", fault: {**beside, name: given}}, PATH["bottleneck"]], "reverse": "none"}
+        try:
+            Scenario(name="a", path=path, flows=[{"cc": "cubic"}], duration="2s").expand()
+        except ScenarioError as error:
+            yield str(error)
+        link["faults"] = {fault: {**planned, parameter.field: value}}
+        try:
+            native().check(json.dumps(tried))
+        except native().Refused as error:
+            yield f"expected {json.loads(error.args[0])[0]['expected']}"
+        except ValueError:
+            yield f"expected at most {written(parameter, parameter.most)}"  # the type of the field has no such number
+
+    for bound, beyond in ((parameter.least, -1), (parameter.most, 1)):
+        assert list(refusals(bound)) == []
+        told = list(refusals(bound + beyond))
+        assert len(told) == 2
+        assert all(line.endswith(f"expected at {'least' if beyond < 0 else 'most'} {written(parameter, bound)}") for line in told)

@@ -4,8 +4,22 @@ CARD = {"kind": "link", "id": "card", "name": "card", "direction": "reverse", "d
 CARD["coalesce_ns"] = 1000
 _JITTER = {"deviation_ns": 1, "correlation": 0, "keep_order": False, "shape": "uniform"}
 OF_FAULTS = [
-    ("ports.0.faults", {"reorder": {"share": 1, "correlation": 0, "gap": 0}}, "port 0", "faults.reorder.gap", "0", "at least 1"),
-    ("ports.0.faults", {"loss": {"kind": "bit-errors", "rate": 2.0}}, "port 0", "faults.loss.rate", "2 of a bit", "0 to 1"),
-    ("ports.0.faults", {"jitter": {**_JITTER, "deviation_ns": 0}}, "port 0", "faults.jitter.deviation_ns", "0 ns", "1 to 2000000000"),
+    (
+        "ports.0.faults",
+        {"reorder": {"share": 1, "correlation": 0, "gap": 0}},
+        "port 0",
+        "faults.reorder.gap",
+        "0 is out of range",
+        "at least 1",
+    ),
+    ("ports.0.faults", {"loss": {"kind": "bit-errors", "rate": 2.0}}, "port 0", "faults.loss.rate", "2 is out of range", "at most 1"),
+    (
+        "ports.0.faults",
+        {"jitter": {**_JITTER, "deviation_ns": 0}},
+        "port 0",
+        "faults.jitter.deviation_ns",
+        "0s is out of range",
+        "at least 1ns",
+    ),
     ("ports.0.faults", {"jitter": {**_JITTER, "shape": {"table": []}}}, "port 0", "faults.jitter.shape", "0 entries", "1 to 16384"),
 ]

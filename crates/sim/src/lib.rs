@@ -46,7 +46,8 @@ pub fn catalogue() -> serde_json::Value {
     let features: serde_json::Map<String, Value> = Feature::ALL.iter().map(named).collect();
     let qdiscs: Vec<Value> = qdisc::DISCIPLINES.iter().chain([&qdisc::TC]).map(Entry::listing).collect();
     let controls: Vec<Value> = cc::CONTROLS.iter().map(cc::Control::listing).collect();
-    json!({"feature": features, "qdisc": qdiscs, "cc": controls})
+    let faults: Vec<Value> = port::FAULTS.iter().map(Entry::listing).collect();
+    json!({"feature": features, "qdisc": qdiscs, "cc": controls, "fault": faults})
 }
 
 /// Abilities that not every engine has, apart from those of queue disciplines.

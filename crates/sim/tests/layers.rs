@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("fingerprint", &["packet", "segment", "time"]),
     ("tap", &["attachment", "packet", "time"]),
     ("qdisc", &["attachment", "catalogue", "headers", "packet", "pool", "prefetch", "refusal", "rng", "spec", "time"]),
-    ("port", &["packet", "pool", "qdisc", "refusal", "rng", "spec", "time"]),
+    ("port", &["catalogue", "packet", "pool", "qdisc", "refusal", "rng", "spec", "time"]),
     (
         "network",
         &[

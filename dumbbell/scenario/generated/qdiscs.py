@@ -55,9 +55,9 @@ class Cake(Discipline):
     mpu: Annotated[int, Field(ge=0, le=256)] | None = None
     """The shortest length that a packet is charged for, bytes; by default 0 or what `framing` has."""
     framing: CakeFraming = "noatm"
-    """Cells (`atm`, `ptm`, `noatm`), or tc's words for kinds of lines, which have their cells, `overhead` and `mpu`: `docsis`, `ethernet`,
-    `pppoe_ptm`, `bridged_ptm`, `pppoe_vcmux` ... `conservative`, `raw`; or several of them, such as `[pppoe_ptm, ether_vlan]`, whose
-    overheads add up."""
+    """Cells (`atm`, `ptm`, `noatm`), or tc's words for kinds of lines, which have their cells, `overhead` and `mpu`: `docsis`,
+    `ethernet`, `pppoe_ptm`, `bridged_ptm`, `pppoe_vcmux` ... `conservative`, `raw`; or several of them, such as `[pppoe_ptm,
+    ether_vlan]`, whose overheads add up."""
     memlimit: Size | None = None
     """Limit of the memory that packets take; by default cake derives it from the rate."""
     sce: CakeSce = False
@@ -67,8 +67,8 @@ class Cake(Discipline):
     wash: Flag = False
     """Sets the codepoint of packets to 0, after it has chosen their tin."""
     ingress: Flag = False
-    """Counts the packets that cake drops as sent, because they have already passed the link that it paces for. COBALT waits longer the more
-    bulk flows there are."""
+    """Counts the packets that cake drops as sent, because they have already passed the link that it paces for. COBALT waits longer the
+    more bulk flows there are."""
     ack_filter: CakeAckFilter = "off"
     """Drops ACKs that a later one in their queue makes needless: the older of two needless ACKs. `aggressive`: also a single one right
     before the later one."""

@@ -34,6 +34,10 @@ pub enum Kind {
     LimitBytes,
     /// A probability; in a plan units of 2^-32. Its bounds are in millionths.
     Probability,
+    /// A share of packets as netem has it, of which 2^32 - 1 is all. Its default is in per cent.
+    Share,
+    /// A number from 0 to 1, with a fraction.
+    Ratio,
     /// One of some words.
     Choice(&'static [&'static str]),
     /// Text that matches a regular expression.
@@ -164,6 +168,12 @@ impl Parameter {
         Self { example, ..self }
     }
 
+    /// With another meaning.
+    #[must_use]
+    pub const fn meaning(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
+    }
+
     /// With tc's words.
     #[must_use]
     pub const fn tc(self, word: &'static str) -> Self {
@@ -221,6 +231,8 @@ impl Parameter {
             Kind::LimitPackets => ("limit-packets", "unit", json!("packets")),
             Kind::LimitBytes => ("limit-bytes", "unit", json!("bytes")),
             Kind::Probability => ("probability", "unit", json!("millionths")),
+            Kind::Share => ("share", "unit", json!("per cent")),
+            Kind::Ratio => ("ratio", "", Value::Null),
             Kind::Choice(words) => ("choice", "words", json!(words)),
             Kind::Text(pattern) => ("text", "pattern", json!(pattern)),
         };
@@ -254,6 +266,13 @@ impl Parameter {
     fn check(&self, plan: &Value, flaws: &mut Flaws) {
         let found = self.field.split('.').try_fold(plan, |value, part| value.get(part));
         let Some(found) = found.filter(|value| value.is_number()) else { return };
+        if let (Kind::Ratio, Some(number)) = (self.kind, found.as_f64()) {
+            if !(0.0..=1.0).contains(&number) {
+                let expected = if number < 0.0 { "at least 0" } else { "at most 1" };
+                flaws.add(self.field, format_args!("{number} is out of range"), expected);
+            }
+            return;
+        }
         let number = found.as_u64().map_or_else(|| i128::from(found.as_i64().unwrap_or_default()), i128::from);
         let bounds = [self.least, self.most].map(|bound| bound.map(|bound| self.in_plan(bound)));
         let expected = match (bounds[0], bounds[1]) {
@@ -270,6 +289,7 @@ impl Parameter {
     pub fn in_plan(&self, number: i64) -> i128 {
         match self.kind {
             Kind::Probability => (i128::from(number) << 32) / 1_000_000,
+            Kind::Share => i128::from(number) * i128::from(u32::MAX) / 100,
             _ => i128::from(number),
         }
     }
@@ -290,6 +310,7 @@ impl Parameter {
                 (1, "B"),
             ],
             Kind::Packets | Kind::LimitPackets => &[(1, "p")],
+            Kind::Share => return format!("{}%", number * 100 / i128::from(u32::MAX)),
             Kind::Probability => return format!("{}", (number as f64 / (1_u64 << 32) as f64 * 1e6).round() / 1e6),
             _ => &[(1, "")],
         };

@@ -10,7 +10,7 @@ mod shaper;
 mod tbf;
 
 pub use change::{resolve, Change, Schedule};
-pub use faults::{normal, pareto, paretonormal, FaultCounts, Faults};
+pub use faults::{normal, pareto, paretonormal, FaultCounts, Faults, ENTRIES as FAULTS};
 pub use htb::Htb;
 pub use media::AnyMedium;
 pub use shaper::Shaper;

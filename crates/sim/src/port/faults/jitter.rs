@@ -1,15 +1,11 @@
 //! Variation of the delay (Linux 6.12 net/sched/sch_netem.c, `tabledist`).
 
+use super::parameters::{JITTER, MOST_ENTRIES};
 use super::random::Numbers;
 use super::tables::{self, SCALE};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
 use crate::spec::{JitterShape, JitterSpec};
-
-/// Largest deviation, ns: netem keeps it in 31 bits.
-const MOST: u64 = 2_000_000_000;
-/// Most entries of a table (include/uapi/linux/pkt_sched.h, `NETEM_DIST_MAX`).
-const MOST_ENTRIES: usize = 16_384;
 
 /// A delay that varies.
 #[derive(Clone, Debug)]
@@ -26,8 +22,7 @@ impl Jitter {
     /// # Errors
     /// A `spec` that netem cannot do.
     pub fn build(spec: &JitterSpec, rng: Rng) -> Result<Self, Flaws> {
-        let mut flaws = Flaws::default();
-        flaws.range("deviation_ns", spec.deviation_ns, "ns", 1..=MOST);
+        let mut flaws = JITTER.check(spec).err().unwrap_or_default();
         let table = match &spec.shape {
             JitterShape::Uniform => None,
             JitterShape::Normal => Some(tables::normal()),

@@ -8,11 +8,14 @@
 
 mod jitter;
 mod loss;
+mod parameters;
 mod random;
 mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use self::parameters::ENTRIES;
+use self::parameters::{BIT_ERRORS, REORDER};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -23,7 +26,7 @@ pub use self::tables::{normal, pareto, paretonormal};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
 use crate::rng::Rng;
-use crate::spec::{Chance, FaultsSpec, LossSpec, ReorderSpec};
+use crate::spec::{Chance, FaultsSpec, ReorderSpec};
 use crate::time::{serialisation, Duration, Time, NEVER};
 
 /// Counts of the packets that each fault hit.
@@ -98,15 +101,11 @@ impl Faults {
         limit: usize,
     ) -> Result<Self, Flaws> {
         let rng = |fault: &str| Rng::for_component(seed, &format!("faults/{id}/{fault}"));
-        let mut flaws = Flaws::default();
-        if spec.reorder.is_some_and(|reorder| reorder.gap == 0) {
-            flaws.add("reorder.gap", "0", "at least 1");
-        }
-        if let Some(LossSpec::BitErrors { rate }) = spec.loss {
-            flaws.range("loss.rate", rate, "of a bit", 0.0..=1.0);
-        }
+        let reorder = spec.reorder.map_or(Ok(()), |reorder| REORDER.check(&reorder));
+        let loss = spec.loss.map_or(Ok(()), |loss| BIT_ERRORS.check(&loss));
         let jitter = spec.jitter.as_ref().map(|jitter| Jitter::build(jitter, rng("jitter"))).transpose();
-        let jitter = flaws.and(Flaws::within("jitter", jitter))?;
+        let bounded = Flaws::both(Flaws::within("reorder", reorder), Flaws::within("loss", loss));
+        let (_, jitter) = Flaws::both(bounded, Flaws::within("jitter", jitter))?;
         Ok(Self {
             delay: delay as i64,
             rate_bps,
