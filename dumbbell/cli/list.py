@@ -11,7 +11,7 @@ import typer
 from dumbbell.catalogue import Parameter
 from dumbbell.catalogue.feature import Feature
 from dumbbell.cli.output import JsonOption, print_columns, print_json
-from dumbbell.engines import Capabilities, engine
+from dumbbell.engines import ENGINES, Capabilities, engine
 from dumbbell.plan.parameters import shown
 
 
@@ -59,8 +59,6 @@ def _variants(entry: dict[str, object]) -> str:
 
 def _entries(kind: Kind) -> list[dict[str, object]]:
     if kind is Kind.ENGINE:
-        from dumbbell.engines import ENGINES
-
         return [{"name": name, "summary": summary} for name, summary in ENGINES.items()]
     if kind is Kind.STUDY:
         from dumbbell.study.registry import find_study, study_names

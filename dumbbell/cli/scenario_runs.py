@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,12 +15,13 @@ from dumbbell.documents.yaml_reader import YamlError, load
 from dumbbell.engines.prepared import Prepared
 from dumbbell.errors import BadInput, EnvironmentFault, nearest, shortened
 from dumbbell.files import creatable
-from dumbbell.results import Store
 from dumbbell.running.prepare import prepare
 from dumbbell.running.sweep import PreparedSweep
-from dumbbell.running.until.rounds import asked_so_far
 from dumbbell.scenario import Scenario
 from dumbbell.study import study_names
+
+if TYPE_CHECKING:
+    from dumbbell.results import Store
 
 _OPTION = "--set"
 FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML), or a ready-made test (`dumbbell new` lists them).")]
@@ -101,6 +102,9 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
 
 def _missing_repeats(scenario: Scenario, folder: Path, cells: Sequence[int], firsts: Sequence[Prepared]) -> Iterator[Missing]:
     """Yield what is missing for the runs of these cells, whose first runs are `firsts`; the cells stand for all."""
+    from dumbbell.results import Store
+    from dumbbell.running.until.rounds import asked_so_far
+
     share = scenario.cell_count / len(cells)
     for asked, first in zip(asked_so_far(scenario, Store(folder), cells), firsts, strict=True):
         if asked.missing or asked.most > asked.least:
@@ -112,10 +116,14 @@ def read_sweep(file: Path, out: Path | None, most_runs: int | None) -> tuple[Pre
 
     Raises `BadInput` if one of them cannot be run, or if there are more than `most_runs`.
     """
+    from dumbbell.results import Store
+
     scenario, folder = read_scenario(file, out, most_runs)
     store = Store(folder)
     if scenario.until is None:
         return PreparedSweep(scenario, most_runs), store
+    from dumbbell.running.until.rounds import asked_so_far
+
     asked = asked_so_far(scenario, store, range(scenario.cell_count), most_runs)
     return PreparedSweep(scenario, most_runs, [(each.cell, range(each.least)) for each in asked]), store
 

@@ -42,12 +42,12 @@ class Quantity:
         """True if UDP streams lack it."""
         return self.source == _OF_TCP
 
-    @property
+    @cached_property
     def is_number(self) -> bool:
         """True if its values are numbers."""
         return self.kind != "label"
 
-    @property
+    @cached_property
     def is_whole(self) -> bool:
         """True if the values of a column are integers."""
         return self.is_number and self.unit not in _OF_PARTS
