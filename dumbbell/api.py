@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dumbbell.executor import Executor, Threads
+from dumbbell.executor.progress_state import Progress
 from dumbbell.results import Results, Store
-from dumbbell.running.execute import Progress, execute
+from dumbbell.running.execute import execute
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 

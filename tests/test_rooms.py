@@ -27,7 +27,32 @@ MAY_KNOW = {
     "drawing": {"drawing", "comparing", *BELOW},
     "study": {"study", "comparing", "drawing", "engines", "running", "executor", *BELOW},
     "explorer": {"explorer", "drawing", "comparing", "trace", *BELOW},
+    "templates": {"templates", "study", "", "Run", *BELOW},  # projects of users import the package itself
+    "bench": {"bench", "study", "engines", "running", "executor", *BELOW},
+    "agreement": {"agreement", "comparing", "drawing", "engines", "running", "executor", *BELOW},
 }
+"""For each room, the rooms that it may import. `cli` and `completion`, which are made from all commands, are on top of all."""
+TOP = {"cli", "completion"}
+INSIDE = {
+    "engines": {
+        "": {"linux"},
+        "linux": {"linux"},
+        "sim": {"sim"},
+        "kernel": {"kernel", "linux"},
+        "testbed": {"testbed", "linux", "kernel"},
+    },
+    "running": {"cluster": {"cluster"}, "until": {"until"}},
+    "executor": {"cluster": {"cluster"}},
+    "scenario": {"known": {"known"}, "traffic": {"traffic"}},
+    "drawing": {"across": {"across"}},
+    "comparing": {"across": {"across"}},
+}
+"""For each room, and each folder in it, the folders of the room that it may import; all may import the files of the room itself."""
+CIRCLES = {
+    frozenset(f"dumbbell.results.{name}" for name in ("imported", "limits", "notebook", "run", "summary")),
+    frozenset(("dumbbell.engines", "dumbbell.engines.base", "dumbbell.engines.prepared")),
+}
+"""Modules that name each other's types. No module imports one above it when it runs."""
 STUDIES_MAY_KNOW = {"study", "comparing", "drawing", *BELOW}
 """The rooms that a study may import."""
 
@@ -62,6 +87,56 @@ def test_a_room_imports_only_those_below_it(room):
     modules = modules_of(ROOT / room)
     assert modules
     assert not {(path.name, other) for path in modules for other in rooms_imported(path) - MAY_KNOW[room]}
+
+
+def test_every_room_is_guarded():
+    assert {path.parent.name for path in ROOT.glob("*/__init__.py")} - TOP - {"examples"} == MAY_KNOW.keys()
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_a_folder_of_a_room_imports_only_those_below_it(room):
+    folders = {path.parent.name for path in (ROOT / room).glob("*/__init__.py")}
+    wrong = {
+        (path.name, other)
+        for path in modules_of(ROOT / room)
+        for folder in [path.relative_to(ROOT / room).parts[0] if path.parent != ROOT / room else ""]
+        for package, rest in packages_imported(path)
+        if package == "dumbbell" and rest.startswith(f"{room}.")
+        for other in {rest.split(".")[1]} & folders - INSIDE[room].get(folder, folders)
+        if other != folder
+    }
+    assert not wrong
+
+
+def test_modules_name_each_other_in_no_circle_that_is_not_known():
+    modules = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path for path in modules_of(ROOT)}
+    known = {name: {other for other in named_at_top(path, modules) if other != name} for name, path in modules.items()}
+    assert {frozenset(circle) for circle in circles(known)} == CIRCLES
+
+
+def named_at_top(path, modules):
+    """The modules that a module imports at its top, those for types alone among them."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    blocks = [tree, *(node for node in tree.body if isinstance(node, ast.If))]
+    for node in (node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)):
+        for each in node.names:
+            full = f"{node.module}.{each.name}"
+            yield full if full in modules else node.module
+
+
+def circles(known):
+    """The sets of at least two modules each of which reaches all others of its set."""
+
+    def reached(start):
+        found, waiting = set(), [start]
+        while waiting:
+            new = known.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return found
+
+    reach = {name: reached(name) for name in known}
+    return {frozenset({name, *(other for other in reach[name] if name in reach.get(other, ()))}) for name in known if name in reach[name]}
 
 
 def test_the_tool_imports_no_study():

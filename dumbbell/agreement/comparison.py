@@ -19,10 +19,10 @@ from dumbbell.agreement.real_time import in_real_time
 from dumbbell.comparing.difference import Difference, difference
 from dumbbell.comparing.reference import ReferenceValue
 from dumbbell.errors import BadInput, DumbbellError
-from dumbbell.executor.progress_state import ProgressState
+from dumbbell.executor.progress_state import Progress, ProgressState
 from dumbbell.files import SafeFolder, parse_json, write_within
 from dumbbell.results import Store
-from dumbbell.running.execute import Progress, execute
+from dumbbell.running.execute import execute
 from dumbbell.running.prepare import prepare
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from dumbbell.bench.recorded import read
 from dumbbell.engines import sim
 from dumbbell.errors import BadInput, nearest
 from dumbbell.executor import Threads
+from dumbbell.executor.progress_state import Progress
 from dumbbell.results import Store
-from dumbbell.running.execute import Progress, execute
+from dumbbell.running.execute import execute
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 

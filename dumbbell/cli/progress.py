@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from dumbbell.cli.output import human_count, human_time, note
 from dumbbell.errors import printable
 from dumbbell.executor.interrupt import is_interrupted
-from dumbbell.executor.progress_state import ProgressState
-from dumbbell.running.execute import Progress
+from dumbbell.executor.progress_state import Progress, ProgressState
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

@@ -18,7 +18,6 @@ from dumbbell.files import creatable
 from dumbbell.running.prepare import prepare
 from dumbbell.running.sweep import PreparedSweep
 from dumbbell.scenario import Scenario
-from dumbbell.study import study_names
 
 if TYPE_CHECKING:
     from dumbbell.results import Store
@@ -91,7 +90,7 @@ def read_sample(file: Path, out: Path | None, most_runs: int | None, values: Seq
     if not folder.exists() or not runs[0].key:
         missing = [Missing(run, *each) for run in runs]
     elif scenario.until is None:
-        from dumbbell.results import Store  # with numpy, which takes as long as a plan
+        from dumbbell.results import Store
 
         lacking = set(Store(folder).missing([run.key for run in runs]))
         missing = [Missing(run, *each) for run in runs if run.key in lacking]
@@ -145,6 +144,8 @@ def _located(file: Path) -> Path:
         note(f"{name}: the file of this folder, not the ready-made test of that name (`dumbbell new {name}`)")
     if file.exists():
         return file
+    from dumbbell.study import study_names  # with numpy, which takes as long as a plan
+
     if name.split("/", 1)[0] in study_names():
         raise BadInput(f"{name}: no such file; expected a scenario file, or `dumbbell reproduce {name}` for the study")
     if not file.suffix and file.name == name:

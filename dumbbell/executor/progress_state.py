@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,7 @@ class ProgressState:
     def packets_per_s(self) -> float | None:
         """Data packets delivered per second by all workers together; None before the first run is done."""
         return self.packets / self.busy_s * min(max(len(self.running), 1), self.workers) if self.busy_s else None
+
+
+Progress: TypeAlias = Callable[[ProgressState], None]
+"""Called when a run is begun and when one is done."""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from dumbbell.errors import DamagedRun
 from dumbbell.results import pack as limits
 from dumbbell.results.pack import Pack, Parts, of_parts
-from dumbbell.results.packs import add_pack, remove
 
 if TYPE_CHECKING:
     from dumbbell.results.store import Store
@@ -187,10 +186,10 @@ def _replace(store: Store, old: Sequence[Pack], cuts: Sequence[_Cut], stopped: C
             waiting = [each for each in waiting if each.folder != made.folder]  # a process that was killed had written the same
         later = {each for other in cuts[number + 1 :] for each in other.of}
         for each in [each for each in waiting if each not in later]:
-            remove(store, each)
+            store.packs.remove(each)
             waiting.remove(each)
     for each in waiting:  # nothing of it was left
-        remove(store, each)
+        store.packs.remove(each)
 
 
 def _write(store: Store, cut: _Cut) -> Pack:
@@ -210,7 +209,7 @@ def _write(store: Store, cut: _Cut) -> Pack:
     except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
         raise _Spoilt(cut.of) from None  # one of them is unlike the others, and nothing says which
     times = [store.folder.stat(each.name).st_mtime_ns for each in cut.of]
-    add_pack(store, name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those beside it
+    store.packs.add(name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those beside it
     made = next(each for each in store.packs.all() if each.folder.name == name)
     if not all(one.equals(other) for one, other in zip(made.parts(), whole, strict=True)):
         raise DamagedRun(f"{made.folder}: does not read back as it was written; expected a disk that keeps what it is given", "")

@@ -15,7 +15,6 @@ from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.files import parse_json
 from dumbbell.results.joining import join, take_out
 from dumbbell.results.pack import PACKED, Gathered, Pack, Packable, contents
-from dumbbell.results.packs import add_pack, remove
 from dumbbell.results.place import PACK, remove_folder
 from dumbbell.results.record import SERIES
 from dumbbell.results.series import SeriesFile, digest_of_frame
@@ -64,7 +63,7 @@ def pack(store: Store, progress: Callable[[int, int], None] = lambda _done, _tot
             for is_asked_for, keys in ((True, folders[:asked_for]), (False, folders[asked_for:])):
                 for batch in _batches(store, keys, found):
                     # Runs that nobody asks for any more stay older than those that took their place.
-                    add_pack(store, *contents(batch), None if is_asked_for else min(store.written_ns(each.run.key) for each in batch))
+                    store.packs.add(*contents(batch), None if is_asked_for else min(store.written_ns(each.run.key) for each in batch))
                     found.packs += 1
                     for each in batch:
                         _retire(store, each.run.key, found)
@@ -84,7 +83,7 @@ def remove_damaged(store: Store) -> int:
     count = 0
     for each in store.packs.all():
         if each.keys and each.damage and all(store.is_whole(key, apart_from=each) for key in each.keys):
-            remove(store, each)
+            store.packs.remove(each)
             count += 1
     return count
 

@@ -7,15 +7,11 @@ import os
 import re
 import time
 import warnings
-from typing import TYPE_CHECKING
 
 from dumbbell.errors import DamagedRunWarning
 from dumbbell.files import SafeFolder, temporary
 from dumbbell.results.pack import Pack
-from dumbbell.results.place import remove_folder, write_folder
-
-if TYPE_CHECKING:
-    from dumbbell.results.store import Store
+from dumbbell.results.place import Place, remove_folder, write_folder
 
 PACKS = "packs"
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -31,38 +27,11 @@ def has_packs(folder: SafeFolder) -> bool:
         return False
 
 
-def add_pack(store: Store, name: str, files: dict[str, bytes], written_ns: int | None = None) -> None:
-    """Writes a pack, as `contents` makes it, unless it is there; `written_ns`: when its runs were, if not now.
-
-    Raises `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written.
-    """
-    if os.path.lexists(store.path / PACKS / name):
-        return
-    with store.place.disk_errors(), store.place.locked(fcntl.LOCK_SH), temporary(store.place.partial(name)) as half:
-        write_folder(store.place, half.name, files)
-        if written_ns is not None:
-            os.utime(half, ns=(written_ns, written_ns))
-        if not os.path.lexists(store.path / PACKS):
-            store.folder.make(PACKS)
-            store.folder.sync()
-        store.folder.rename(half.name, f"{PACKS}/{name}")
-        store.folder.sync(PACKS)
-    store.packs.refresh()
-
-
-def remove(store: Store, pack: Pack) -> None:
-    """Removes a pack at once. Raises as `add_pack`."""
-    with store.place.disk_errors(), store.place.locked(fcntl.LOCK_EX):
-        remove_folder(store.place, pack.name)
-        store.folder.sync(PACKS)
-    store.packs.refresh()
-
-
 class Packs:
     """The packs in a store's folder, as far as they have been read. Another process may add some at any time."""
 
-    def __init__(self, folder: SafeFolder) -> None:
-        self._folder, self._path = folder, folder.path / PACKS
+    def __init__(self, place: Place) -> None:
+        self._place, self._folder, self._path = place, place.folder, place.path / PACKS
         self._packs: dict[str, Pack] = {}
         self._of: dict[str, Pack] = {}
         """By key."""
@@ -117,6 +86,32 @@ class Packs:
                 there = self._of.get(key)
                 if there is None or (there.damage and not pack.damage):  # two packs only have a run if one of them was damaged
                     self._of[key] = pack
+
+    def add(self, name: str, files: dict[str, bytes], written_ns: int | None = None) -> None:
+        """Writes a pack, as `contents` makes it, unless it is there; `written_ns`: when its runs were, if not now.
+
+        Raises `EnvironmentFault` if the disk is full, `BadInput` if it cannot be written.
+        """
+        place = self._place
+        if os.path.lexists(self._path / name):
+            return
+        with place.disk_errors(), place.locked(fcntl.LOCK_SH), temporary(place.partial(name)) as half:
+            write_folder(place, half.name, files)
+            if written_ns is not None:
+                os.utime(half, ns=(written_ns, written_ns))
+            if not os.path.lexists(self._path):
+                self._folder.make(PACKS)
+                self._folder.sync()
+            self._folder.rename(half.name, f"{PACKS}/{name}")
+            self._folder.sync(PACKS)
+        self.refresh()
+
+    def remove(self, pack: Pack) -> None:
+        """Removes a pack at once. Raises as `add`."""
+        with self._place.disk_errors(), self._place.locked(fcntl.LOCK_EX):
+            remove_folder(self._place, pack.name)
+            self._folder.sync(PACKS)
+        self.refresh()
 
 
 def _ids(folder: SafeFolder) -> list[str]:

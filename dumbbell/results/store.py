@@ -69,7 +69,7 @@ class Store:
         self.folder = SafeFolder(self.path)
         self.place = Place(self.folder)
         self._index = Index(self.folder)
-        self.packs = Packs(self.folder)
+        self.packs = Packs(self.place)
         self._folders = Folders(self.folder)
 
     def request(self, runs: Iterable[tuple[str, Mapping[str, Coordinate], str]], replace: bool = True) -> None:

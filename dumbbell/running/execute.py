@@ -16,7 +16,7 @@ from dumbbell.engines.prepared import Prepared, not_allowed
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Local, Threads, WorkerDied
 from dumbbell.executor.interrupt import Aborted, deferred, uninterrupted
-from dumbbell.executor.progress_state import ProgressState
+from dumbbell.executor.progress_state import Progress, ProgressState
 from dumbbell.results.place import CLUSTER
 from dumbbell.running.machine import host
 from dumbbell.running.prepare import not_storable
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from dumbbell.results import Results, Run, Store
     from dumbbell.running.cluster.sweep import ClusterSweep
 
-Progress = Callable[[ProgressState], None]
-"""Called when a run is begun and when one is done."""
 _MOST_ROWS = 10_000
 """Flows of stored runs that stay in memory."""
 _POLL_S = 0.1

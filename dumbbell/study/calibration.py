@@ -21,8 +21,8 @@ from dumbbell.errors import BadInput
 
 if TYPE_CHECKING:
     from dumbbell.executor import Executor
+    from dumbbell.executor.progress_state import Progress
     from dumbbell.results import Run, Store
-    from dumbbell.running.execute import Progress
     from dumbbell.scenario import Scenario
     from dumbbell.scenario.traffic import Transfers
 

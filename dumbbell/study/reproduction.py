@@ -33,8 +33,8 @@ from dumbbell.study.today import on_hosts_of_today
 
 if TYPE_CHECKING:
     from dumbbell.executor import Executor
+    from dumbbell.executor.progress_state import Progress
     from dumbbell.results import Run
-    from dumbbell.running.execute import Progress
 
 
 Drawing = Callable[[int, int], None]

@@ -148,11 +148,13 @@ def test_a_run_whose_digest_does_not_come_back_stays_a_folder(tmp_path):
 def test_runs_stay_folders_if_their_pack_does_not_read_back(folders, name, monkeypatch):
     """The disk has kept something else than it was given."""
 
-    def add_pack(store_, made, files, *more):
-        packs.add_pack(store_, made, files, *more)
-        flip(store_.path / "packs" / made / name)
+    real = packs.Packs.add
 
-    monkeypatch.setattr(packing, "add_pack", add_pack)
+    def add(self, made, files, *more):
+        real(self, made, files, *more)
+        flip(folders.path / "packs" / made / name)
+
+    monkeypatch.setattr(packs.Packs, "add", add)
     made = packing.pack(folders)
     assert (made.runs, made.kept) == (0, dict.fromkeys(KEYS, "its copy in a pack differs"))
     assert [key for key in KEYS if not (folders.path / key / "run.json").exists()] == []

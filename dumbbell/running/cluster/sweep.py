@@ -22,7 +22,7 @@ from dumbbell.errors import BadInput, DamagedRun, DumbbellError, EnvironmentFaul
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
 from dumbbell.executor.interrupt import uninterrupted
-from dumbbell.executor.progress_state import ProgressState
+from dumbbell.executor.progress_state import Progress, ProgressState
 from dumbbell.results.place import CLUSTER, PACK
 from dumbbell.running.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
 from dumbbell.running.cluster.confirmation import Check, Confirmations, Held
@@ -32,7 +32,6 @@ from dumbbell.running.sweep import MOST_KEPT, Jobs
 
 if TYPE_CHECKING:
     from dumbbell.results import Run, Store
-    from dumbbell.running.execute import Progress
 
 _POLL_S = 0.1
 """Between looks at whether another process has ended to pack the store."""
@@ -290,12 +289,10 @@ class _Kept:
 
     def keep(self, found: Computed) -> None:
         """Store the answer of a worker. It may be called again if it was interrupted."""
-        from dumbbell.results.packs import add_pack
-
         self.unstored.update({run.key: run for run in found.runs})
         if self._store is not None:
             for name, files in found.packs:
-                add_pack(self._store, name, files)
+                self._store.packs.add(name, files)
             for key, files, summary in found.folders:
                 self._store.add(key, files, summary)
 

@@ -13,10 +13,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
-from dumbbell.executor.progress_state import ProgressState
+from dumbbell.executor.progress_state import Progress, ProgressState
 from dumbbell.results import leave_out
 from dumbbell.results.summary import Outline
-from dumbbell.running.execute import Outcome, Progress, count_stored, execute_each, interrupted_at
+from dumbbell.running.execute import Outcome, count_stored, execute_each, interrupted_at
 from dumbbell.running.prepare import not_storable
 from dumbbell.running.sweep import PreparedSweep
 from dumbbell.running.until.rule import Rule, Verdict
