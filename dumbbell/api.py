@@ -18,7 +18,7 @@ from dumbbell.scenario import Scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dumbbell.comparing.across.coordinates import Source
+    from dumbbell.comparing.across.coordinates import RunSet
     from dumbbell.comparing.tables import Table
     from dumbbell.drawing.across.scales import Limits, Way
     from dumbbell.drawing.style import Size
@@ -156,9 +156,9 @@ def table(
     return repeats_table(_sources(what), "", per, statistic, *asked, manner=PYTHON)
 
 
-def _sources(what: object) -> list[Source]:
+def _sources(what: object) -> list[RunSet]:
     """The runs that are meant, without invalid ones."""
-    from dumbbell.comparing.across.coordinates import Source
+    from dumbbell.comparing.across.coordinates import RunSet
     from dumbbell.results.folder import open_outlines, run_of
     from dumbbell.study.folders import find_folder
 
@@ -168,10 +168,10 @@ def _sources(what: object) -> list[Source]:
     found = []
     for number, (name, each) in enumerate(named, 1):
         if isinstance(each, Results):
-            found.append(Source(name or f"results {number}", [run for run in each if run.status != "invalid"]))
+            found.append(RunSet(name or f"results {number}", [run for run in each if run.status != "invalid"]))
         else:
             path = find_folder(Path(each))
-            found.append(Source(name or path.resolve().name, open_outlines(path), run_of(path)))
+            found.append(RunSet(name or path.resolve().name, open_outlines(path), run_of(path)))
     labels = [source.label for source in found]
     paths = {number: str(each) for number, (_, each) in enumerate(named) if not isinstance(each, Results)}
     alike = {number for number, label in enumerate(labels) if labels.count(label) > 1}

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.results import Outline, Summary
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, RUN_METRICS, Traits
 
@@ -47,4 +47,4 @@ def sweep(label="a", engine="sim", repeats=4, **more):
             rate = 10 + ("reno", "cubic").index(cell["flows.0.cc"]) + int(cell["path.rtt"][:-2]) / 100 + seed / 10
             flows = [("a", "a", cell["flows.0.cc"], "forward", rate / 2), ("b", "b", "reno", "reverse", rate / 2)]
             runs.append(outline({**cell, "seed": seed}, flows, engine=engine, drops=seed))
-    return Source(label, runs)
+    return RunSet(label, runs)

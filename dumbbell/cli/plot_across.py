@@ -13,7 +13,7 @@ import typer
 from dumbbell.cli.figure_options import no_redirect, view_named
 from dumbbell.cli.output import note
 from dumbbell.cli.progress import progress_bar
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.questions import Asked, Settled, settle, summary
 from dumbbell.comparing.across.words import COMMAND
 from dumbbell.errors import BadInput
@@ -161,7 +161,7 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, scales: Scales, 
     return written
 
 
-def _sources(folders: Sequence[Path]) -> tuple[list[Source], list[Path]]:
+def _sources(folders: Sequence[Path]) -> tuple[list[RunSet], list[Path]]:
     """The runs of folders, each called by its name, or where two have the same by their paths."""
     paths = [find_folder(folder) for folder in folders]
     runs = [open_outlines(path) for path in paths]
@@ -169,4 +169,4 @@ def _sources(folders: Sequence[Path]) -> tuple[list[Source], list[Path]]:
     labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
     if len(set(labels)) < len(labels):
         raise BadInput(f"{folders[0]} was given more than once; expected different folders")
-    return [Source(label, found, run_of(path)) for label, path, found in zip(labels, paths, runs, strict=True)], paths
+    return [RunSet(label, found, run_of(path)) for label, path, found in zip(labels, paths, runs, strict=True)], paths

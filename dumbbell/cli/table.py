@@ -11,7 +11,7 @@ import typer
 
 from dumbbell.cli.figure_options import no_redirect
 from dumbbell.cli.output import JsonOption, note, print_json, show
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.estimates import STATISTICS
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.tables import repeats_table
@@ -156,7 +156,7 @@ def _over_repeats(
     runs = open_outlines(path)
     per = {"--runs": "run", "--groups": "group", "--datagrams": "stream"}.get(wanted or "")
     y, where, over = asked
-    return repeats_table([Source(path.name, runs, run_of(path))], f"{path}: {STATISTICS[statistic]}", per, statistic, y, where, over, apart)
+    return repeats_table([RunSet(path.name, runs, run_of(path))], f"{path}: {STATISTICS[statistic]}", per, statistic, y, where, over, apart)
 
 
 def _tins(opened: Folder) -> Table:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dumbbell.errors import BadInput, printable
 from dumbbell.exchange.formats import READ
-from dumbbell.exchange.reading import Place, read
+from dumbbell.exchange.reading import FilePlace, read
 from dumbbell.exchange.streams import Direction
 from dumbbell.results import Block, Run, Table, digest, schema
 from dumbbell.results.imported import ENGINE, UNKNOWN_CC
@@ -125,7 +125,7 @@ def runs_of(files: Sequence[Path], form: str | None) -> list[Run]:
 
 
 def _runs_of(file: Path, shown: str, form: str | None) -> list[Run]:
-    content, place = read(file), Place(file)
+    content, place = read(file), FilePlace(file)
     asked, form = form, form or _recognised(content, place)
     reader = _reader(form)
     try:
@@ -142,7 +142,7 @@ def _runs_of(file: Path, shown: str, form: str | None) -> list[Run]:
     return [_run(each, place, known, {"file": shown, **({"run": i} if several else {})}, i) for i, each in enumerate(found, 1)]
 
 
-def _recognised(content: bytes, place: Place) -> str:
+def _recognised(content: bytes, place: FilePlace) -> str:
     for form in READ:
         if _reader(form).recognises(content):
             return form
@@ -153,7 +153,7 @@ def _reader(form: str) -> Any:
     return import_module(f"dumbbell.exchange.readers.{READ[form]}")
 
 
-def _run(found: Found, place: Place, known: Mapping[str, Any], cell: Mapping[str, str | int | float], number: int) -> Run:
+def _run(found: Found, place: FilePlace, known: Mapping[str, Any], cell: Mapping[str, str | int | float], number: int) -> Run:
     for names in ([flow.name for flow in found.flows], [port.name for port in found.ports]):
         if twice := next((name for name, count in Counter(names).items() if count > 1), None):
             raise place.wrong(f"has two flows or queues of the name {twice!r}", "different names")
@@ -201,7 +201,7 @@ def _begin_at_zero(found: Found) -> None:
     found.unknown.append(f"times are {round(-first_ns / 1e9, 6):g} s later than in the file, where the first is before its beginning")
 
 
-def _check_totals(entity: str, series: Mapping[str, Samples], place: Place) -> None:
+def _check_totals(entity: str, series: Mapping[str, Samples], place: FilePlace) -> None:
     """Raises `BadInput` if something that is counted from the start becomes less: then it is of two connections, or of none."""
     known = schema().series[entity.partition("/")[0]]
     for name, (_, values) in series.items():

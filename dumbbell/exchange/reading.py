@@ -30,14 +30,14 @@ _NAME = re.compile(r"[^/\x00-\x1f\x7f]{1,100}")
 _NS_PER_S = 1e9
 
 
-class Place:
+class FilePlace:
     """A place in a file."""
 
     def __init__(self, file: Path, where: str = "") -> None:
         self.file = file
         self._where = where
 
-    def at(self, *steps: str | int) -> Place:
+    def at(self, *steps: str | int) -> FilePlace:
         """A place within: by keys of mappings and positions in lists."""
         where = self._where
         for step in steps:
@@ -47,11 +47,11 @@ class Place:
                 where += f".{step}" if where else step
             else:
                 where += f"[{shortened(repr(step), 60)}]"
-        return Place(self.file, where)
+        return FilePlace(self.file, where)
 
-    def line(self, number: int) -> Place:
+    def line(self, number: int) -> FilePlace:
         """A line, from 1."""
-        return Place(self.file, f"line {number}")
+        return FilePlace(self.file, f"line {number}")
 
     def wrong(self, what: str, expected: str) -> BadInput:
         """The error that says so."""
@@ -108,7 +108,7 @@ class Place:
         if len(found) > MOST_FLOWS:
             raise self.wrong(f"has more than {MOST_FLOWS} flows, queues or runs", f"at most {MOST_FLOWS} in a file")
 
-    def item(self, content: Mapping[str, Any], key: str) -> tuple[Place, Any]:
+    def item(self, content: Mapping[str, Any], key: str) -> tuple[FilePlace, Any]:
         """Return a mapping's value of this key, and the value's place."""
         if key not in content:
             raise self.wrong(f"has no {key!r}", f"the key {key}")
@@ -157,7 +157,7 @@ def _within(found: bytes) -> bytes:
     return found
 
 
-def parsed(content: bytes, place: Place) -> Any:
+def parsed(content: bytes, place: FilePlace) -> Any:
     """Contents as JSON. Raises `BadInput` if they are none, or have too many values."""
     check_values(content, place)
     try:
@@ -166,18 +166,18 @@ def parsed(content: bytes, place: Place) -> Any:
         raise not_json(place, error) from None
 
 
-def not_json(place: Place, error: Exception) -> BadInput:
+def not_json(place: FilePlace, error: Exception) -> BadInput:
     """Return the error for contents that a JSON reader rejected."""
     return place.wrong(f"is not JSON ({shortened(str(error), 100)})", "a whole JSON document")
 
 
-def check_values(content: bytes, place: Place) -> None:
+def check_values(content: bytes, place: FilePlace) -> None:
     """Raises `BadInput` if JSON has too many values. They are counted by the characters before them, before memory is taken for any."""
     if sum(map(content.count, (b",", b"{", b"["))) > MOST_VALUES:
         raise place.wrong(f"has more than {MOST_VALUES:,} values", f"at most {MOST_VALUES:,} in a file")
 
 
-def lines(content: bytes, place: Place) -> Iterator[str]:
+def lines(content: bytes, place: FilePlace) -> Iterator[str]:
     """The lines of a text, one in memory at a time. Raises `BadInput` if there are too many, or one is not UTF-8."""
     if content.count(b"\n") > MOST_VALUES:
         raise place.wrong(f"has more than {MOST_VALUES:,} lines", f"at most {MOST_VALUES:,} in a file")
@@ -185,7 +185,7 @@ def lines(content: bytes, place: Place) -> Iterator[str]:
         yield as_text(line, place.line(number)).rstrip("\r\n")
 
 
-def as_text(content: bytes, place: Place) -> str:
+def as_text(content: bytes, place: FilePlace) -> str:
     """Contents as text. Raises `BadInput` if they are none."""
     try:
         return content.decode("utf-8-sig")

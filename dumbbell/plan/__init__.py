@@ -23,13 +23,14 @@ from dumbbell.plan.model import (
 from dumbbell.plan.provenance import Origin, Provenance
 from dumbbell.plan.refusal import RUN, Place, Refusal
 from dumbbell.plan.text import as_json
-from dumbbell.plan.workloads import Table
+from dumbbell.plan.workloads import EngineFacts
 
 __all__ = [
     "RUN",
     "Change",
     "Connection",
     "Direction",
+    "EngineFacts",
     "Host",
     "HostSettings",
     "Kept",
@@ -47,7 +48,6 @@ __all__ = [
     "Refusal",
     "Series",
     "Side",
-    "Table",
     "Tcp",
     "Traffic",
     "Workload",

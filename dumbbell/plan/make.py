@@ -15,7 +15,7 @@ from dumbbell.plan.provenance import Origin, Provenance
 from dumbbell.plan.refusal import Refusal
 from dumbbell.plan.schedule import changes
 from dumbbell.plan.series import series
-from dumbbell.plan.workloads import Table, Workloads, redrawn
+from dumbbell.plan.workloads import EngineFacts, Workloads, redrawn
 from dumbbell.scenario import Problem, ResolvedScenario
 
 
@@ -47,7 +47,7 @@ class Planned:
 _PATH = Origin(("path",))
 
 
-def make(resolved: ResolvedScenario, table: Table, kept: Kept | None = None) -> Planned:
+def make(resolved: ResolvedScenario, table: EngineFacts, kept: Kept | None = None) -> Planned:
     """Make the plan of a run for an engine. The engine's table says what a congestion control needs and what a stack does with sizes of
     buffers.
 

@@ -52,7 +52,7 @@ class StackFacts(Protocol):
         """Its factor on the size of a socket buffer that an application asks for."""
 
 
-class Table(Protocol):
+class EngineFacts(Protocol):
     """The facts about an engine that defaults depend on."""
 
     @property
@@ -75,7 +75,7 @@ _BUFFER_FACTOR = 2
 class Workloads:
     """The workloads of a run, in the order in which they are written, bulk flows first."""
 
-    def __init__(self, settings: Settings, table: Table, paths: Paths, hosts: Hosts, kept: Kept) -> None:
+    def __init__(self, settings: Settings, table: EngineFacts, paths: Paths, hosts: Hosts, kept: Kept) -> None:
         """`kept`: of plans for the same table."""
         self.workloads: list[Workload] = []
         self.origins: list[Origin] = []
@@ -240,7 +240,7 @@ def _times(
         yield begin, None if stop is None or stop >= settings.duration else stop
 
 
-def _control(cc: Cc, table: Table) -> dict[str, Any]:
+def _control(cc: Cc, table: EngineFacts) -> dict[str, Any]:
     """Return a congestion control with the given parameters. The other parameters depend on the stack, and so do its own options.
 
     Parameters that the table does not know stay, so that the engine reports them.
@@ -254,7 +254,7 @@ def _control(cc: Cc, table: Table) -> dict[str, Any]:
     return {"kind": cc.kind, **{name: read(known[name], value) if name in known else value for name, value in cc.parameters.items()}}
 
 
-def _marks(flow: Connections, table: Table) -> tuple[bool, bool]:
+def _marks(flow: Connections, table: EngineFacts) -> tuple[bool, bool]:
     """Return two flags: ECN is negotiated, and SCE is echoed."""
     cc = table.cc.get(flow.cc.kind)
     wants_sce = cc is not None and cc.wants_sce
@@ -263,7 +263,7 @@ def _marks(flow: Connections, table: Table) -> tuple[bool, bool]:
     return needs_ecn or sce_echo if flow.ecn is None else flow.ecn, sce_echo
 
 
-def _host(flow: Connections, table: Table) -> HostSettings:
+def _host(flow: Connections, table: EngineFacts) -> HostSettings:
     host, stack = flow.host, table.stack.get(flow.stack.base)
     factor = stack.buffer_factor if stack else _BUFFER_FACTOR
     return HostSettings(

@@ -11,7 +11,7 @@ import warnings
 from dumbbell.errors import DamagedRunWarning
 from dumbbell.files import SafeFolder, temporary
 from dumbbell.results.pack import Pack
-from dumbbell.results.place import Place, remove_folder, write_folder
+from dumbbell.results.place import StoreFolder, remove_folder, write_folder
 
 PACKS = "packs"
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -30,7 +30,7 @@ def has_packs(folder: SafeFolder) -> bool:
 class Packs:
     """The packs in a store's folder, as far as they have been read. Another process may add some at any time."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StoreFolder) -> None:
         self._place, self._folder, self._path = place, place.folder, place.path / PACKS
         self._packs: dict[str, Pack] = {}
         self._of: dict[str, Pack] = {}

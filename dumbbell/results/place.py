@@ -20,7 +20,7 @@ PACK = "pack"
 _LOCK = ".lock"
 
 
-class Place:
+class StoreFolder:
     """A results folder. The constructor does not access the disk."""
 
     def __init__(self, folder: SafeFolder) -> None:
@@ -112,14 +112,14 @@ class Place:
             raise BadInput(f"{self.path}: cannot be written ({error.strerror}); expected a writable folder") from None
 
 
-def remove_folder(place: Place, name: str) -> None:
+def remove_folder(place: StoreFolder, name: str) -> None:
     """Removes a folder at once, `name` as `SafeFolder` has it. The caller holds the exclusive lock."""
     with temporary(place.partial("removed")) as aside, suppress(FileNotFoundError):
         place.folder.rename(name, aside.name)
         place.folder.remove(aside.name)
 
 
-def write_folder(place: Place, name: str, files: dict[str, bytes]) -> None:
+def write_folder(place: StoreFolder, name: str, files: dict[str, bytes]) -> None:
     """Makes a folder with these files, which are on the disk when it returns."""
     os.mkdir(place.path / name)
     for each, content in files.items():

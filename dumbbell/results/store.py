@@ -42,7 +42,7 @@ from dumbbell.results.json_files import read_of_store, sealed_record
 from dumbbell.results.names import NotOurs, is_cell, is_key, is_name
 from dumbbell.results.pack import PACKED, Pack, PackedFile
 from dumbbell.results.packs import PACKS, Packs, has_packs
-from dumbbell.results.place import STUDY, Place, write_folder
+from dumbbell.results.place import STUDY, StoreFolder, write_folder
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile
@@ -67,7 +67,7 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.folder = SafeFolder(self.path)
-        self.place = Place(self.folder)
+        self.place = StoreFolder(self.folder)
         self._index = Index(self.folder)
         self.packs = Packs(self.place)
         self._folders = Folders(self.folder)

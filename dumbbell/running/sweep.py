@@ -54,7 +54,7 @@ class Jobs(Requested, Protocol):
     def sources(self, position: int) -> tuple[str, ...]:
         """Return the name of its engine, and the hashes of the sources that compute it."""
 
-    def part(self, positions: Sequence[int]) -> Part:
+    def part(self, positions: Sequence[int]) -> Portion:
         """Some of the runs, as they are sent to where they are computed."""
 
     @property
@@ -70,7 +70,7 @@ class Jobs(Requested, Protocol):
         """The names of functions in Python that are congestion controls of any of them."""
 
 
-class Part(Protocol):
+class Portion(Protocol):
     """Some runs. Can be pickled, and is small."""
 
     def prepared(self) -> Iterator[Prepared]:
@@ -79,25 +79,25 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class _Listed:
-    """Runs that are prepared; see `Part`."""
+    """Runs that are prepared; see `Portion`."""
 
     runs: tuple[Prepared, ...]
 
     def prepared(self) -> Iterator[Prepared]:
-        """See `Part`."""
+        """See `Portion`."""
         return iter(self.runs)
 
 
 @dataclass(frozen=True)
 class _OfScenario:
-    """Runs of a scenario that are prepared again where they are computed; see `Part`."""
+    """Runs of a scenario that are prepared again where they are computed; see `Portion`."""
 
     scenario: Scenario
     chosen: tuple[tuple[int, range], ...]
     most_runs: int | None
 
     def prepared(self) -> Iterator[Prepared]:
-        """See `Part`."""
+        """See `Portion`."""
         return prepared_each(self.scenario.repeats(self.chosen, self.most_runs))
 
 
@@ -133,7 +133,7 @@ class Listed:
         run = self._runs[position]
         return run.engine, *run.sources
 
-    def part(self, positions: Sequence[int]) -> Part:
+    def part(self, positions: Sequence[int]) -> Portion:
         """See `Jobs`."""
         return _Listed(tuple(self._runs[position] for position in sorted(positions)))
 
@@ -215,7 +215,7 @@ class PreparedSweep:
         """See `Jobs`."""
         return self._sources[self._cell_of[position]]
 
-    def part(self, positions: Sequence[int]) -> Part:
+    def part(self, positions: Sequence[int]) -> Portion:
         """See `Jobs`."""
         if self._kept:
             return _Listed(tuple(self._kept[position] for position in sorted(positions)))

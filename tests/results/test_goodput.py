@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dumbbell
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.observations import observations, sampled
 
 RATE_MBIT = 20
@@ -24,7 +24,7 @@ def run_of(flows, duration_s=4, **more):
 
 
 def by_group(run):
-    return {each.at["group"]: each.values for each in observations([Source("a", [run])], "group")}
+    return {each.at["group"]: each.values for each in observations([RunSet("a", [run])], "group")}
 
 
 def drawn(seed):
@@ -91,12 +91,12 @@ def test_connections_that_come_and_go_are_part_of_the_run(rows):
 
 def test_over_time_a_group_has_the_sum_of_its_flows():
     run = run_of([{"cc": "cubic", "count": 3, "start": {"jitter": "1s"}, "bytes": "600kB"}, {"cc": "reno"}])
-    found, _ = sampled([Source("a", [run])], {"goodput": "group"}, 0.5)
+    found, _ = sampled([RunSet("a", [run])], {"goodput": "group"}, 0.5)
     totals = {each.at["group"]: each.series for each in found["goodput"]}
     received = {group: sum(row["rx_bytes"] for row in run.flows.rows() if row["group"] == group) * 8 / 1e6 for group in ("cubic", "reno")}
     for group, (_, rates) in totals.items():
         assert 0.5 * rates.sum() == pytest.approx(received[group], rel=0.02)
-    flows, _ = sampled([Source("a", [run])], {"flow_goodput": "flow"}, 0.5)
+    flows, _ = sampled([RunSet("a", [run])], {"flow_goodput": "flow"}, 0.5)
     (alone,) = [each.series for each in flows["flow_goodput"] if each.at["group"] == "reno"]
     np.testing.assert_allclose(totals["reno"][1][: len(alone[1])], alone[1])
 
@@ -104,6 +104,6 @@ def test_over_time_a_group_has_the_sum_of_its_flows():
 def test_a_flow_that_lived_between_two_samples_counts_over_time():
     run = run_of([{"cc": "cubic", "count": 2, "bytes": "4kB", "start": {"first": "1080ms", "every": "40ms"}}], sample="100ms")
     assert ("flow/cubic-2", "rx_bytes") not in run.all_series("rx_bytes")
-    found, _ = sampled([Source("a", [run])], {"goodput": "group"}, 1.0)
+    found, _ = sampled([RunSet("a", [run])], {"goodput": "group"}, 1.0)
     ((_, rates),) = [each.series for each in found["goodput"]]
     assert rates.max() == pytest.approx(2 * 4000 * 8 / 1e6)

@@ -13,7 +13,7 @@ from packed_store import KEYS
 from support import make_run
 
 from dumbbell.results import Store, pack, packing
-from dumbbell.results.place import Place
+from dumbbell.results.place import StoreFolder
 from dumbbell.results.store import check_capture
 from dumbbell.results.tables import FLOWS, Table
 
@@ -98,7 +98,7 @@ def test_a_reader_finds_the_same_whenever_runs_are_moved(asked, unmoved, tmp_pat
         with monkeypatch.context() as patch:
             for module, name in STEPS:
                 patch.setattr(module, name, meanwhile.before(getattr(module, name)))
-            patch.setattr(Place, "locked", meanwhile.locking(Place.locked))
+            patch.setattr(StoreFolder, "locked", meanwhile.locking(StoreFolder.locked))
             assert ASKED[asked](Store(path)) == expected, steps
         if not meanwhile.packed:
             break

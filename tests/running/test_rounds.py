@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from dumbbell import Results, Scenario, Store, run
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.tables import repeats_table
 from dumbbell.errors import BadInput, Interrupted
 from dumbbell.executor import Local, Threads
@@ -145,7 +145,7 @@ def test_a_metric_of_series_is_that_of_the_table(tmp_path):
     until = {"metric": "jain_by_step", "ci": 0.02, "least": 3, "most": 6}
     store = Store(tmp_path)
     found = repeat_until(scenario(until=until), store, Threads(1))
-    table = repeats_table([Source("", list(found.outcome))], "", per="run", y=("jain_by_step",), apart=True)
+    table = repeats_table([RunSet("", list(found.outcome))], "", per="run", y=("jain_by_step",), apart=True)
     shown = [[float(field) for field in row[-4:]] for row in table.fields]
     for verdict, numbers in zip(found.verdicts, shown, strict=True):
         estimate = verdict.estimate

@@ -44,7 +44,7 @@ def _itself(run: Any) -> Run:
 
 
 @dataclass(frozen=True)
-class Source:
+class RunSet:
     """Runs that belong together, such as those of a folder, and their name in figures."""
 
     label: str
@@ -58,23 +58,23 @@ class Source:
         """Each run with its coordinates."""
         return zip(self.cells or (run.cell for run in self.runs), self.runs, strict=True)
 
-    def only(self, wanted: Callable[[Cell], bool]) -> Source:
+    def only(self, wanted: Callable[[Cell], bool]) -> RunSet:
         """Return the runs with these coordinates, which may be those of `everywhere`."""
         kept = [(cell, run) for cell, run in self.placed() if wanted(everywhere(self, cell, run))]
         return replace(self, runs=[run for _, run in kept], cells=[cell for cell, _ in kept])
 
 
-def everywhere(source: Source, cell: Cell, run: Summarised) -> dict[str, Coordinate]:
+def everywhere(source: RunSet, cell: Cell, run: Summarised) -> dict[str, Coordinate]:
     """Return the coordinates of a run with those that every run has. Those of the sweep win."""
     return {FOLDER: source.label, ENGINE: run.summary.engine, NAME: run.name, **cell}
 
 
-def swept_keys(sources: Iterable[Source]) -> list[str]:
+def swept_keys(sources: Iterable[RunSet]) -> list[str]:
     """The keys of all sweeps, without the seed."""
     return list(dict.fromkeys(key for source in sources for cell, _ in source.placed() for key in cell if key != SEED))
 
 
-def completed(sources: Sequence[Source]) -> list[Source]:
+def completed(sources: Sequence[RunSet]) -> list[RunSet]:
     """The same runs, each with all keys that any of them sweeps, and quantities that are equal written alike.
 
     A key that is not in a run's own sweep has the value that its scenario says. It is called as other runs call it that sweep it: a sweep
@@ -104,7 +104,7 @@ def completed(sources: Sequence[Source]) -> list[Source]:
     return [replace(source, cells=its) for source, its in zip(sources, cells, strict=True)]
 
 
-def _scenario(source: Source, run: Summarised) -> Mapping[str, Any] | None:
+def _scenario(source: RunSet, run: Summarised) -> Mapping[str, Any] | None:
     try:
         return source.opened(run).scenario
     except DamagedRun as damage:
@@ -121,7 +121,7 @@ def _value(scenario: Mapping[str, Any] | None, key: str) -> str | None:
     return values[0] if len(values) == 1 else f"[{', '.join(values)}]" if values else None
 
 
-def _called(sources: Sequence[Source], key: str) -> dict[str, Coordinate]:
+def _called(sources: Sequence[RunSet], key: str) -> dict[str, Coordinate]:
     """Return the swept values, as scenarios have them, in JSON -> the sweep's names for them. It looks at one run for each."""
     found: dict[Coordinate, str | None] = {}
     for source in sources:

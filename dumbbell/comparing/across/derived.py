@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.observations import GROUP_COLUMNS, Observation
 from dumbbell.errors import DamagedRun
 from dumbbell.results import asked_flows, leave_out
@@ -29,7 +29,7 @@ TABLE_COLUMNS: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": GROUP_COLU
 """Kind of row -> its columns in a table. A group also has the columns of its flows."""
 
 
-def derived(found: Sequence[Observation], sources: Sequence[Source], columns: Collection[str]) -> Sequence[Observation]:
+def derived(found: Sequence[Observation], sources: Sequence[RunSet], columns: Collection[str]) -> Sequence[Observation]:
     """Return the observations with those of these columns that have to be computed. A damaged run has no value, with a warning."""
     if JAIN_BY_STEP not in columns:
         return found

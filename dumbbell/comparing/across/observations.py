@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dumbbell import metrics
-from dumbbell.comparing.across.coordinates import LABELS, Coordinate, Source, everywhere
+from dumbbell.comparing.across.coordinates import LABELS, Coordinate, RunSet, everywhere
 from dumbbell.errors import DamagedRun
 from dumbbell.results import leave_out, schema
 from dumbbell.results.columns import COLUMNS, SEED
@@ -47,7 +47,7 @@ class Observation:
     """Times (s) and values, if it is of a series."""
 
 
-def observations(sources: Sequence[Source], per: str) -> list[Observation]:
+def observations(sources: Sequence[RunSet], per: str) -> list[Observation]:
     """The rows of the tables of a kind: `run`, `flow`, `group` (the flows of an entry of the scenario together) or `stream`."""
     rows = {"run": _run, "flow": _flows, "group": _groups, "stream": _streams}[per]
     found = []
@@ -63,7 +63,7 @@ def varying(found: Sequence[Observation]) -> dict[str, list[Coordinate]]:
     return {key: listed for key, listed in values.items() if len(listed) > 1}
 
 
-def _runs(sources: Sequence[Source]) -> Iterator[tuple[Source, dict[str, Coordinate], Any]]:
+def _runs(sources: Sequence[RunSet]) -> Iterator[tuple[RunSet, dict[str, Coordinate], Any]]:
     """Each run with its coordinates."""
     for source in sources:
         for cell, run in source.placed():
@@ -133,7 +133,7 @@ def series_kinds(name: str) -> list[str]:
 
 
 def sampled(
-    sources: Sequence[Source], wanted: Mapping[str, str], window_s: float | None = None, progress: Progress | None = None
+    sources: Sequence[RunSet], wanted: Mapping[str, str], window_s: float | None = None, progress: Progress | None = None
 ) -> tuple[dict[str, list[Observation]], float | None]:
     """Return series of all runs, each for the entity in `wanted`: flow, stream or port. A damaged run is left out, with a warning.
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dumbbell.comparing.across.coordinates import FOLDER, LABELS, NAME, Coordinate, Source, completed
+from dumbbell.comparing.across.coordinates import FOLDER, LABELS, NAME, Coordinate, RunSet, completed
 from dumbbell.comparing.across.derived import ALL_COLUMNS, TABLE_COLUMNS, derived
 from dumbbell.comparing.across.estimates import STATISTICS
 from dumbbell.comparing.across.observations import (
@@ -144,7 +144,7 @@ def check_statistic(name: str, manner: Manner = COMMAND) -> None:
         raise BadInput(f"{manner.given('statistic', name)} is unknown; expected one of {', '.join(STATISTICS)}")
 
 
-def settle(asked: Asked, sources: Sequence[Source], progress: Progress | None = None, manner: Manner = COMMAND) -> Settled:
+def settle(asked: Asked, sources: Sequence[RunSet], progress: Progress | None = None, manner: Manner = COMMAND) -> Settled:
     """Choose what the user left open; `progress` hears of runs whose series are read.
 
     Raises `BadInput`, one line, for an unknown name, an option that would do nothing, or keys that have no place in the figure.
@@ -284,7 +284,7 @@ def _all_varying(data: Iterable[Sequence[Observation]]) -> dict[str, list[Coordi
     return keys
 
 
-def summary(sources: Sequence[Source], manner: Manner = COMMAND) -> Settled:
+def summary(sources: Sequence[RunSet], manner: Manner = COMMAND) -> Settled:
     """Return the figure of a sweep without options: its main columns over its axis with the most numbers."""
     sources = completed(sources)
     found = settle(Asked(y=("goodput",), summary=True), sources, manner=manner)
@@ -294,7 +294,7 @@ def summary(sources: Sequence[Source], manner: Manner = COMMAND) -> Settled:
     return settle(Asked(y=_rows(sources, None), summary=True), sources, manner=manner)
 
 
-def _rows(sources: Sequence[Source], per: str | None) -> list[str]:
+def _rows(sources: Sequence[RunSet], per: str | None) -> list[str]:
     there = []
     for word in _ROWS:
         found = [(kind, find_column(word, columns)) for kind, columns in COLUMNS.items() if per in (None, kind)]
@@ -317,7 +317,7 @@ def _columns(of: Sequence[str]) -> list[str]:
 
 def _data(
     asked: Asked,
-    sources: Sequence[Source],
+    sources: Sequence[RunSet],
     wanted: Sequence[Condition],
     of: Sequence[str],
     kind: str,

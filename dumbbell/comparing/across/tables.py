@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, LABELS, NAME, Source, completed, swept_keys
+from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, LABELS, NAME, RunSet, completed, swept_keys
 from dumbbell.comparing.across.derived import TABLE_COLUMNS, derived
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
 from dumbbell.comparing.across.observations import Observation, observations, varying
@@ -22,7 +22,7 @@ ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "d
 
 
 def repeats_table(
-    sources: Sequence[Source],
+    sources: Sequence[RunSet],
     title: str,
     per: str | None = None,
     statistic: str = "mean",

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dumbbell.comparing.across.coordinates import FLOW_LABELS, LABELS, NAME, WHOSE, Coordinate, Source, everywhere, swept_keys
+from dumbbell.comparing.across.coordinates import FLOW_LABELS, LABELS, NAME, WHOSE, Coordinate, RunSet, everywhere, swept_keys
 from dumbbell.comparing.across.observations import Observation, observations
 from dumbbell.errors import BadInput
 from dumbbell.results.columns import SEED, find_key, is_meant, meant_keys, unknown_key
@@ -50,7 +50,7 @@ COMMAND, PYTHON = Manner(), Manner(python=True)
 class Words:
     """Meanings of words among the runs of a question."""
 
-    def __init__(self, sources: Sequence[Source], per: str | None, manner: Manner = COMMAND, rows: str = "per") -> None:
+    def __init__(self, sources: Sequence[RunSet], per: str | None, manner: Manner = COMMAND, rows: str = "per") -> None:
         """`per`: the kind of row, if given; its labels then come before keys of the sweep. `rows`: the option that gives it."""
         self._sources, self._per, self._manner, self._rows = sources, per, manner, rows
         self._swept = swept_keys(sources)
@@ -150,7 +150,7 @@ def conditions(where: Sequence[str], words: Words, manner: Manner) -> list[Condi
     return found
 
 
-def narrowed(sources: Sequence[Source], wanted: Sequence[Condition]) -> tuple[list[Source], list[Condition]]:
+def narrowed(sources: Sequence[RunSet], wanted: Sequence[Condition]) -> tuple[list[RunSet], list[Condition]]:
     """Return the runs that fulfil the conditions on runs, and the other conditions: those on flows, streams and ports.
 
     Raises `BadInput` for a value that no run has, or if no run fulfils all.

@@ -42,7 +42,7 @@ _SIDES: tuple[Side, Side] = ("left", "right")
 
 
 @dataclass(frozen=True)
-class Part:
+class MachinePart:
     """The part of a deployment on one machine."""
 
     settings: Mapping[str, str]
@@ -63,7 +63,7 @@ class Part:
 class Deployment:
     """The deployment of a run."""
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, MachinePart]
     """By machine."""
     devices: Devices
     """Devices of the router's ports."""
@@ -157,7 +157,7 @@ def _host(hosts: HostsFile, name: str) -> Host:
     return machine
 
 
-def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Facts, devices: Devices) -> Part:
+def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Facts, devices: Devices) -> MachinePart:
     machine, profile, seen = _host(hosts, name), seats.profiles[name], _Seen(plan, hosts, seats, name)
     device = machine.data.device
     lines = chain(traffic_lines(plan, seen), coming_lines(plan, seen))
@@ -189,7 +189,7 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
     files |= {**applications.files(plan, seen), **draw_files(plan), **list_files(plan)}
     files |= {arrivals_file(i): arrivals(plan, workload) for i, workload in coming(plan)}
     anew = (batch("tc", [f"qdisc del dev {device} root", *tc]),) if tc else ()
-    return Part(settings, tuple(changes), files, captures, tuple(tc), anew)
+    return MachinePart(settings, tuple(changes), files, captures, tuple(tc), anew)
 
 
 def _controls(plan: Plan, hosts: HostsFile, seats: _Seats, name: str) -> dict[str, str]:
@@ -223,7 +223,7 @@ def _ways(hosts: HostsFile, machine: Host, device: str, profile: Profile, facts:
             yield Change((*change.do, *metrics), change.undo, change.unless)
 
 
-def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, facts: Facts, at: str) -> Part:
+def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, facts: Facts, at: str) -> MachinePart:
     sides: dict[Side, Interface] = {"left": router.left, "right": router.right}
     entries = {side: interface.device for side, interface in sides.items()}
     routing = {f"net.ipv4.conf.{name}.rp_filter": "0" for name in ("all", "default", *entries.values())}
@@ -259,7 +259,7 @@ def _router_part(plan: Plan, seen: _Seen, devices: Devices, router: Router, fact
     ]
     files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n", **distributions}
     settings = {"net.ipv4.ip_forward": "1", **routing}
-    return Part(settings, tuple(changes), files, tuple(file for file, _ in captures), tuple(tc), (anew,))
+    return MachinePart(settings, tuple(changes), files, tuple(file for file, _ in captures), tuple(tc), (anew,))
 
 
 def _ports_here(devices: Devices) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dumbbell.engines.linux import programs
-from dumbbell.engines.testbed.deployment import Part
+from dumbbell.engines.testbed.deployment import MachinePart
 from dumbbell.engines.testbed.facts import Facts, collect
 from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.journal import Journal, open_journal, recover, sysctls
@@ -181,7 +181,7 @@ async def lateness(machine: Machine, agent: str) -> Lateness:
     return _late.setdefault(machine.name, Lateness.read(done.out.decode()))
 
 
-async def change(machine: Machine, journal: Journal, part: Part, at: str) -> None:
+async def change(machine: Machine, journal: Journal, part: MachinePart, at: str) -> None:
     """Put the files of a machine into a folder, and make its changes. The old values of its settings are read first."""
 
     async def put() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell.exchange.imported import Found, FoundFlow, Points, Samples, delays
-from dumbbell.exchange.reading import MOST_TIME_S, Place, parsed
+from dumbbell.exchange.reading import MOST_TIME_S, FilePlace, parsed
 from dumbbell.results.imported import UNKNOWN_CC
 
 VERSION = 1
@@ -40,7 +40,7 @@ def recognises(content: bytes) -> bool:
     return content.lstrip()[:1] == b"{" and b'"x_values"' in content and b'"metadata"' in content
 
 
-def found_in(content: bytes, place: Place) -> list[Found]:
+def found_in(content: bytes, place: FilePlace) -> list[Found]:
     """Return the content of a file. Raises `BadInput`."""
     document = place.mapping(parsed(content, place))
     version = document.get("version", 1)
@@ -75,11 +75,11 @@ class _Recorded:
         self.records: dict[str, list[tuple[float, Mapping[str, float]]]] = {}
         """Series -> records, each with the time (s) at which its interval began, and its numbers, with `t`."""
         self.meta: dict[str, Mapping[str, Any]] = {}
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, FilePlace] = {}
         self.notes: list[str] = []
 
 
-def _recorded(document: Mapping[str, Any], metadata: Mapping[str, Any], place: Place, version: int) -> _Recorded:
+def _recorded(document: Mapping[str, Any], metadata: Mapping[str, Any], place: FilePlace, version: int) -> _Recorded:
     found = _Recorded()
     where, raw = place.item(document, "raw_values")
     where.mapping(raw)
@@ -116,7 +116,7 @@ def _recorded(document: Mapping[str, Any], metadata: Mapping[str, Any], place: P
     return found
 
 
-def _raw(here: Place, records: object, delay: bool, name: str, version: int) -> Iterator[tuple[float, Mapping[str, float]]]:
+def _raw(here: FilePlace, records: object, delay: bool, name: str, version: int) -> Iterator[tuple[float, Mapping[str, float]]]:
     for i, record in enumerate(here.listing(records)):
         at = here.at(i)
         at.mapping(record)
@@ -139,7 +139,7 @@ def _raw(here: Place, records: object, delay: bool, name: str, version: int) -> 
 
 
 def _on_axis(
-    document: Mapping[str, Any], metadata: Mapping[str, Any], found: object, here: Place, place: Place
+    document: Mapping[str, Any], metadata: Mapping[str, Any], found: object, here: FilePlace, place: FilePlace
 ) -> Iterator[tuple[float, Mapping[str, float]]]:
     """The values of a series without raw ones."""
     at_x, listed = place.item(document, "x_values")

@@ -15,7 +15,7 @@ import numpy as np
 
 from dumbbell.errors import shortened
 from dumbbell.exchange.imported import Found, FoundFlow, Points
-from dumbbell.exchange.reading import MOST_TIME_S, Place, as_text, check_values, not_json
+from dumbbell.exchange.reading import MOST_TIME_S, FilePlace, as_text, check_values, not_json
 
 VERSION = 1
 _MOST_BYTES = 1e15
@@ -29,14 +29,14 @@ def recognises(content: bytes) -> bool:
     return (b'"intervals"' in head and b'"start"' in head) or (b'"event"' in head and b'"start"' in head and b'"data"' in head)
 
 
-def found_in(content: bytes, place: Place) -> list[Found]:
+def found_in(content: bytes, place: FilePlace) -> list[Found]:
     """Return the content of a file: an item for each document. Raises `BadInput`."""
     documents = list(_documents(content, place))
     several = len(documents) > 1
-    return [_one(document, Place(place.file, f"document {i}") if several else place) for i, document in enumerate(documents, 1)]
+    return [_one(document, FilePlace(place.file, f"document {i}") if several else place) for i, document in enumerate(documents, 1)]
 
 
-def _documents(content: bytes, place: Place) -> Iterator[dict[str, Any]]:
+def _documents(content: bytes, place: FilePlace) -> Iterator[dict[str, Any]]:
     """The documents of a file; the lines of a stream are put together as one."""
     check_values(content, place)
     text = as_text(content, place)
@@ -68,7 +68,7 @@ def _documents(content: bytes, place: Place) -> Iterator[dict[str, Any]]:
         yield stream
 
 
-def _one(document: Mapping[str, Any], place: Place) -> Found:
+def _one(document: Mapping[str, Any], place: FilePlace) -> Found:
     if document.get("error"):
         raise place.at("error").wrong(f"iperf3 says {shortened(repr(document['error']), 100)}", "a measurement without an error")
     at_start, start = place.item(document, "start")
@@ -111,9 +111,9 @@ def _one(document: Mapping[str, Any], place: Place) -> Found:
     return Found(version[:60] if isinstance(version, str) and version.isprintable() else "iperf3 of an unknown version", unknown, flows)
 
 
-def _by_socket(at_intervals: Place, intervals: list[Any]) -> dict[Any, list[tuple[Place, dict[str, Any]]]]:
+def _by_socket(at_intervals: FilePlace, intervals: list[Any]) -> dict[Any, list[tuple[FilePlace, dict[str, Any]]]]:
     """The rows of all intervals, by the socket that they are of."""
-    found: dict[Any, list[tuple[Place, dict[str, Any]]]] = {}
+    found: dict[Any, list[tuple[FilePlace, dict[str, Any]]]] = {}
     for i, interval in enumerate(intervals):
         where, streams = at_intervals.at(i).item(at_intervals.at(i).mapping(interval), "streams")
         for j, row in enumerate(where.listing(streams)):
@@ -122,7 +122,7 @@ def _by_socket(at_intervals: Place, intervals: list[Any]) -> dict[Any, list[tupl
     return found
 
 
-def _ends(document: Mapping[str, Any], place: Place) -> dict[Any, dict[str, Any]]:
+def _ends(document: Mapping[str, Any], place: FilePlace) -> dict[Any, dict[str, Any]]:
     """Return the file's totals of each socket at the end; empty if the test was broken off."""
     at, end = place.at("end"), document.get("end") or {}
     found: dict[Any, dict[str, Any]] = {}
@@ -134,7 +134,7 @@ def _ends(document: Mapping[str, Any], place: Place) -> dict[Any, dict[str, Any]
     return found
 
 
-def _fill(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mapping[str, Any], sends: bool, place: Place) -> None:
+def _fill(flow: FoundFlow, rows: list[tuple[FilePlace, dict[str, Any]]], end: Mapping[str, Any], sends: bool, place: FilePlace) -> None:
     """Series and columns of a TCP stream."""
     points = {name: Points() for name in ("cwnd", "srtt_ms", "retransmits", "rx_bytes")}
     received = again = 0
@@ -163,7 +163,7 @@ def _fill(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mappin
         flow.columns["retransmits"] = again
 
 
-def _fill_datagrams(flow: FoundFlow, rows: list[tuple[Place, dict[str, Any]]], end: Mapping[str, Any], place: Place) -> None:
+def _fill_datagrams(flow: FoundFlow, rows: list[tuple[FilePlace, dict[str, Any]]], end: Mapping[str, Any], place: FilePlace) -> None:
     """Series and columns of a UDP stream."""
     flow.kind = "udp"
     jitter, lost = Points(), Points()

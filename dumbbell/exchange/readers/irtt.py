@@ -13,7 +13,7 @@ import numpy as np
 
 from dumbbell.errors import shortened
 from dumbbell.exchange.imported import Found, FoundFlow, Points, delays
-from dumbbell.exchange.reading import Place, parsed
+from dumbbell.exchange.reading import FilePlace, parsed
 
 VERSION = 1
 _MOST_NS = 2e19
@@ -28,7 +28,7 @@ def recognises(content: bytes) -> bool:
     return content.lstrip()[:1] == b"{" and b'"round_trips"' in content and b'"irtt"' in content
 
 
-def found_in(content: bytes, place: Place) -> list[Found]:
+def found_in(content: bytes, place: FilePlace) -> list[Found]:
     """Return the content of a file. Raises `BadInput`."""
     document = place.mapping(parsed(content, place))
     version = place.at("version").mapping(place.item(document, "version")[1])
@@ -81,19 +81,19 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     ]
 
 
-def _time(at: Place, client: Mapping[str, Any], which: str, clock: str) -> int:
+def _time(at: FilePlace, client: Mapping[str, Any], which: str, clock: str) -> int:
     where = at.at("timestamps", "client", which)
     here, value = where.item(where.mapping(client.get(which)), clock)
     return int(here.number(value, 0.0, _MOST_NS)) if not isinstance(value, int) or isinstance(value, bool) else _whole(here, value)
 
 
-def _whole(here: Place, value: int) -> int:
+def _whole(here: FilePlace, value: int) -> int:
     """Times since 1970 in ns are no floats."""
     here.number(value, 0.0, _MOST_NS)
     return value
 
 
-def _add(points: Mapping[str, Points], at: Place, trip: Mapping[str, Any], t_ns: int) -> None:
+def _add(points: Mapping[str, Points], at: FilePlace, trip: Mapping[str, Any], t_ns: int) -> None:
     where, delay = at.item(trip, "delay")
     where.mapping(delay)
     if not -_MOST_APART_NS < t_ns < _MOST_APART_NS:

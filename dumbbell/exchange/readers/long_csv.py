@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from dumbbell.errors import shortened
 from dumbbell.exchange.imported import Found, FoundFlow, FoundPort, Points, delays
-from dumbbell.exchange.reading import Place, lines
+from dumbbell.exchange.reading import FilePlace, lines
 from dumbbell.results import schema
 from dumbbell.results.tables import DATAGRAM_KINDS
 
@@ -45,7 +45,7 @@ def recognises(content: bytes) -> bool:
     return set(head.strip().split(",")) >= _NEEDED
 
 
-def found_in(content: bytes, place: Place) -> list[Found]:
+def found_in(content: bytes, place: FilePlace) -> list[Found]:
     """Return the content of a file. Raises `BadInput`."""
     rows = csv.reader((f"{line}\n" for line in lines(content, place)), strict=True)
     points: dict[str, _Entities] = {}
@@ -86,7 +86,7 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     return [_one(key, entities, traits, list(left_out)) for key, entities in points.items()]
 
 
-def _checked(header: list[str], at: Place) -> str:
+def _checked(header: list[str], at: FilePlace) -> str:
     """The column of the times."""
     clocks = {"t_ns", "t_s"} & set(header)
     if not set(header) >= _NEEDED or len(clocks) != 1 or len(set(header)) != len(header):
@@ -99,7 +99,7 @@ def _checked(header: list[str], at: Place) -> str:
     return clocks.pop()
 
 
-def _factor(unit: str, expected: str, name: str, at: Place) -> float:
+def _factor(unit: str, expected: str, name: str, at: FilePlace) -> float:
     if unit in ("", expected):
         return 1.0
     if (unit, expected) not in _FACTORS:
@@ -107,7 +107,7 @@ def _factor(unit: str, expected: str, name: str, at: Place) -> float:
     return _FACTORS[unit, expected]
 
 
-def _note(known: dict[str, str], field: Mapping[str, str], entity: str, at: Place) -> None:
+def _note(known: dict[str, str], field: Mapping[str, str], entity: str, at: FilePlace) -> None:
     """Control and direction of a flow, of which each row says the same or nothing."""
     for name in ("cc", "direction"):
         value = field.get(name, "")

@@ -8,7 +8,7 @@ tunnel adds.
 from __future__ import annotations
 
 from dumbbell.exchange.imported import Found, FoundPort, Points
-from dumbbell.exchange.reading import Place, lines
+from dumbbell.exchange.reading import FilePlace, lines
 
 VERSION = 2
 _BASE = "# base timestamp: "
@@ -23,7 +23,7 @@ def recognises(content: bytes) -> bool:
     return _BASE.encode() in content[:4096] or content.startswith(b"# mahimahi")
 
 
-def found_in(content: bytes, place: Place) -> list[Found]:
+def found_in(content: bytes, place: FilePlace) -> list[Found]:
     """Return the content of a file. Raises `BadInput`."""
     base: float | None = None
     counts = dict.fromkeys(("came", "left", "left_bytes", "dropped"), 0)

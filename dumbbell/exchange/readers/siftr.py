@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from dumbbell.exchange.imported import Found, FoundFlow, Points
-from dumbbell.exchange.reading import MOST_TIME_S, Place, lines
+from dumbbell.exchange.reading import MOST_TIME_S, FilePlace, lines
 
 VERSION = 2
 _FIRST, _LAST = "enable_time_secs=", "disable_time_secs="
@@ -30,7 +30,7 @@ def recognises(content: bytes) -> bool:
     return content.startswith(_FIRST.encode())
 
 
-def found_in(content: bytes, place: Place) -> list[Found]:
+def found_in(content: bytes, place: FilePlace) -> list[Found]:
     """Return the content of a file. Raises `BadInput`."""
     log = lines(content, place)
     first = place.line(1)
@@ -93,7 +93,7 @@ def _coordinates(name: str) -> dict[str, str | int | float]:
     return cell
 
 
-def _of_head(head: Mapping[str, str], key: str, first: Place) -> float:
+def _of_head(head: Mapping[str, str], key: str, first: FilePlace) -> float:
     if key not in head:
         raise first.wrong(f"has no {key}: the unit of the RTTs is not known", f"{key}=N")
     return first.number(head[key], 1.0, MOST_TIME_S)

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dumbbell.exchange.imported import Found, FoundFlow, Points
-from dumbbell.exchange.reading import Place, lines
+from dumbbell.exchange.reading import FilePlace, lines
 from dumbbell.results.imported import UNKNOWN_CC
 
 VERSION = 2
@@ -87,7 +87,7 @@ def recognises(content: bytes) -> bool:
     return "cwnd:" in head and any(_CONNECTION.match(line) for line in head.splitlines())
 
 
-def found_in(content: bytes, place: Place) -> list[Found]:
+def found_in(content: bytes, place: FilePlace) -> list[Found]:
     """Return the content of a file. Raises `BadInput`."""
     ends: dict[tuple[_Socket, _Socket], _End] = {}
     zero_s: float | None = None
@@ -124,9 +124,9 @@ def found_in(content: bytes, place: Place) -> list[Found]:
     return [Found("ss", unknown, flows)]
 
 
-def _joined(text: Iterable[str], place: Place) -> Iterator[tuple[Place, str, str]]:
+def _joined(text: Iterable[str], place: FilePlace) -> Iterator[tuple[FilePlace, str, str]]:
     """Lines with their places, and the indented ones that follow each; without headers and empty ones."""
-    held: tuple[Place, str] | None = None
+    held: tuple[FilePlace, str] | None = None
     more: list[str] = []
     for number, line in enumerate(text, 1):
         if not line.strip() or _HEADER.match(line):
@@ -152,7 +152,7 @@ def _shown(socket: _Socket) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _read(end: _End, at: Place, info: str, t_ns: int) -> None:
+def _read(end: _End, at: FilePlace, info: str, t_ns: int) -> None:
     def number(key: str) -> float | None:
         match = re.search(rf"(?:^|\s){key}:{_NUMBER}", info)
         return None if match is None else at.number(match[1])

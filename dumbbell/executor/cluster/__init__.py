@@ -5,6 +5,6 @@ describes jobs, as scenario files are read. It knows no engine, run or store.
 """
 
 from dumbbell.executor.cluster.cluster import Cluster
-from dumbbell.executor.cluster.dispatch import Answer, Source, Task, Worker
+from dumbbell.executor.cluster.dispatch import Answer, Task, TaskSource, Worker
 
-__all__ = ["Answer", "Cluster", "Source", "Task", "Worker"]
+__all__ = ["Answer", "Cluster", "Task", "TaskSource", "Worker"]

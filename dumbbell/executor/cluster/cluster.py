@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dumbbell.executor.base import Executor
-from dumbbell.executor.cluster.dispatch import Answer, Dispatch, Source, Worker
+from dumbbell.executor.cluster.dispatch import Answer, Dispatch, TaskSource, Worker
 from dumbbell.executor.cluster.where import connected, where
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Cluster(Executor):
             atexit.register(self.close)
         return self._client
 
-    def compute(self, source: Source[Value], stopped: Callable[[], bool] = lambda: False) -> Generator[Answer[Value]]:
+    def compute(self, source: TaskSource[Value], stopped: Callable[[], bool] = lambda: False) -> Generator[Answer[Value]]:
         """Yield the answer to each task that `source` hands out. Once `stopped` no further task is taken.
 
         Raises `EnvironmentFault` if no worker can do the remaining tasks, or the scheduler has gone.
@@ -61,7 +61,7 @@ class Cluster(Executor):
             self.workers = max(dispatch.threads, 1)
             yield answer
 
-    def ask(self, source: Source[Any]) -> list[Worker]:
+    def ask(self, source: TaskSource[Any]) -> list[Worker]:
         """Asks the workers that are there what `source` asks, and hands out nothing. Raises as `connect`."""
         dispatch: Dispatch[Any] = Dispatch(self.connect(), self.place, source, lambda: True, self._told, expects_more=False)
         dispatch.ask_all()

@@ -73,7 +73,7 @@ class Answer(Generic[Value_co]):
     """`WorkerDied`, or what the call raised."""
 
 
-class Source(Protocol[Value_co]):
+class TaskSource(Protocol[Value_co]):
     """A source of tasks."""
 
     @property
@@ -117,7 +117,7 @@ class Dispatch(Generic[Value]):
     """The tasks of one source on the workers of one scheduler."""
 
     def __init__(
-        self, client: Client, place: str, source: Source[Value], stopped: Callable[[], bool], told: set[str], expects_more: bool
+        self, client: Client, place: str, source: TaskSource[Value], stopped: Callable[[], bool], told: set[str], expects_more: bool
     ) -> None:
         """`told`: messages that were printed before, and are not printed again. `expects_more`: workers may come that are not there at the
         start."""

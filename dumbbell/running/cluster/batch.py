@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
     from dumbbell.results.pack import Gathered
     from dumbbell.results.summary import Summary
-    from dumbbell.running.sweep import Part
+    from dumbbell.running.sweep import Portion
 
 Form = Literal["packs", "folders", "memory", "nothing"]
 """Form in which runs come back: in packs (as far as they go into packs), as the files of their folders, as objects, or only as
@@ -31,7 +31,7 @@ descriptions."""
 class Batch:
     """Runs of one engine."""
 
-    part: Part
+    part: Portion
     keys: tuple[str, ...]
     """Keys of the runs of `part`, in its order."""
     form: Form

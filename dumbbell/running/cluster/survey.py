@@ -28,7 +28,7 @@ class Surveyed:
 
 
 class _Survey:
-    """Asks, and has nothing to do; a `Source`."""
+    """Asks, and has nothing to do; a `TaskSource`."""
 
     waiting = False
     halting = Task(halt, "")

@@ -97,44 +97,44 @@ class ClusterSweep:
 
     @property
     def waiting(self) -> bool:
-        """See `Source`."""
+        """See `TaskSource`."""
         return bool(self._queue or self._confirmations)
 
     @property
     def question(self) -> Task[Any]:
-        """See `Source`."""
+        """See `TaskSource`."""
         return Task(standing, tuple(self._sources))
 
     @property
     def halting(self) -> Task[Any]:
-        """See `Source`."""
+        """See `TaskSource`."""
         return Task(halt, self._batch.keywords["sweep"])
 
     def deserted(self) -> None:
-        """See `Source`."""
+        """See `TaskSource`."""
         self._keep_unconfirmed()
 
     def refusal(self, worker: Worker) -> str:
-        """See `Source`. Return a reason for a worker that can run none of the engines as they are here."""
+        """See `TaskSource`. Return a reason for a worker that can run none of the engines as they are here."""
         reasons = why_not(self._sources, worker.facts)
         return "" if len(reasons) < len(self._sources) else "; ".join(dict.fromkeys(reasons.values()))
 
     def lack(self, worker: Worker) -> str:
-        """See `Source`. It looks at the engines of the runs that are left."""
+        """See `TaskSource`. It looks at the engines of the runs that are left."""
         reasons, left = why_not(self._sources, worker.facts), self._queue.left
         return "; ".join(dict.fromkeys(reasons[name] for name in left if name in reasons))
 
     def joins(self, worker: Worker) -> None:
-        """See `Source`. A worker that has not said what it is may be able to run everything."""
+        """See `TaskSource`. A worker that has not said what it is may be able to run everything."""
         reasons = {} if worker.facts is None else why_not(self._sources, worker.facts)
         self._crew.joins(worker, [name for name in self._sources if name not in reasons])
 
     def leaves(self, worker: Worker) -> None:
-        """See `Source`."""
+        """See `TaskSource`."""
         self._crew.leaves(worker)
 
     def next(self, worker: Worker, alone: bool = False) -> Task[Computed] | None:
-        """See `Source`."""
+        """See `TaskSource`."""
         if self._crew.has_alone(worker):
             return None
         able, alone = self._crew.able(worker), alone or len(self._crew) == 1

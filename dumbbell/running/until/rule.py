@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.derived import JAIN_BY_STEP, TABLE_COLUMNS, jain_by_step
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.observations import observations
@@ -112,7 +112,7 @@ class Rule:
 
     def _estimates(self, runs: Sequence[Summarised]) -> Iterator[tuple[tuple[str, ...], Estimate]]:
         rows: dict[tuple[str, ...], list[tuple[int, float]]] = {}
-        for each in observations([Source("", [run for run in runs if run.summary.status != "invalid"])], self.per):
+        for each in observations([RunSet("", [run for run in runs if run.summary.status != "invalid"])], self.per):
             place = tuple(str(each.at.get(key, "")) for key in ROWS[self.per])
             rows.setdefault(place, []).append((each.run, each.values.get(self.column, math.nan)))
         for place, pairs in rows.items():

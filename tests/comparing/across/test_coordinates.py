@@ -3,7 +3,7 @@
 import pytest
 from across import outline, sweep
 
-from dumbbell.comparing.across.coordinates import Source, completed
+from dumbbell.comparing.across.coordinates import RunSet, completed
 from dumbbell.comparing.across.questions import Asked, settle
 from dumbbell.comparing.across.tables import repeats_table
 from dumbbell.errors import DamagedRun, DamagedRunWarning
@@ -22,7 +22,7 @@ def folder(label, *runs, engine="sim"):
     """Runs from (cell, scenario)."""
     outlines = [outline({**cell, "seed": seed}, FLOWS, engine=engine) for seed, (cell, _) in enumerate(runs)]
     whole = {id(each): Whole(scenario) for each, (_, scenario) in zip(outlines, runs, strict=True)}
-    return Source(label, outlines, lambda each: whole[id(each)])
+    return RunSet(label, outlines, lambda each: whole[id(each)])
 
 
 def of_queue(label, *queues):
@@ -46,7 +46,7 @@ def test_scenarios_are_only_read_where_a_key_lacks():
     def nobody(_):
         raise AssertionError("a run was read")
 
-    assert completed([Source("a", sweep().runs, nobody), Source("b", sweep().runs, nobody)])
+    assert completed([RunSet("a", sweep().runs, nobody), RunSet("b", sweep().runs, nobody)])
 
 
 def test_equal_quantities_are_one_value():
@@ -83,6 +83,6 @@ def test_the_coordinate_of_a_damaged_run_is_unknown():
     def damaged(_):
         raise DamagedRun("run.json: cannot be read", "0")
 
-    sources = [folder("a", ({"rtt": "1ms"}, {"rtt": "1ms"})), Source("b", [outline({}, FLOWS)], damaged)]
+    sources = [folder("a", ({"rtt": "1ms"}, {"rtt": "1ms"})), RunSet("b", [outline({}, FLOWS)], damaged)]
     with pytest.warns(DamagedRunWarning):
         assert values(sources, "rtt") == ["1ms", "unknown"]

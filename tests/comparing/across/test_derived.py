@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import tables
 
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.derived import jain_by_step
 from dumbbell.comparing.across.questions import Asked, settle
 from dumbbell.comparing.across.tables import repeats_table
@@ -65,21 +65,21 @@ def test_without_samples_of_a_flow_there_is_none():
 
 def test_it_is_a_column_of_runs_for_those_who_ask():
     runs = [made([[1000, 0] * 5, [0, 1000] * 5], cell={"path.rtt": "20ms"}), made([[10] * 9, [10] * 9], cell={"path.rtt": "40ms"})]
-    table = repeats_table([Source("a", runs)], "t", per="run", y=("jain_by_step", "jain_index"))
+    table = repeats_table([RunSet("a", runs)], "t", per="run", y=("jain_by_step", "jain_index"))
     assert [list(row) for row in table.fields] == [["20ms", "1", "0.5", "1"], ["40ms", "1", "1", "1"]]
-    only = repeats_table([Source("a", runs)], "t", per="run", y=("jain_by_step",), where=("rtt=20ms",))
+    only = repeats_table([RunSet("a", runs)], "t", per="run", y=("jain_by_step",), where=("rtt=20ms",))
     assert [row[-1] for row in only.fields] == ["0.5"]
-    assert "jain_by_step" not in repeats_table([Source("a", runs)], "t", per="run").columns
-    found = settle(Asked(x="rtt", y=("jain_by_step",)), [Source("a", runs)])
+    assert "jain_by_step" not in repeats_table([RunSet("a", runs)], "t", per="run").columns
+    found = settle(Asked(x="rtt", y=("jain_by_step",)), [RunSet("a", runs)])
     assert [each.values["jain_by_step"] for each in found.data["jain_by_step"]] == pytest.approx([0.5, 1])
     with pytest.raises(BadInput, match="--y 'jain_by_step' is unknown; expected one of flow_goodput_mbit"):
-        repeats_table([Source("a", runs)], "t", per="flow", y=("jain_by_step",))
+        repeats_table([RunSet("a", runs)], "t", per="flow", y=("jain_by_step",))
 
 
 def test_only_the_runs_that_are_drawn_are_read_for_it():
     runs = [replace(made([[10] * 9, [10] * 9], cell={"path.rtt": rtt}), key=rtt) for rtt in ("20ms", "40ms", "80ms")]
     opened = []
-    source = Source("a", runs, lambda outline: opened.append(outline.key) or outline)
+    source = RunSet("a", runs, lambda outline: opened.append(outline.key) or outline)
     found = settle(Asked(x="rtt", y=("jain_by_step",), where=("rtt=20ms", "rtt=80ms")), [source])
     assert len(found.data["jain_by_step"]) == 2
     assert opened == ["20ms", "80ms"]
@@ -89,7 +89,7 @@ def test_only_the_runs_that_are_drawn_are_read_for_it():
 
 
 def test_it_is_no_column_of_flows_on_either_axis():
-    source = Source("a", [made([[10] * 9, [10] * 9])])
+    source = RunSet("a", [made([[10] * 9, [10] * 9])])
     with pytest.raises(BadInput, match="x 'jain_by_step' is unknown; expected one of flow_goodput_mbit"):
         settle(Asked(kind="scatter", x="jain_by_step", y=("goodput",), by=("flow",)), [source])
     found = settle(Asked(kind="scatter", x="jain_by_step", y=("goodput",)), [source])

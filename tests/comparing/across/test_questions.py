@@ -3,7 +3,7 @@
 import pytest
 from across import outline, sweep
 
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.questions import Asked, settle, summary
 from dumbbell.errors import BadInput
 
@@ -39,7 +39,7 @@ def test_a_key_that_says_the_same_as_another_needs_no_place():
         outline({"path.rtt": rtt, "limit": limit, "seed": 1}, [("f", "f", "reno", "forward", 1.0)])
         for rtt, limit in zip("123", "456", strict=True)
     ]
-    found = settle(Asked(y=("goodput",)), [Source("a", runs)])
+    found = settle(Asked(y=("goodput",)), [RunSet("a", runs)])
     assert (found.x, found.by) == ("path.rtt", ())
 
 
@@ -85,7 +85,7 @@ def test_the_goodput_of_flows_has_a_name_of_its_own(by, column):
 def pair():
     """A group of two flows beside one of one flow."""
     flows = [("a", "two", "cubic", "forward", 2.0), ("b", "two", "cubic", "forward", 4.0), ("c", "one", "cubic", "forward", 5.0)]
-    return Source("a", [outline({"path.rtt": rtt, "flows.0.cc": "cubic"}, flows) for rtt in ("10ms", "20ms")])
+    return RunSet("a", [outline({"path.rtt": rtt, "flows.0.cc": "cubic"}, flows) for rtt in ("10ms", "20ms")])
 
 
 def test_of_two_folders_engines_are_told_apart_if_each_has_its_own():
@@ -103,7 +103,7 @@ def test_the_summary_of_a_sweep_has_the_main_columns_that_say_something():
 
 def test_the_summary_of_repeats_alone_has_boxes_by_group():
     runs = [outline({"seed": seed}, [("a-1", "a", "reno", "forward", seed), ("b", "b", "cubic", "forward", 3.0)]) for seed in (1, 2, 3)]
-    found = summary([Source("a", runs)])
+    found = summary([RunSet("a", runs)])
     assert (found.kind, found.x, found.per["flow_goodput_mbit"]) == ("box", "group", "flow")
 
 
@@ -130,7 +130,7 @@ def test_columns_may_be_of_different_tables():
         outline({"path.rtt": rtt, "seed": 1}, [("f", "f", "reno", "forward", 1.0)], groups=[("web", 50.0)], streams=[("ping", 30.0)])
         for rtt in ("10ms", "20ms")
     ]
-    found = settle(Asked(y=("goodput", "latency_median", "rtt_median")), [Source("a", runs)])
+    found = settle(Asked(y=("goodput", "latency_median", "rtt_median")), [RunSet("a", runs)])
     assert found.per == {"goodput_mbit": "run", "latency_median_ms": "group", "rtt_median_ms": "stream"}
 
 
@@ -161,4 +161,4 @@ def test_what_cannot_be_drawn_is_refused_in_a_line(asked, line):
 
 def test_without_runs_there_is_nothing_to_draw():
     with pytest.raises(BadInput, match="no valid runs"):
-        settle(Asked(), [Source("a", [])])
+        settle(Asked(), [RunSet("a", [])])

@@ -3,7 +3,7 @@
 import pytest
 from across import outline, sweep
 
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.tables import repeats_table
 from dumbbell.errors import BadInput
 
@@ -18,7 +18,7 @@ def test_there_is_a_row_for_each_cell_group_and_direction():
 
 def test_a_group_has_the_goodput_of_its_flows_together_and_their_mean_rtt():
     flows = [("c-1", "c", "cubic", "forward", 4.0), ("c-2", "c", "cubic", "forward", 2.0), ("r", "r", "reno", "reverse", 1.0)]
-    table = repeats_table([Source("a", [outline({"seed": 1}, flows)])], "t", apart=True)
+    table = repeats_table([RunSet("a", [outline({"seed": 1}, flows)])], "t", apart=True)
     first, second = table.records()
     assert (first["group"], first["goodput_mbit"], first["srtt_mean_ms"], first["retransmits"]) == ("c", 6.0, 30.0, 4.0)
     assert (second["direction"], second["goodput_mbit_low"]) == ("reverse", None)

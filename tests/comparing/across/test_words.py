@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from across import outline, sweep
 
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.questions import Asked, settle
 from dumbbell.comparing.across.tables import repeats_table
 from dumbbell.comparing.across.words import PYTHON
@@ -48,7 +48,7 @@ def test_a_key_that_says_the_same_as_the_label_is_meant():
         for rtt in ("10ms", "20ms")
         for cc in ("reno", "cubic")
     ]
-    found = settle(Asked(**RTT, by=("cc",)), [Source("a", runs)])
+    found = settle(Asked(**RTT, by=("cc",)), [RunSet("a", runs)])
     assert (found.by, found.per) == (("flows.*.cc",), {"goodput_mbit": "run"})
 
 
@@ -78,7 +78,7 @@ def test_conditions_of_one_key_are_alternatives_and_of_several_go_together():
     assert [(each.at["path.rtt"], each.at["seed"], each.at["group"]) for each in found] == [("20ms", 2, "a"), ("80ms", 2, "a")]
     runs = [outline({"a": "1", "b": "2"}, []), outline({"a": "2", "b": "1"}, [])]
     line = "--where 'a=1' --where 'b=1': no run has all of these; expected values that occur together"
-    assert refused({"where": ("a=1", "b=1")}, Source("a", runs)) == line
+    assert refused({"where": ("a=1", "b=1")}, RunSet("a", runs)) == line
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_runs_that_were_not_asked_for_are_not_read():
         read.append(run.cell["path.rtt"])
         return Whole()
 
-    source = Source("a", sweep().runs, opened)
+    source = RunSet("a", sweep().runs, opened)
     where = ("rtt=20ms", "flows.0.cc=reno", "group=a")
     settle(Asked(x="time", y=("goodput", "cwnd"), where=where), [source], lambda *numbers: told.append(numbers))
     assert read == ["20ms"] * 4

@@ -8,8 +8,8 @@ import pytest
 from across import outline, sweep
 from support import FLOW, tables
 
-from dumbbell.comparing.across.coordinates import Source
 from dumbbell.comparing.across.questions import Asked, settle, summary
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.drawing import style
 from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name, with_titles
 from dumbbell.drawing.across.looks import looks
@@ -139,7 +139,7 @@ def test_scales_without_an_axis_are_errors(asked, scales, line):
 
 def test_the_axis_of_a_distribution_begins_below_0_only_if_a_value_does():
     runs = [outline({"seed": i}, [("a", "a", "reno", "forward", rate)]) for i, rate in enumerate((0.1, 24.0))]
-    (axis,) = shown(draw({"kind": "cdf", "y": ("goodput",)}, Source("made", runs)))
+    (axis,) = shown(draw({"kind": "cdf", "y": ("goodput",)}, RunSet("made", runs)))
     assert axis.get_xlim()[0] == 0
 
 
@@ -148,7 +148,7 @@ def test_an_ellipse_has_one_standard_deviation_and_the_delay_axis_is_reversed():
         outline({"cc": "reno", "seed": i}, [("f", "f", "reno", "forward", 1.0)], goodput_mbit=10 + y, srtt_mean_ms=50 + x)
         for i, (x, y) in enumerate(((-4, 0), (4, 0), (0, -2), (0, 2)))
     ]
-    (axis,) = shown(draw({"kind": "scatter", "y": ("goodput",), "by": ("cc",)}, Source("a", runs)))
+    (axis,) = shown(draw({"kind": "scatter", "y": ("goodput",), "by": ("cc",)}, RunSet("a", runs)))
     (ellipse,) = axis.patches
     assert tuple(ellipse.center) == (50, 10)
     # The variances are 32 / 4 and 8 / 4.
@@ -230,7 +230,7 @@ def series_run(seed, rate_mbit, flows=("a",), rtt_ms=20.0):
 
 
 def test_series_over_time_are_means_over_runs():
-    source = Source("a", [series_run(1, 4.0), series_run(2, 6.0)])
+    source = RunSet("a", [series_run(1, 4.0), series_run(2, 6.0)])
     (goodput, srtt) = shown(draw({"x": "time", "y": ("goodput", "srtt")}, source))
     np.testing.assert_allclose(goodput.lines[0].get_ydata(), 5.0)
     assert goodput.lines[0].get_xdata()[[0, 1, -1]] == pytest.approx([0, 0.2, 10])
@@ -242,7 +242,7 @@ def test_series_over_time_are_means_over_runs():
 
 def test_a_series_of_one_flow_is_drawn_as_sampled():
     asked = Asked(x="time", y=("cwnd",))
-    settled = settle(asked, [Source("a", [series_run(1, 4.0)])])
+    settled = settle(asked, [RunSet("a", [series_run(1, 4.0)])])
     assert describe(settled) == "as sampled"
     (axis,) = shown(across_figure(settled, PLAIN, "screen", 2.0, 4.0))
     assert len(axis.lines[0].get_xdata()) == 21
@@ -250,7 +250,7 @@ def test_a_series_of_one_flow_is_drawn_as_sampled():
 
 
 def test_samples_of_a_series_have_a_distribution():
-    source = Source("a", [series_run(1, 4.0, rtt_ms=20.0), series_run(2, 6.0, rtt_ms=30.0)])
+    source = RunSet("a", [series_run(1, 4.0, rtt_ms=20.0), series_run(2, 6.0, rtt_ms=30.0)])
     (axis,) = shown(draw({"kind": "cdf", "y": ("srtt",)}, source))
     assert set(axis.lines[0].get_xdata()) == {20.0, 30.0}
     assert axis.get_ylabel() == "share of samples"
@@ -340,7 +340,7 @@ def test_a_scatter_plot_says_what_it_has_of_its_runs(repeats, note):
 
 
 def test_of_different_numbers_of_runs_some_have_ellipses():
-    few = Source("b", sweep("b", repeats=2).runs)
+    few = RunSet("b", sweep("b", repeats=2).runs)
     note = describe(settle(Asked(kind="scatter", panels="rtt", by=("flows.0.cc", "folder")), [sweep("a"), few]))
     assert note.startswith("mean and ellipse of one standard deviation (from 3 runs on) of 2 to 4 runs each")
 
@@ -371,11 +371,11 @@ def test_cells_of_a_heat_map_have_three_digits_and_words_are_read_from_above():
         outline({"rtt": f"{rtt}ms", "size": f"{size}p", "queue": queue, "seed": 1}, [], goodput_mbit=rate, drops=rate // 1)
         for rtt, size, queue, rate in ((1, 10, "a", 1234.5), (2, 10, "a", 9.5), (1, 2, "b", 0.051), (2, 2, "b", 95.04))
     ]
-    figure = draw({"kind": "heat", "y": ("goodput", "drops"), "x": "rtt", "by": ("queue",)}, Source("a", runs))
+    figure = draw({"kind": "heat", "y": ("goodput", "drops"), "x": "rtt", "by": ("queue",)}, RunSet("a", runs))
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.0510", "95.0", "1234", "9.50"]
     assert [text.get_text() for axis in figure.axes for text in axis.texts][4:] == ["0", "95", "1234", "9"]
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["b", "a"]
-    figure = draw({"kind": "heat", "y": ("goodput",), "x": "rtt", "by": ("size",)}, Source("a", runs))
+    figure = draw({"kind": "heat", "y": ("goodput",), "x": "rtt", "by": ("size",)}, RunSet("a", runs))
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["2", "10"]
 
 
@@ -409,7 +409,7 @@ def test_goodput_over_time_begins_with_the_flow_and_each_window_is_a_step():
     t_ns = np.arange(2_100_000_000, 10_000_000_001, 100_000_000)
     block = Block("flow/a", ("rx_bytes",), t_ns, np.array([8.0 * (t_ns - 2_000_000_000) / 8e3]))
     run = replace(run, samples=(block,), **tables({"flow/a": {**FLOW, "start_ns": 2_030_000_000, "active_ns": 7_970_000_000}}))
-    settled = settle(Asked(x="time", y=("goodput",), window_s=0.5), [Source("a", [run])])
+    settled = settle(Asked(x="time", y=("goodput",), window_s=0.5), [RunSet("a", [run])])
     assert describe(settled) == "goodput in windows of 0.5 s"
     (axis,) = shown(across_figure(settled, PLAIN, "screen"))
     (line,) = axis.lines
@@ -429,7 +429,7 @@ def test_where_no_flow_is_there_is_no_goodput():
 
     counters = {f"flow/{name}": {**FLOW, "start_ns": start * 10**9, "active_ns": 2 * 10**9} for name, start in (("a", 0), ("b", 6))}
     run = replace(run, samples=(block("a", 0, 2), block("b", 6, 8)), **tables(counters))
-    (axis,) = shown(draw({"x": "time", "y": ("goodput",), "window_s": 1.0, "over": ("flow",)}, Source("a", [run])))
+    (axis,) = shown(draw({"x": "time", "y": ("goodput",), "window_s": 1.0, "over": ("flow",)}, RunSet("a", [run])))
     x, y = axis.lines[0].get_xdata(), axis.lines[0].get_ydata()
     np.testing.assert_allclose(y[(x > 2) & (x < 7)], np.nan)
     np.testing.assert_allclose(y[(x <= 2) | (x >= 7)], 8.0)
