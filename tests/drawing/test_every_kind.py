@@ -9,7 +9,7 @@ from fitting import faults
 
 import dumbbell
 from dumbbell import Scenario
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.questions import Asked, settle, summary
 from dumbbell.drawing.across.figure import across_figure
 from dumbbell.drawing.across.scales import Scales
@@ -86,7 +86,7 @@ def test_the_summary(size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_figures_of_series(runs, size):
-    source = Source("kinds", runs)
+    source = RunSet("kinds", runs)
     for asked in (
         {"x": "time", "y": ("goodput", "srtt"), "by": ("group",), "panels": "qdisc.kind"},
         {"kind": "cdf", "y": ("srtt",), "by": ("group", "qdisc.kind"), "per": "flow"},

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dumbbell.comparing.across.coordinates import NAME, Coordinate, Source, completed, everywhere
+from dumbbell.comparing.across.coordinates import NAME, Coordinate, RunSet, completed, everywhere
 from dumbbell.comparing.across.estimates import Estimate, estimate
 from dumbbell.comparing.across.measures import Measure, measured
 from dumbbell.results.columns import SEED, quantity, short
@@ -21,12 +21,12 @@ _WIDE = 2
 """Measures that a sentence has at most."""
 
 
-def sentence_of(sources: Sequence[Source]) -> str | None:
+def sentence_of(sources: Sequence[RunSet]) -> str | None:
     """The sentence about the runs of these sources."""
     return sentence(values_of(sources))
 
 
-def values_of(sources: Sequence[Source]) -> Values:
+def values_of(sources: Sequence[RunSet]) -> Values:
     """What was measured in each cell. Folder and engine are keys if they vary; runs that are not good are left out."""
     found: dict[Measure, dict[Cell, list[float]]] = {}
     placed = [(everywhere(source, cell, run), run) for source in completed(sources) for cell, run in source.placed()]

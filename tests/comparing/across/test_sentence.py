@@ -3,7 +3,7 @@
 import pytest
 
 from dumbbell.api import run
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.measures import Measure
 from dumbbell.comparing.across.sentence import axes, sentence, sentence_of
 from dumbbell.scenario import Scenario
@@ -83,7 +83,7 @@ def test_runs_have_the_measures_of_their_traffic():
             }
         )
     )
-    found = sentence_of([Source("short", tuple(results.runs))])
+    found = sentence_of([RunSet("short", tuple(results.runs))])
     assert found is not None
     assert found.startswith("fq_codel keeps the ping at ")
     assert "pfifo has " in found

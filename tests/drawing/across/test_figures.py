@@ -8,8 +8,8 @@ import pytest
 from across import outline, sweep
 from support import FLOW, tables
 
-from dumbbell.comparing.across.questions import Asked, settle, summary
 from dumbbell.comparing.across.coordinates import RunSet
+from dumbbell.comparing.across.questions import Asked, settle, summary
 from dumbbell.drawing import style
 from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name, with_titles
 from dumbbell.drawing.across.looks import looks
