@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from dumbbell.comparing.across.coordinates import RunSet
     from dumbbell.comparing.tables import Table
-    from dumbbell.drawing.across.scales import Limits, Way
+    from dumbbell.drawing.across.scales import Limits
+    from dumbbell.drawing.layout import Way
     from dumbbell.drawing.style import Size
 
 Where: TypeAlias = Mapping[str, object] | str | Sequence[str]

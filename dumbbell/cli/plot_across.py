@@ -22,8 +22,9 @@ from dumbbell.study import View
 from dumbbell.study.folders import find_folder
 
 if TYPE_CHECKING:
-    from dumbbell.drawing.across.scales import Limits, Scales, Way
+    from dumbbell.drawing.across.scales import Limits, Scales
     from dumbbell.drawing.across.wording import Wording
+    from dumbbell.drawing.layout import Way
     from dumbbell.drawing.style import Format
 
 KindOption = Annotated[

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dumbbell.drawing.layout import figure_of, folded, head, legend_columns, paged, set_head, with_fixed_layout
+from dumbbell.drawing.layout import decades, figure_of, folded, head, legend_columns, paged, set_head, with_fixed_layout
 from dumbbell.drawing.style import Geometry, Size, colour, marker, styled
 from dumbbell.metrics import Array, Series, distribution
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 
 Panel = TypeVar("Panel")
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z/%]*)")
+_LOGARITHMIC = 8.0
+"""From this ratio of the largest to the smallest level on, the axis of levels that are numbers is logarithmic."""
 _NARROWEST_POINTS = 1.05
 """Minimum width of a panel with points, inches at the font of print."""
 
@@ -47,34 +51,59 @@ class LevelPanel:
     quantity: str
     """Label of the y axis."""
     levels: Sequence[str]
+    """Numbers, with or without a unit, stand at their places; words side by side."""
     curves: Sequence[Curve]
+    x: str = ""
+    """Label of the x axis."""
+    logarithmic: bool = False
+    """True if the y axis is."""
 
 
 def level_panels(title: str, grid: Sequence[Sequence[LevelPanel]], size: Size) -> Figure:
-    """Draw a grid of panels over levels. Lines are dumbbell's values, bars their confidence intervals, hollow markers the published
-    values."""
+    """Draw a grid of panels over levels. Lines, over words only markers, are dumbbell's values, bars their confidence intervals, hollow
+    markers the published values."""
     with styled(size) as geometry:
         grid = folded(grid, geometry)
         figure, axes = _grid(title, len(grid), max(map(len, grid)), geometry)
         handles: dict[str, Line2D] = {}
         for axis, panel in _panels(axes, grid):
-            places = np.arange(len(panel.levels))
+            numbers = _numbers(panel.levels)
+            places = np.arange(len(panel.levels)) if numbers is None else np.array(numbers)
             for number, curve in enumerate(panel.curves):
-                beside = places + 0.5 * (number - (len(panel.curves) - 1) / 2) / max(len(panel.curves), 1)
+                shift = 0.5 * (number - (len(panel.curves) - 1) / 2) / len(panel.curves) if numbers is None else 0.0
+                beside = places + shift
                 values = np.array(curve.values, dtype=float)
                 reach = np.array([values - np.array(curve.lows, dtype=float), np.array(curve.highs, dtype=float) - values])
                 reach[~np.isfinite(reach)] = 0.0
                 look: dict[str, Any] = {"color": colour(curve.style), "marker": marker(curve.style), "markersize": 4 * geometry.line}
-                drawn = axis.errorbar(beside, values, reach, linewidth=geometry.line, elinewidth=0.7 * geometry.line, **look)
+                joined = "none" if numbers is None else "-"
+                drawn = axis.errorbar(
+                    beside, values, reach, linestyle=joined, linewidth=geometry.line, elinewidth=0.7 * geometry.line, **look
+                )
                 handles.setdefault(curve.label, drawn.lines[0])
                 if len(curve.published):
                     hollow = {**look, "markerfacecolor": "none", "linestyle": "none", "markersize": 6 * geometry.line}
                     handles.setdefault("published (hollow)", axis.plot(beside, curve.published, **hollow)[0])
+            if numbers is not None and len(numbers) > 2 and max(numbers) >= _LOGARITHMIC * min(numbers) > 0:
+                axis.set_xscale("log")
+                axis.minorticks_off()
             axis.set_xticks(places, panel.levels)
+            if panel.logarithmic:
+                decades(axis, "y")
             axis.set_title(panel.title, loc="left")
+            axis.set_xlabel(panel.x)
             axis.set_ylabel(panel.quantity)
+        _once(axes, grid, lambda panel: panel.x)
         _legend(figure, handles, geometry)
         return with_fixed_layout(figure)
+
+
+def _numbers(levels: Sequence[str]) -> list[float] | None:
+    """The numbers of levels that have one each, all of one unit."""
+    found = [_NUMBER.fullmatch(level) for level in levels]
+    if not found or not all(found) or len({each[2] for each in found if each}) > 1:
+        return None
+    return [float(each[1]) for each in found if each]
 
 
 def distribution_panels(

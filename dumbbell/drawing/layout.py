@@ -8,15 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dumbbell.drawing.style import Geometry
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 Item = TypeVar("Item")
+Way = Literal["x", "y"]
 
 _BOLD_EM, _EM = 0.62, 0.58
 """Mean width of a bold and of a plain character in the size of the font."""
@@ -30,6 +32,8 @@ _PAGE_IN = 9.2
 """Maximum height of a figure of a paper: that of the page's text, inches."""
 _AXES_SHARE = 0.52
 """Minimum share of the height that axes have."""
+_DECADES = 40.0
+"""Ratio of the ends of an axis from which on only decades have labels."""
 
 _titled: ContextVar[bool] = ContextVar("_titled", default=True)
 
@@ -124,6 +128,21 @@ def with_fixed_layout(figure: Figure) -> Figure:
             engine.execute(figure)
         figure.set_layout_engine("none")
     return figure
+
+
+def decades(axis: Axes, way: Way) -> None:
+    """Make an axis logarithmic, with a tick at each decade, written as a plain number; over few decades also at 2 and 5."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    if getattr(axis, f"get_{way}scale")() != "log":
+        getattr(axis, f"set_{way}scale")("log", nonpositive="clip")
+    low, high = sorted(getattr(axis, f"get_{way}lim")())
+    found = axis.xaxis if way == "x" else axis.yaxis
+    found.set_major_locator(LogLocator(subs=(1.0,) if high / low > _DECADES else (1.0, 2.0, 5.0)))
+    # Powers are written in mathtext by default, which the labels of files from others must not be.
+    found.set_major_formatter(lambda value, _: f"{value:g}")
+    found.set_minor_locator(LogLocator(subs=range(2, 10)))
+    found.set_minor_formatter(NullFormatter())
 
 
 def axes_share(figure: Figure) -> float:

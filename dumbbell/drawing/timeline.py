@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dumbbell.drawing.layout import figure_of, head, legend_columns, set_head, with_fixed_layout
+from dumbbell.drawing.layout import decades, figure_of, head, legend_columns, set_head, with_fixed_layout
 from dumbbell.drawing.style import Size, styled
 from dumbbell.errors import BadInput, printable, printable_lines
 from dumbbell.metrics import Series
@@ -90,9 +90,7 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
                 axis.axhline(panel.mark, color="#888888", linewidth=0.7, linestyle=(0, (1, 2)))
                 top = max(top, panel.mark)
             if panel.logarithmic:
-                axis.set_yscale("log")
-                # Powers are written in mathtext by default, which the labels of files from others must not be.
-                axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+                decades(axis, "y")
             elif panel.from_zero:
                 axis.set_ylim(0, top * 1.08 if top > 0 else 1)
             axis.set_ylabel(panel.title)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -84,19 +83,13 @@ def _panel(title: str, names: Sequence[str], sender: str, of: Callable[[str, str
         repeats = [of(name, sender) if senders(name)[sender].cc == cc else () for name in names]
         if not any(repeats):
             continue
-        values = [_logarithm([each.elapsed_s for each in several]) for several in repeats]
+        values = [[each.elapsed_s for each in several] for several in repeats]
         middles = [float(np.median(several)) if len(several) else np.nan for several in values]
         lows, highs = ([float(bound(several)) if len(several) else np.nan for several in values] for bound in (np.min, np.max))
-        theirs = [
-            float(np.log10(published()[name, sender].elapsed_s)) if several else np.nan
-            for name, several in zip(names, repeats, strict=True)
-        ]
+        theirs = [published()[name, sender].elapsed_s if several else np.nan for name, several in zip(names, repeats, strict=True)]
         curves.append(Curve(cc, control.style, middles, lows, highs, theirs))
-    return LevelPanel(title, "log10 of elapsed time (s)", [name.replace("Baseline", "B").replace("Combo", "C") for name in names], curves)
-
-
-def _logarithm(values: Sequence[float]) -> list[float]:
-    return [math.log10(value) for value in values]
+    levels = [name.replace("Baseline", "B").replace("Combo", "C") for name in names]
+    return LevelPanel(title, "elapsed time (s)", levels, curves, x="scenario", logarithmic=True)
 
 
 _PARTS: Mapping[str, Sequence[str]] = {

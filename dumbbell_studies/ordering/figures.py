@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _SHOWN = (UTILIZATION, "cov_pta", "cov_ptp", "queue_cov", "utilization_cov")
 """Metrics of a section's figure."""
+_LEVELS: Mapping[int, str] = {9: "CoV of the cross traffic", 10: "RTT"}
+"""Section -> what its levels are, if its title does not say."""
 
 
 def load_distribution(wanted: Mapping[str, Condition], title: str, runs: Sequence[Run], view: View) -> Figure:
@@ -104,7 +106,7 @@ def _panel(number: int, levels: Mapping[str, Condition], name: str, found: Trial
         published = [] if all(map(math.isnan, printed)) else printed
         means, lows, highs = zip(*limits, strict=True)
         curves.append(Curve(protocol, control.style, means, lows, highs, published))
-    return LevelPanel(title, title, list(levels), curves)
+    return LevelPanel("", title, list(levels), curves, x=_LEVELS.get(number, SECTIONS[number]))
 
 
 def _limits(repeats: Sequence[Trial], value: Callable[[Trial], float]) -> tuple[float, float, float]:

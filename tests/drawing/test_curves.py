@@ -33,6 +33,18 @@ def test_levels_have_means_intervals_and_published_values():
     assert sorted(heights) == [0.0, 0.2, 0.2]
 
 
+def test_numbers_stand_at_their_places_and_words_side_by_side():
+    curves = [Curve(name, name, [10.0, 1000.0, 100.0], [9.0, 900.0, 90.0], [11.0, 1100.0, 110.0]) for name in ("bic", "reno")]
+    panels = [LevelPanel("", "time (s)", levels, curves, logarithmic=True) for levels in (["40 ms", "80 ms", "320 ms"], ["a", "b", "c"])]
+    numbers, words = axes_of(level_panels("t", [panels], "screen"))
+    places = [[line.lines[0].get_xdata().tolist() for line in axis.containers] for axis in (numbers, words)]
+    assert places[0] == [[40, 80, 320]] * 2
+    assert places[1] == [[-0.125, 0.875, 1.875], [0.125, 1.125, 2.125]]
+    assert [axis.containers[0].lines[0].get_linestyle() for axis in (numbers, words)] == ["-", "None"]
+    assert (numbers.get_xscale(), words.get_xscale(), numbers.get_yscale()) == ("log", "linear", "log")
+    assert {"10", "100", "1000"} <= {label.get_text() for label in numbers.get_yticklabels()}
+
+
 def test_distribution_functions_rise_from_0_to_1():
     samples = [("BIC", "bic", np.array([3.0, 1.0, 2.0])), ("HTCP", "htcp", np.array([1.0, 5.0]))]
     figure = distribution_panels("t", [[("a", samples)]], "load", "print")

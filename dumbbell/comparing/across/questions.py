@@ -23,7 +23,7 @@ from dumbbell.comparing.across.observations import (
 from dumbbell.comparing.across.places import MOST_STROKES, axis_of, left_over, placed
 from dumbbell.comparing.across.words import COMMAND, TIME, Condition, Manner, Words, conditions, narrowed, selected
 from dumbbell.errors import BadInput, all_of
-from dumbbell.results.columns import COLUMNS, as_numbers, find_column, is_delay, short, unknown_column
+from dumbbell.results.columns import COLUMNS, SEED, as_numbers, find_column, is_delay, short, unknown_column
 from dumbbell.results.summary import GOODPUT
 
 KINDS = ("lines", "box", "cdf", "ccdf", "scatter", "heat")
@@ -31,6 +31,9 @@ DISTRIBUTIONS = ("cdf", "ccdf")
 """Kinds of figures whose x axis has the values."""
 _OF_SAMPLES = (*DISTRIBUTIONS, "box")
 """Kinds of figures that may show samples of series."""
+FEWEST_OVER_TIME = 10
+"""Repeats from which on a line over time has the interval of its mean. Student's t of fewer is far wider than all that was seen: over
+hundreds of bins, some have three values that lie apart."""
 MOST_MARKERS = 12
 """Values of a second key where there are points and no lines."""
 _ROWS = (GOODPUT, "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
@@ -199,7 +202,8 @@ def settle(asked: Asked, sources: Sequence[RunSet], progress: Progress | None = 
             "to take them together"
         )
     pooled = [*over, *left]
-    statistic = asked.statistic or ("spread" if pooled else "mean")
+    few = over_time and len({each.run for each in everything}) < FEWEST_OVER_TIME * _cells(everything)
+    statistic = asked.statistic or ("spread" if pooled or few else "mean")
     names = _names(everything, NAME)
     if len(names) > MOST_NAMES:
         names = _names(everything, FOLDER)
@@ -209,6 +213,12 @@ def settle(asked: Asked, sources: Sequence[RunSet], progress: Progress | None = 
         given = manner.offered("by", by[1])
         raise BadInput(f"{given} has {len(keys[by[1]])} values; expected at most {most} as the second, or it as the first")
     return settled
+
+
+def _cells(found: Sequence[Observation]) -> int:
+    """The number of cells that the runs are repeats of."""
+    labels = {label for listed in LABELS.values() for label in listed}
+    return len({tuple((key, value) for key, value in each.at.items() if key not in (SEED, NAME) and key not in labels) for each in found})
 
 
 def _checked(asked: Asked, manner: Manner) -> str:
@@ -375,16 +385,17 @@ def _data(
         found = selected(found, wanted)
         # Only columns in the figure have to be computed, and a column of runs belongs to none of their flows.
         data[y] = derived(found, sources, [y, asked.x or ""]) if y not in read and per == "run" else found
-    if not any(any(_has(each, y) for each in found) for y, found in data.items()):
+    if not any(any(has_value(each, y) for each in found) for y, found in data.items()):
         given = " ".join(manner.offered("y", y) for y in data)
-        if "completion_s" in data and any(_has(each, _COMPLETION) for each in observations(sources, "group")):
+        if "completion_s" in data and any(has_value(each, _COMPLETION) for each in observations(sources, "group")):
             what = f"{given}: transfers that come and go are no flows of the results, unless their entry of background: has `rows: true`"
             raise BadInput(f"{what}; expected that, or {manner.offered('y', _COMPLETION)}")
         raise BadInput(f"{given}: no run has a value of it; expected a column that `dumbbell table` shows values of")
     return data, pers, window_s
 
 
-def _has(each: Observation, column: str) -> bool:
+def has_value(each: Observation, column: str) -> bool:
+    """True if it has samples, or a value of a column."""
     return each.series is not None or not math.isnan(each.values.get(column, math.nan))
 
 
@@ -402,7 +413,7 @@ def _delay(word: str | None, data: Mapping[str, Sequence[Observation]], manner: 
             raise unknown_column(word, columns, manner.given("x", word))
         return found
     for column in columns:
-        if is_delay(column) and any(_has(each, column) for found in data.values() for each in found):
+        if is_delay(column) and any(has_value(each, column) for found in data.values() for each in found):
             return column
     raise BadInput(f"{manner.offered('kind', 'scatter')} found no delay in these runs; expected {manner.name('x')} with a column")
 

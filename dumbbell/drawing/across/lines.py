@@ -13,9 +13,10 @@ from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.observations import is_goodput
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.looks import Look
-from dumbbell.drawing.across.scales import Scales, decades
+from dumbbell.drawing.across.scales import Scales
 from dumbbell.drawing.across.sheet import Group, Sheet, legend_handles, legend_title, panels_of, thinned, values_of
 from dumbbell.drawing.across.wording import Wording
+from dumbbell.drawing.layout import decades
 from dumbbell.drawing.style import Size, styled
 from dumbbell.errors import BadInput
 from dumbbell.metrics import Array

@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from dumbbell.comparing.across.questions import DISTRIBUTIONS, Settled
+from dumbbell.drawing.layout import Way
 from dumbbell.errors import BadInput
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-Way = Literal["x", "y"]
 WAYS: tuple[Way, ...] = ("x", "y")
 Limits = tuple[float | None, float | None]
-_DECADES = 40.0
-"""Ratio of the ends of an axis from which on only decades have labels."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +37,6 @@ class Scales:
         """The ends of an axis: those that are set, in place of these."""
         first, last = (self.limits or {}).get(way, (None, None))
         return low if first is None else first, high if last is None else last
-
-
-def decades(axis: Axes, way: Way) -> None:
-    """Make an axis logarithmic, with a tick at each decade, written as a plain number; over few decades also at 2 and 5."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    if getattr(axis, f"get_{way}scale")() != "log":
-        getattr(axis, f"set_{way}scale")("log", nonpositive="clip")
-    low, high = sorted(getattr(axis, f"get_{way}lim")())
-    found = axis.xaxis if way == "x" else axis.yaxis
-    found.set_major_locator(LogLocator(subs=(1.0,) if high / low > _DECADES else (1.0, 2.0, 5.0)))
-    # Powers are written in mathtext by default, which the labels of files from others must not be.
-    found.set_major_formatter(lambda value, _: f"{value:g}")
-    found.set_minor_locator(LogLocator(subs=range(2, 10)))
-    found.set_minor_formatter(NullFormatter())
 
 
 PLAIN = Scales()

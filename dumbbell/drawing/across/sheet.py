@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell.comparing.across.questions import has_value
 from dumbbell.drawing.across.looks import Look, beside, looks
-from dumbbell.drawing.across.scales import Scales, Way, decades
+from dumbbell.drawing.across.scales import Scales
 from dumbbell.drawing.across.wording import Wording
-from dumbbell.drawing.layout import broken, figure_of, legend_columns, set_head, with_fixed_layout
+from dumbbell.drawing.layout import Way, broken, decades, figure_of, legend_columns, set_head, with_fixed_layout
 from dumbbell.drawing.style import Geometry, Size
 from dumbbell.errors import printable, printable_lines
 
@@ -72,7 +73,8 @@ def panels_of(settled: Settled, wording: Wording) -> list[list[Panel]]:
             inside = [each for each in settled.data[y] if value is None or each.at.get(settled.panels, "") == value]
             members: dict[tuple[Coordinate, ...], list[Observation]] = {}
             for each in inside:
-                members.setdefault(tuple(each.at.get(key, "") for key in settled.by), []).append(each)
+                if has_value(each, y):
+                    members.setdefault(tuple(each.at.get(key, "") for key in settled.by), []).append(each)
             groups = [Group(values, look, members[values]) for values, look in known.items() if values in members]
             title = "" if value is None else f"{wording.key(settled, settled.panels)}: {wording.of(value)}"
             row.append(Panel(y, title, groups))
@@ -257,7 +259,8 @@ def legend_title(settled: Settled, wording: Wording) -> str:
 
 
 def legend_handles(settled: Settled, wording: Wording, geometry: Geometry, form: str) -> dict[str, Any]:
-    """A handle for each value of the first key, and for each of the second; `form`: `line`, `marker`, `step` or `patch`."""
+    """A handle for each value of the first key, and for each of the second, of which anything is drawn; `form`: `line`, `marker`, `step`
+    or `patch`."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -278,7 +281,10 @@ def legend_handles(settled: Settled, wording: Wording, geometry: Geometry, form:
     if not settled.by:
         return {}
     found: dict[str, Any] = {}
-    known = looks_of(settled)
+    drawn = {
+        tuple(each.at.get(key, "") for key in settled.by) for y, listed in settled.data.items() for each in listed if has_value(each, y)
+    }
+    known = {values: look for values, look in looks_of(settled).items() if values in drawn}
     # A marker that stands for the second key says nothing of the first.
     first_form = "patch" if form == "marker" and len(settled.by) > 1 else form
     for values, look in known.items():

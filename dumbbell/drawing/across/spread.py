@@ -12,9 +12,10 @@ from dumbbell.comparing.across.observations import Observation
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.lines import key_label, word_ticks
 from dumbbell.drawing.across.looks import looks
-from dumbbell.drawing.across.scales import Scales, decades
+from dumbbell.drawing.across.scales import Scales
 from dumbbell.drawing.across.sheet import Sheet, legend_handles, legend_title, panels_of, values_of
 from dumbbell.drawing.across.wording import Wording
+from dumbbell.drawing.layout import decades
 from dumbbell.drawing.style import Size, styled
 from dumbbell.metrics import Array, distribution
 from dumbbell.results.columns import as_numbers

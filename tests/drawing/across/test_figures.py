@@ -189,6 +189,21 @@ def test_labels_of_ticks_that_would_overlap_are_left_out():
     assert thinned(["1000", "2000", "4000"], [0.0, 0.1, 1.0], 100, 10) == ["1000", "", "4000"]
 
 
+def test_the_legend_names_only_what_is_drawn():
+    found = sweep()
+    runs = [outline(run.cell, [("f", "f", "reno", "forward", 5.0)], groups=[("web", 30.0)]) for run in found.runs]
+    figure = draw(
+        {"kind": "lines", "y": ("goodput",), "x": "rtt", "by": ("group",), "per": "group", "over": ("flows.0.cc",)}, Source("a", runs)
+    )
+    assert legend(figure) == ["f"]
+
+
+def test_over_time_few_repeats_have_the_range_of_their_values():
+    few, many = ([Source("a", [series_run(seed, 4.0 + seed) for seed in range(1, count + 1)])] for count in (3, 10))
+    assert [settle(Asked(x="time", y=("srtt",)), source).statistic for source in (few, many)] == ["spread", "mean"]
+    assert settle(Asked(x="time", y=("srtt",), statistic="mean"), few).statistic == "mean"
+
+
 def test_names_of_files_say_what_is_drawn():
     assert file_name(settle(Asked(x="rtt", y=("goodput",), by=("flows.0.cc",)), [sweep()])) == "goodput-over-rtt-by-flows.0.cc"
     assert file_name(settle(Asked(kind="scatter", panels="rtt"), [sweep()])) == "goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"
