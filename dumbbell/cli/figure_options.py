@@ -26,6 +26,9 @@ SizeOption = Annotated[
 ]
 FromOption = Annotated[float, typer.Option("--from", min=0.0, help="Start of the time axis, s.")]
 ToOption = Annotated[float | None, typer.Option("--to", help="End of the time axis, s.")]
+InOrderOption = Annotated[
+    bool, typer.Option("--in-order", help="Of a single run: goodput as it is read, in order, in place of the delivery rate.")
+]
 FormatsOption = Annotated[
     list[str] | None, typer.Option("--format", help="png, svg (texts as text) or pdf; repeatable, png and svg by default.")
 ]
@@ -68,6 +71,7 @@ def view_of(size: str, from_s: float, to_s: float | None) -> View:
 def view_named(name: str, view: View) -> str:
     """Return the name of a figure, with its size and its range of times if they are not the usual ones."""
     times = (f"-from-{view.start_s:g}s" if view.start_s else "") + ("" if math.isinf(view.stop_s) else f"-to-{view.stop_s:g}s")
+    times += "-in-order" if view.in_order else ""
     return f"{name}{times}{'' if view.size == 'screen' else f'-{view.size}'}"
 
 

@@ -6,13 +6,24 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.figure_options import FormatsOption, FromOption, SizeOption, ToOption, folder_of_figures, formats_of, view_named, view_of
+from dumbbell.cli.figure_options import (
+    FormatsOption,
+    FromOption,
+    InOrderOption,
+    SizeOption,
+    ToOption,
+    folder_of_figures,
+    formats_of,
+    view_named,
+    view_of,
+)
 from dumbbell.cli.output import JsonOption, note, print_json, show
 from dumbbell.cli.plot_across import (
     ByOption,
@@ -92,6 +103,7 @@ def command(
     size: SizeOption = "screen",
     from_s: FromOption = 0.0,
     to_s: ToOption = None,
+    in_order: InOrderOption = False,
     listed: Annotated[bool, typer.Option("--list", help="Only name the figures there are.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -99,7 +111,7 @@ def command(
 
     dumbbell plot results/queues --x rtt --y goodput --by group
     """
-    output = Output(view_of(size, from_s, to_s), formats_of(formats), out)
+    output = Output(replace(view_of(size, from_s, to_s), in_order=in_order), formats_of(formats), out)
     wording = wording_of(title, x_label, y_label, label or ())
     titled, scales = not no_title(title), scales_of(log or (), xlim, ylim)
     asked = Asked(
@@ -161,6 +173,8 @@ def _named_figures(folder: Path, figure: list[str] | None, listed: bool, json: b
     for given, name in zip(asked, names, strict=True):
         if name not in known:
             raise BadInput(f"figure {given!r} is unknown{nearest(name, known)}; expected one that `dumbbell plot {folder} --list` names")
+    if output.view.in_order and (other := next((name for name in names if name not in of_runs), None)) is not None:
+        raise BadInput(f"--in-order was given for the figure {other}; expected it for the figure of a single run")
     place, within = output.figures(opened.path)
     target = place / within
     new = "" if target.is_dir() else "the new folder "
@@ -217,7 +231,7 @@ def _run_figures(runs: Sequence[Run]) -> Figures:
 def _draw_run(run: Run, view: View) -> Figure:
     from dumbbell.drawing.run_figure import run_figure
 
-    return run_figure(run, view.size, view.start_s, view.stop_s)
+    return run_figure(run, view.size, view.start_s, view.stop_s, view.in_order)
 
 
 def _slug(run: Run) -> str:

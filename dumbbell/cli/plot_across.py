@@ -144,6 +144,8 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, scales: Scales, 
     from dumbbell.drawing.across.figure import across_figure, as_file_name, describe, file_name
 
     view = output.view
+    if view.in_order:
+        raise BadInput("--in-order was given for a figure of many runs; expected --x time --y goodput for goodput over time")
     runs = f"{settled.runs} {'run' if settled.runs == 1 else 'runs'}"
     note(f"drawing {settled.sentence()}, {runs}: {describe(settled, view.start_s, view.stop_s)}")
     if settled.pooled and is_summary:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dumbbell.comparing.across.observations import arrived
 from dumbbell.drawing import style
 from dumbbell.drawing.timeline import Line, Stroke
 from dumbbell.metrics import Series
@@ -69,12 +70,14 @@ class _Flow:
         return self.entity.startswith("flow/")
 
 
-def received(run: Run, drawn: Drawn) -> Series:
-    """Return the bytes received: the samples, and the total at the end, which may be before the next sample."""
-    t_s, values = until(run.series(drawn.entity, "rx_bytes"), drawn.end_s)
+def received(run: Run, drawn: Drawn, in_order: bool) -> Series:
+    """Return the bytes that arrived, or those that were read, `in_order`: the samples, and the total at the end, which may be before the
+    next sample."""
+    series = {(drawn.entity, name): run.series(drawn.entity, name) for name in ("rx_bytes", "delivered")}
+    t_s, values = until(series[drawn.entity, "rx_bytes"] if in_order else arrived(run, drawn.entity, series), drawn.end_s)
     if not t_s.size or not t_s[-1] < drawn.end_s < np.inf or np.isnan(drawn.received_bytes):
         return t_s, values
-    return np.append(t_s, drawn.end_s), np.append(values, drawn.received_bytes)
+    return np.append(t_s, drawn.end_s), np.append(values, max(drawn.received_bytes, values[-1]))
 
 
 def until(series: Series, end_s: float) -> Series:
@@ -116,7 +119,19 @@ def flows(run: Run) -> list[Drawn]:
 
 
 def _shades(looks: Mapping[str, _Flow]) -> dict[str, str]:
-    """The colour of each look, given with any flow that has it."""
+    """The colour of each look, given with any flow that has it.
+
+    Congestion controls have their colours. If all flows have the same one, colours tell groups and directions apart, or if these are the
+    same, flows.
+    """
+    if len(looks) > 1 and len({flow.cc for flow in looks.values()}) == 1:
+        parts = {look: (flow.group, flow.direction) for look, flow in looks.items()}
+        if len(set(parts.values())) == 1 and len(looks) <= style.MOST_HUES:
+            parts = {look: (look, flow.direction) for look, flow in looks.items()}
+        order = list(dict.fromkeys(parts.values()))
+        if len(order) <= style.MOST_HUES:
+            hues = [style.of_flow(order.index(part))[0] for part in parts.values()]
+            return dict(zip(looks, style.shaded(hues), strict=True))
     shades: dict[str, str] = {}
     for direction in ("forward", "reverse"):
         ccs = {look: flow.cc for look, flow in looks.items() if flow.direction == direction}

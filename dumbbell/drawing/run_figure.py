@@ -1,4 +1,4 @@
-"""A figure of a run over time: goodput, RTT and cwnd of flows, the measurements of applications and probes, and the queues."""
+"""A figure of a run over time: delivery rate, RTT and cwnd of flows, the measurements of applications and probes, and the queues."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _WINDOWS = 60
-"""Goodput is averaged over about a sixtieth of the time axis, rounded to a whole number of samples."""
+"""Rates are averaged over about a sixtieth of the time axis, rounded to a whole number of samples."""
 _CAPACITY = {"forward": style.REFERENCE_COLOUR, "reverse": "#999999"}
 """Colours of the lines of capacity, by direction."""
 _MOST_ALIKE = 20.0
@@ -39,8 +39,11 @@ _PROBES = (
 """Series of traffic that is not bulk, and the label of their panel; the second of two goes the other way."""
 
 
-def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
-    """Draw one run. Raises `BadInput` if it has no samples in this time range."""
+def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float = math.inf, in_order: bool = False) -> Figure:
+    """Draw one run; `in_order`: goodput, which rises after repairs, in place of the delivery rate.
+
+    Raises `BadInput` if it has no samples in this time range.
+    """
     drawn = entities.flows(run)
     times = max((t_s for t_s, _ in _sampled(run, drawn)), key=len, default=np.empty(0))
     if len(times) < 2:
@@ -50,7 +53,7 @@ def run_figure(run: Run, size: style.Size, start_s: float = 0.0, stop_s: float =
     shown_s = min(stop_s, float(times[-1])) - start_s
     window_s = sample_s * max(1, round(shown_s / _WINDOWS / sample_s))
     panels = [
-        *(_flows(run, drawn, window_s, sample_s) if drawn else ()),
+        *(_flows(run, drawn, window_s, sample_s, in_order) if drawn else ()),
         *(_application(label, lines) for name, label in _APPLICATIONS.items() if (lines := entities.others(run, name))),
         *(Panel(label, lines, from_zero=False) for names, label in _PROBES if (lines := entities.others(run, *names))),
         *_queues(run),
@@ -75,11 +78,11 @@ def _application(label: str, lines: Sequence[Line]) -> Panel:
     return Panel(label, lines, logarithmic=bool(medians) and max(medians) > _MOST_ALIKE * min(medians) > 0)
 
 
-def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -> list[Panel]:
+def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float, in_order: bool) -> list[Panel]:
     def lines(name: str) -> list[Line]:
         return [each.line(run.series(each.entity, name)) for each in drawn]
 
-    received = [(each, entities.received(run, each)) for each in drawn]
+    received = [(each, entities.received(run, each, in_order)) for each in drawn]
     alike = Counter(each.look for each in drawn)
     several = [each.look for each in drawn if alike[each.look] > 1]
     goodput = [_rate(each, series, window_s, sample_s) for each, series in received if alike[each.look] == 1]
@@ -90,7 +93,7 @@ def _flows(run: Run, drawn: Sequence[Drawn], window_s: float, sample_s: float) -
     alive = [Line(each.label, run.series(each.entity, "flows"), each.colour, each.stroke) for each in drawn if each.entity[:6] == "group/"]
     return [
         Panel(
-            f"goodput, in order,{together}\n{window_s:.4g} s (Mbit/s)",
+            f"{'goodput, in order' if in_order else 'delivery rate'},{together}\n{window_s:.4g} s (Mbit/s)",
             [*goodput, *_capacity(run, {each.direction for each in drawn}, window_s)],
         ),
         Panel(

@@ -46,6 +46,8 @@ _CC = {
 _OTHER = ("#4D4D4D", "o")
 _FLOWS = (("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"), ("#000000", "X"))
 
+MOST_HUES = len(_FLOWS)
+"""Maximum number of flows that `of_flow` tells apart by colour."""
 OTHERS = ("#E69F00", "#CC79A7", "#8C6D1F", "#6A3D9A", "#56B4E9", "#B2182B")
 """Colours of applications and probes, the same for every protocol."""
 REFERENCE_COLOUR = "#1A1A1A"
@@ -105,10 +107,15 @@ def marker(cc: str) -> str:
 
 def colours(ccs: Sequence[str]) -> list[str]:
     """A colour for each flow: that of its congestion control, paler for each further flow with the same one."""
+    return shaded([colour(cc) for cc in ccs])
+
+
+def shaded(hues: Sequence[str]) -> list[str]:
+    """These colours, paler for each further time that one is there."""
     found = []
-    for index, cc in enumerate(ccs):
-        earlier, all_ = ccs[:index].count(cc), ccs.count(cc)
-        found.append(paler(colour(cc), 0.65 * earlier / max(all_ - 1, 1)))
+    for index, hue in enumerate(hues):
+        earlier, all_ = hues[:index].count(hue), hues.count(hue)
+        found.append(paler(hue, 0.65 * earlier / max(all_ - 1, 1)))
     return found
 
 

@@ -32,6 +32,7 @@ from dumbbell.metrics.statistics import (
 )
 from dumbbell.metrics.throughput import (
     NS_PER_S,
+    delivered_bytes,
     elapsed_throughput_mbit,
     first_increase,
     sliding_throughput_mbit,
@@ -58,6 +59,7 @@ __all__ = [
     "coefficient_of_variation",
     "confidence_interval",
     "correlation",
+    "delivered_bytes",
     "distribution",
     "drain_ms",
     "elapsed_throughput_mbit",

@@ -51,6 +51,17 @@ def window_throughput_mbit(cumulative_bytes: Series, window_s: float, ends_s: Ar
     return rates
 
 
+def delivered_bytes(delivered: Series, received: Series, most_bytes: float) -> Series:
+    """Return the payload of the segments that a sender knows to be delivered, by ACK or SACK, as a cumulative series.
+
+    In contrast to the bytes that an application has read, it does not wait for what was lost before it, and so grows no faster than the
+    bottleneck sends. A segment has the mean payload of the flow's, but no more than `most_bytes`: the receiver is ahead of the ACKs.
+    """
+    (t_s, segments), (_, values) = delivered, received
+    mean = values[-1] / segments[-1] if len(segments) and len(values) and segments[-1] > 0 else math.inf
+    return t_s, segments * min(float(mean), most_bytes)
+
+
 def sliding_throughput_mbit(cumulative_bytes: Series, window_s: float, step_s: float) -> Series:
     """Mean rates (Mbit/s) over windows [t - window_s, t] for t = window_s, window_s + step_s, ..., at their ends (s)."""
     if window_s <= 0 or step_s <= 0:

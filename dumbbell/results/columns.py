@@ -30,7 +30,7 @@ _UNITS = {
         ("retransmits", "drops", "lost", "ce_marks", "sce_marks", "cwnd", "ssthresh", "inflight", "delivered", "delivered_ce"), "packets"
     ),
     **dict.fromkeys(("rwnd_limited", "sndbuf_limited", "app_limited"), "share"),
-    **dict.fromkeys(("goodput", "flow_goodput"), "Mbit/s"),
+    **dict.fromkeys(("goodput", "flow_goodput", "delivery_rate", "flow_delivery_rate"), "Mbit/s"),
 }
 """Units of columns and series whose names do not end with the unit."""
 _LESS_IS_BETTER = ("ms", "s")

@@ -52,6 +52,7 @@ KEYS: Mapping[str, str] = {
 """The last words of a key -> what it is called. The longest end that is here counts."""
 _COLUMNS: Mapping[str, str] = {
     "flow_goodput": "goodput of a flow",
+    "flow_delivery_rate": "delivery rate of a flow",
     "jain_index": "Jain's index",
     "jain_by_step": "Jain's index by step",
     "ce_marks": "CE marks",

@@ -52,6 +52,8 @@ class View:
     size: Size = "screen"
     start_s: float = 0.0
     stop_s: float = float("inf")
+    in_order: bool = False
+    """True to draw the goodput of single runs, as it is read in order, in place of the delivery rate."""
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ def made(flows, path=None, **more):
     return run
 
 
-def panels(run):
+def panels(run, **more):
     """By label of the y axis, its lines by their colours and line styles, and the legend."""
-    figure = run_figure(run, "screen")
+    figure = run_figure(run, "screen", **more)
     return {" ".join(axis.get_ylabel().split()): axis for axis in figure.axes}, {
         text.get_text(): line
         for text, line in zip(figure.axes[0].get_legend().get_texts(), figure.axes[0].get_legend().get_lines(), strict=True)
@@ -57,13 +57,36 @@ def test_a_finished_flow_ends(run):
 
 def test_capacity_is_a_level_that_follows_the_rate(run):
     axes, _ = panels(run)
-    goodput = next(axis for label, axis in axes.items() if label.startswith("goodput, in order,"))
+    goodput = next(axis for label, axis in axes.items() if label.startswith("delivery rate,"))
     colours = {style.REFERENCE_COLOUR.lower(), "#999999"}
     levels = [line for line in goodput.lines if to_hex(line.get_color()) in colours]
     assert sorted(tuple(zip(*line.get_data(), strict=True)) for line in levels) == [
         ((0.0, 10.0), (2.0, 10.0), (2.0, 5.0), (4.0, 5.0)),
         ((0.0, 10.0), (4.0, 10.0)),
     ]
+
+
+def test_no_rate_exceeds_the_capacity_after_a_repair_unless_it_is_that_of_what_is_read():
+    found = made([{"cc": "cubic"}], {"bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}, duration="6s")
+
+    def highest(**more):
+        axes, _ = panels(found, **more)
+        rates = next(axis for label, axis in axes.items() if label.endswith("s (Mbit/s)"))
+        return np.nanmax(rates.lines[0].get_ydata())
+
+    assert 9 < highest() < 10
+    assert highest(in_order=True) > 10.5
+
+
+def test_flows_of_one_control_are_told_apart_by_their_groups_and_directions():
+    flows = [{"cc": "cubic", "count": 2, "name": "down"}, {"cc": "cubic", "direction": "reverse", "name": "up"}]
+    _, legend = panels(made(flows, duration="1s"))
+    one, two, up = (legend[name].get_color() for name in ("down-1 (cubic)", "down-2 (cubic)", "up (cubic, reverse)"))
+    assert one == style.of_flow(0)[0].lower()
+    assert up == style.of_flow(1)[0].lower()
+    assert len({one, two, up}) == 3
+    _, legend = panels(made([{"cc": "cubic", "count": 3}], duration="1s"))
+    assert [line.get_color() for line in list(legend.values())[:3]] == [style.of_flow(number)[0].lower() for number in range(3)]
 
 
 def test_the_delay_of_a_queue_is_what_waits_over_the_rate(run):
@@ -79,7 +102,7 @@ def test_the_delay_of_a_queue_is_what_waits_over_the_rate(run):
 def test_of_many_flows_a_group_has_one_line_in_the_legend_and_its_goodput_together():
     flows = [{"cc": "cubic", "name": "bulk"}, {"cc": "reno", "name": "short", "count": 40, "bytes": "30kB", "start": {"every": "50ms"}}]
     found = made(flows)
-    axes, legend = panels(found)
+    axes, legend = panels(found, in_order=True)
     assert list(legend)[:2] == ["bulk (cubic)", "short (reno, 40 flows)"]
     assert len(axes["congestion window (packets)"].lines) == 41
     (label,) = (label for label in axes if label.startswith("goodput"))

@@ -17,15 +17,21 @@ from dumbbell.results.columns import COLUMNS, SEED
 from dumbbell.results.received import end_to_end, rates_mbit
 from dumbbell.results.summary import FLOW_METRICS, GOODPUT, Summarised, Traits
 from dumbbell.results.tables import DATAGRAM_KINDS
+from dumbbell.scenario.units import ETHERNET_MTU
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
 GROUP_COLUMNS = tuple(dict.fromkeys((GOODPUT, *COLUMNS["flow"], *COLUMNS["group"])))
 """A group also has the columns of its flows."""
-_GOODPUTS = {"goodput": "group", "flow_goodput": "flow"}
-"""Series that are not stored, rates of `rx_bytes` -> their entities: all flows of a group together, or each flow."""
-_RECEIVED = "rx_bytes"
+RATE = "delivery_rate"
+"""The rate that figures over time have by default: no loss holds it back, so that it never exceeds the capacity."""
+_RATES = {RATE: "group", f"flow_{RATE}": "flow", "goodput": "group", "flow_goodput": "flow"}
+"""Series that are not stored -> their entities: all flows of a group together, or each flow. Goodput is the rate of `rx_bytes`, which are
+read in order, the delivery rate that of the segments that the sender knows to have arrived."""
+_RECEIVED, _DELIVERED = "rx_bytes", "delivered"
+_HEADERS_BYTES = 40
+"""Headers of IPv4 and TCP without options."""
 _SUMMED = "retransmits"
 """The column of flows that is added up over a group; of the others it has the mean."""
 Progress: TypeAlias = Callable[[int, int], None]
@@ -108,14 +114,14 @@ def _streams(run: Summarised) -> Iterator[tuple[dict[str, Coordinate], Mapping[s
         yield {"stream": name, "direction": _traits(run, "datagrams", name).direction}, values
 
 
-def is_goodput(name: str) -> bool:
+def is_rate(name: str) -> bool:
     """True if a series is averaged over windows."""
-    return name in _GOODPUTS
+    return name in _RATES
 
 
 def series_names() -> dict[str, str]:
     """Series by name -> their entities: `flow`, `group`, `stream` or `port`; the first of several."""
-    found = dict(_GOODPUTS)
+    found = dict(_RATES)
     for kind, names in schema().series.items():
         per = "stream" if kind.partition("/")[0] in DATAGRAM_KINDS else kind
         if per in LABELS:
@@ -126,8 +132,8 @@ def series_names() -> dict[str, str]:
 
 def series_kinds(name: str) -> list[str]:
     """The kind of entity that has a series: `flow`, `group`, `stream`, `port`."""
-    if is_goodput(name):
-        return [_GOODPUTS[name]]
+    if is_rate(name):
+        return [_RATES[name]]
     kinds = {"stream" if kind in DATAGRAM_KINDS else kind: names for kind, names in schema().series.items() if name in names}
     return [kind for kind in LABELS if kind in kinds]
 
@@ -148,18 +154,18 @@ def sampled(
             progress(number, total)
         try:
             run = source.opened(outline)
-            stored = run.all_series(*(_stored(name) for name in wanted))
+            stored = run.all_series(*dict.fromkeys(each for name in wanted for each in _stored(name)))
         except DamagedRun as damage:
             leave_out(damage)
             continue
         received = next((values for (_, series), values in stored.items() if series == _RECEIVED and len(values[0]) > 1), None)
-        if received is not None and any(map(is_goodput, wanted)):
+        if received is not None and any(map(is_rate, wanted)):
             window_s = _window(received) if window_s is None else max(window_s, _sample(received))
         for name, per in wanted.items():
-            if not is_goodput(name):
+            if not is_rate(name):
                 of_name = _series(outline, stored, name, per)
             elif window_s is not None:
-                of_name = ((labels, _rates(series, window_s)) for labels, series in _received(outline, run, stored, per))
+                of_name = ((labels, _rates(series, window_s)) for labels, series in _received(outline, run, _bytes(run, stored, name), per))
             else:
                 continue
             found[name] += [Observation(number, {**labels, **where}, series=series) for labels, series in of_name if len(series[0])]
@@ -186,8 +192,27 @@ def _series(
             yield {"port": own}, values
 
 
-def _stored(name: str) -> str:
-    return _RECEIVED if is_goodput(name) else name
+def _stored(name: str) -> tuple[str, ...]:
+    return (name,) if not is_rate(name) else (_RECEIVED, _DELIVERED) if name.endswith(RATE) else (_RECEIVED,)
+
+
+def _bytes(run: Run, stored: Mapping[tuple[str, str], metrics.Series], name: str) -> Mapping[tuple[str, str], metrics.Series]:
+    """The cumulative bytes of each entity that a rate is of, as `rx_bytes`."""
+    if not name.endswith(RATE):
+        return stored
+    return {
+        (entity, series): arrived(run, entity, stored) if series == _RECEIVED else values for (entity, series), values in stored.items()
+    }
+
+
+def arrived(run: Run, entity: str, stored: Mapping[tuple[str, str], metrics.Series]) -> metrics.Series:
+    """The bytes of an entity that arrived, in whatever order; those that were read if its sender does not say."""
+    received, delivered = stored[entity, _RECEIVED], stored.get((entity, _DELIVERED))
+    if delivered is None or not len(delivered[0]):
+        return received
+    ports = (run.plan or {}).get("ports", ())
+    most = max((port.get("mtu_bytes", ETHERNET_MTU) for port in ports), default=ETHERNET_MTU) - _HEADERS_BYTES
+    return metrics.delivered_bytes(delivered, received, most)
 
 
 def _received(
@@ -214,7 +239,8 @@ def _whole(received: metrics.Series | None, counters: Mapping[str, int]) -> metr
     """The bytes that a flow received from its start to its end. A flow that lived between two samples is taken to receive evenly."""
     start_s = counters["start_ns"] / metrics.NS_PER_S
     end_s = start_s + counters["active_ns"] / metrics.NS_PER_S
-    return end_to_end(received or (np.array([start_s]), np.zeros(1)), start_s, end_s, counters.get("rx_bytes"))
+    t_s, values = end_to_end(received or (np.array([start_s]), np.zeros(1)), start_s, end_s, counters.get("rx_bytes"))
+    return t_s, np.maximum.accumulate(values)  # of a flow that is stopped, more may have arrived than was read
 
 
 def _added_up(received: Sequence[metrics.Series], until_s: float) -> metrics.Series:

@@ -11,9 +11,10 @@ from dumbbell.comparing.across.coordinates import FOLDER, LABELS, NAME, Coordina
 from dumbbell.comparing.across.derived import ALL_COLUMNS, TABLE_COLUMNS, derived
 from dumbbell.comparing.across.estimates import STATISTICS
 from dumbbell.comparing.across.observations import (
+    RATE,
     Observation,
     Progress,
-    is_goodput,
+    is_rate,
     observations,
     sampled,
     series_kinds,
@@ -338,7 +339,7 @@ def _data(
     over_time = asked.x in TIME
     pers: dict[str, str] = {}
     series: dict[str, str] = {}
-    for word in asked.y or ("goodput",):
+    for word in asked.y or (RATE if over_time else "goodput",):
         column = None if over_time or asked.samples else find_column(word, _columns(of))
         if column is not None:
             pers[column] = next(per for per in of or ALL_COLUMNS if column in _columns((per,)))
@@ -368,7 +369,7 @@ def _data(
                 raise BadInput(f"{what}, and another option names what a {of[0]} has; expected keys of the sweep alone")
             raise BadInput(f"{what}; expected {manner.offered('per', kinds_of[0])}")
         pers[name] = series[name] = fitting[0]
-    if asked.window_s is not None and not any(map(is_goodput, series)):
+    if asked.window_s is not None and not any(map(is_rate, series)):
         expected = manner.together(manner.offered("x", "time"), manner.offered("y", "goodput"))
         raise BadInput(
             f"{manner.offered('window', _number(asked.window_s))} was given, and no goodput over time is drawn; expected {expected} with it"

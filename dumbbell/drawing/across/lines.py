@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
-from dumbbell.comparing.across.observations import is_goodput
+from dumbbell.comparing.across.observations import is_rate
 from dumbbell.comparing.across.questions import Settled
 from dumbbell.drawing.across.looks import Look
 from dumbbell.drawing.across.scales import Scales
@@ -67,7 +67,7 @@ def time_lines(
         sheet = Sheet(title, note, panels_of(settled, wording), size, geometry, scales)
         for axis, panel in sheet.panels:
             for group in panel.groups:
-                window_s = settled.window_s if is_goodput(panel.y) else None
+                window_s = settled.window_s if is_rate(panel.y) else None
                 if len(group.found) == 1 and not window_s:
                     t_s, values = group.found[0].series or (np.empty(0), np.empty(0))
                     keep = (t_s >= start_s) & (t_s <= stop_s)
@@ -211,8 +211,8 @@ def _binned(group: Group, y: str, bin_s: float, start_s: float, stop_s: float, s
     for each in group.found:
         for number, value in _by_bin(each.series, bin_s, start_s, stop_s, total) if each.series is not None else ():
             bins.setdefault(number, []).append((each.run, value))
-    numbers = list(range(min(bins), max(bins) + 1)) if bins and is_goodput(y) else sorted(bins)
-    offset = 1.0 if total or is_goodput(y) else 0.5
+    numbers = list(range(min(bins), max(bins) + 1)) if bins and is_rate(y) else sorted(bins)
+    offset = 1.0 if total or is_rate(y) else 0.5
     return bin_s * (np.array(numbers) + offset), [estimate(by_run(bins.get(number, ())), statistic) for number in numbers]
 
 

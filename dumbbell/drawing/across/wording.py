@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from dumbbell.comparing.across.observations import is_goodput
+from dumbbell.comparing.across.observations import is_rate
 from dumbbell.comparing.across.questions import DISTRIBUTIONS, Settled
 from dumbbell.errors import BadInput, nearest, one_of, printable, shortened
 from dumbbell.results.columns import bare, is_meant
@@ -39,7 +39,7 @@ class Wording:
 
     def column(self, settled: Settled, name: str) -> str:
         """Return the name of a column or a series, with the window that goodput is averaged over."""
-        window = f"\nover {settled.window_s:.3g} s" if is_goodput(name) and settled.window_s else ""
+        window = f"\nover {settled.window_s:.3g} s" if is_rate(name) and settled.window_s else ""
         return f"{self.names.get(name, column_words(name))}{window}"
 
 
