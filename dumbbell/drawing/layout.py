@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from dumbbell.drawing.apart import tell_apart
 from dumbbell.drawing.style import Geometry
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _PAGE_IN = 9.2
 """Maximum height of a figure of a paper: that of the page's text, inches."""
 _AXES_SHARE = 0.52
 """Minimum share of the height that axes have."""
+_LINEAR = 6.0
+"""Ratio of the ends of a logarithmic axis below which its ticks have equal distances in numbers: there are too few decades."""
 _DECADES = 40.0
 """Ratio of the ends of an axis from which on only decades have labels."""
 
@@ -107,9 +110,9 @@ def legend_columns(labels: Sequence[str], geometry: Geometry, room: float = 0.94
 def with_fixed_layout(figure: Figure) -> Figure:
     """Compute the layout of a figure and fix it, so that it is not recomputed each time the figure is drawn.
 
-    A figure whose axes would have less than half of the height becomes higher. It must be called within `styled`: the number of ticks
-    depends on the size of their labels, which matplotlib determines again while drawing. Outside of `styled` the labels would have another
-    size and might not fit.
+    A figure whose axes would have less than half of the height becomes higher; curves that coincide are told apart. It must be called
+    within `styled`: the number of ticks depends on the size of their labels, which matplotlib determines again while drawing. Outside of
+    `styled` the labels would have another size and might not fit.
     """
     from matplotlib import rcParams
 
@@ -127,17 +130,24 @@ def with_fixed_layout(figure: Figure) -> Figure:
             figure.set_figheight(min(max(height, _PAGE_IN), height * (1 + lacking / (1 - _AXES_SHARE))))
             engine.execute(figure)
         figure.set_layout_engine("none")
+    for axis in figure.axes:
+        tell_apart(axis)
     return figure
 
 
 def decades(axis: Axes, way: Way) -> None:
     """Make an axis logarithmic, with a tick at each decade, written as a plain number; over few decades also at 2 and 5."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     if getattr(axis, f"get_{way}scale")() != "log":
         getattr(axis, f"set_{way}scale")("log", nonpositive="clip")
     low, high = sorted(getattr(axis, f"get_{way}lim")())
     found = axis.xaxis if way == "x" else axis.yaxis
+    if high / low < _LINEAR:
+        found.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10]))
+        found.set_major_formatter(lambda value, _: f"{value:g}")
+        found.set_minor_locator(NullLocator())
+        return
     found.set_major_locator(LogLocator(subs=(1.0,) if high / low > _DECADES else (1.0, 2.0, 5.0)))
     # Powers are written in mathtext by default, which the labels of files from others must not be.
     found.set_major_formatter(lambda value, _: f"{value:g}")

@@ -51,7 +51,7 @@ class Panel:
 
 
 def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0.0, stop_s: float = math.inf) -> Figure:
-    """Draw the panels over [start_s, stop_s]. The legend above the first panel lists each label once.
+    """Draw the panels over [start_s, stop_s]. The legend below the panels lists each label once.
 
     Raises `BadInput` if no sample lies in that range.
     """
@@ -101,13 +101,12 @@ def timeline(title: str, panels: Sequence[Panel], size: Size, start_s: float = 0
         axes[-1, 0].set_xlabel("time (s)")
         axes[-1, 0].set_xlim(start_s, end if end > start_s else start_s + 1)
         if len(handles) > 1:
-            axes[0, 0].legend(
+            figure.legend(
                 handles.values(),
                 map(printable, handles),
-                loc="lower left",
-                bbox_to_anchor=(0, 1.01),
-                ncols=legend_columns(list(map(printable, handles)), geometry, 0.86),
-                borderaxespad=0,
+                loc="outside lower center",
+                ncols=legend_columns(list(map(printable, handles)), geometry, 0.98),
                 handlelength=2.2,
+                columnspacing=1.5,
             )
         return with_fixed_layout(figure)

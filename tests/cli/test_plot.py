@@ -106,7 +106,7 @@ def test_two_folders_are_laid_over_each_other(dumbbell, sweep, tmp_path):
     [
         (("--x", "rrt"), "--x 'rrt' is unknown (did you mean 'rtt'?); expected one of path.rtt, flows.0.cc"),
         (("--y", "srtt"), "--y 'srtt' is a series; expected --x time, --kind cdf or --kind box with it, or srtt_mean_ms or srtt_p95_ms"),
-        (("--x", "time", "--y", "cwn"), "--y 'cwn' is unknown (did you mean 'cwnd'?); expected one of goodput, flow_goodput, cwnd"),
+        (("--x", "time", "--y", "cwn"), "--y 'cwn' is unknown (did you mean 'cwnd'?); expected one of delivery_rate, flow_delivery_rate"),
         (("--kind", "pie"), "--kind 'pie' is unknown; expected one of lines, box, cdf, ccdf, scatter, heat"),
         (("--format", "gif"), "--format 'gif' is unknown; expected png, svg or pdf"),
         (("--label", "cubic"), "--label 'cubic': expected NAME=TEXT"),

@@ -21,8 +21,7 @@ def panels(run, **more):
     """By label of the y axis, its lines by their colours and line styles, and the legend."""
     figure = run_figure(run, "screen", **more)
     return {" ".join(axis.get_ylabel().split()): axis for axis in figure.axes}, {
-        text.get_text(): line
-        for text, line in zip(figure.axes[0].get_legend().get_texts(), figure.axes[0].get_legend().get_lines(), strict=True)
+        text.get_text(): line for text, line in zip(figure.legends[0].get_texts(), figure.legends[0].get_lines(), strict=True)
     }
 
 

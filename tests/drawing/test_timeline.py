@@ -23,7 +23,7 @@ def test_a_legend_is_no_wider_than_the_figure(size, length):
     panels = [Panel("cwnd (packets)", [Line(f"{i}" + "x" * (length + i), (TIMES, TIMES + i), "#000000") for i in range(7)])]
     figure = timeline("t", panels, size)
     figure.draw_without_rendering()
-    legend = figure.axes[0].get_legend().get_window_extent(figure.canvas.get_renderer())
+    legend = figure.legends[0].get_window_extent(figure.canvas.get_renderer())
     assert legend.x1 <= figure.bbox.width
-    columns = {round(text.get_window_extent().x0) for text in figure.axes[0].get_legend().get_texts()}
+    columns = {round(text.get_window_extent().x0) for text in figure.legends[0].get_texts()}
     assert len(columns) > 1 or length >= 60

@@ -112,7 +112,7 @@ def test_scenarios_are_the_kernel_s():
 def test_an_overlay_shows_both_in_the_requested_time_range():
     figure = PART.figures["reno_10m_80ms_pfifo180"]([kernel_as_ours("reno_10m_80ms_pfifo180")], View("screen", 20.0, 30.0))
     first = figure.axes[0]
-    assert [text.get_text() for text in first.get_legend().get_texts()] == ["Linux", "simulator"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["Linux", "simulator"]
     assert first.get_xlim() == (20.0, 30.0)
     assert len(first.lines) == 2
     np.testing.assert_array_equal(first.lines[0].get_ydata(), first.lines[1].get_ydata())

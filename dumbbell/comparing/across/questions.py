@@ -128,6 +128,11 @@ class Settled:
         """Return the number of runs."""
         return len({each.run for listed in self.data.values() for each in listed})
 
+    @property
+    def named(self) -> Sequence[str]:
+        """Return the keys that the figure names."""
+        return [key for key in (self.x, *self.by, self.panels, *self.pooled) if key]
+
     def short(self, key: str) -> str:
         """The name of a key in figures: in full if a flow has a label that is called like its last word."""
         name = short(key, [*self.keys, key])

@@ -68,11 +68,11 @@ def with_titles(settled: Settled) -> str:
     names = ", ".join(name for name in settled.names[:MOST_NAMES] if name) + (" ..." if len(settled.names) > MOST_NAMES else "")
     rows = ", ".join(column_words(y) if len(settled.y) < 3 else column_name(y) for y in settled.y)
     rows = f"distribution of {rows}" if settled.kind in DISTRIBUTIONS else rows
-    axis = f" over {key_words(settled.x, settled.keys)}" if settled.x else ""
+    axis = f" over {key_words(settled.x, settled.named)}" if settled.x else ""
     if settled.kind == "scatter":
         axis = f" against {column_words(settled.x)}"
     elif settled.kind == "heat":
-        axis += f" and {key_words(settled.by[0], settled.keys)}"
+        axis += f" and {key_words(settled.by[0], settled.named)}"
     return f"{names}: {rows}{axis}" if names else f"{rows}{axis}"
 
 
@@ -80,7 +80,7 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
     """Return the description below a figure."""
     from dumbbell.drawing.across.repeats import repeats
 
-    pooled = f", all values of {' and '.join(key_words(key, settled.keys) for key in settled.pooled)} together" if settled.pooled else ""
+    pooled = f", all values of {' and '.join(key_words(key, settled.named) for key in settled.pooled)} together" if settled.pooled else ""
     of = counts(repeats(settled))
     if settled.kind == "box":
         what = "quartiles, median, whiskers within 1.5 times their distance; each box is of"

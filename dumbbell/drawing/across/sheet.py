@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from dumbbell.errors import printable, printable_lines
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     from dumbbell.comparing.across.coordinates import Coordinate
     from dumbbell.comparing.across.observations import Observation
@@ -233,12 +234,28 @@ class Sheet:
             columnspacing=1.5,
         )
 
+    def named(self, write: Callable[[], Sequence[Text] | None]) -> bool:
+        """Let names be written into the panels of the figure as it will be laid out without a legend. Return true if they found room."""
+        self._headed()
+        self.figure.align_ylabels()
+        engine = self.figure.get_layout_engine()
+        with_fixed_layout(self.figure)
+        if write() is not None:
+            return True
+        self.figure.set_layout_engine(engine)
+        return False
+
+    def _headed(self) -> str:
+        """The title as it is broken; the figure has it, and room for the note."""
+        head = broken(self._title, self._geometry)
+        if self._title or self._note:
+            set_head(self.figure, "\n".join([head or " ", *[" "] * len(self._note)]))
+        return head
+
     def finished(self) -> Figure:
         """The figure with title and note."""
         lines = len(self._note)
-        head = broken(self._title, self._geometry)
-        if self._title or lines:
-            set_head(self.figure, "\n".join([head or " ", *[" "] * lines]))
+        head = self._headed()
         self.figure.align_ylabels()
         with_fixed_layout(self.figure)
         if lines:

@@ -35,7 +35,7 @@ class Wording:
 
     def key(self, settled: Settled, key: str) -> str:
         """Return the name of a key."""
-        return self.names[key] if key in self.names else key_words(key, settled.keys)
+        return self.names[key] if key in self.names else key_words(key, settled.named)
 
     def column(self, settled: Settled, name: str) -> str:
         """Return the name of a column or a series, with the window that goodput is averaged over."""
