@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+import numpy as np
+
+from dumbbell.comparing.across.measures import Measure, measured, others
+from dumbbell.comparing.across.sentence import Cell, sentence
 from dumbbell.comparing.format import title_of
 from dumbbell.drawing import style
 from dumbbell.explorer.arrays import Samples
 from dumbbell.results import schema
+from dumbbell.results.columns import SEED
+
+if TYPE_CHECKING:
+    from dumbbell.results.summary import Summary
 
 Document: TypeAlias = dict[str, Any]
 """Plain data for JSON."""
@@ -74,6 +83,19 @@ class Rows:
     metrics: dict[str, list[float | None]] = field(default_factory=dict)
     facts: dict[str, list[Any]] = field(default_factory=dict)
     count: int = 0
+    measures: dict[str, Measure] = field(default_factory=dict)
+    """The metrics that tell of the traffic, by their columns."""
+    titles: dict[str, str] = field(default_factory=dict)
+    """Titles of columns that their names do not tell."""
+
+    def add_run(self, facts: Mapping[str, Any], coordinates: Mapping[str, Any], summary: Summary) -> None:
+        """Adds a row with every metric of a run."""
+        found = measured(summary)
+        self.measures |= {measure.column: measure for measure in found}
+        more = others(summary)
+        self.titles |= {column: title for column, (title, _) in more.items()} | {measure.column: measure.title for measure in found}
+        of_measures = {measure.column: value for measure, value in found.items()}
+        self.add(facts, coordinates, of_measures | dict(summary.run) | {column: value for column, (_, value) in more.items()} | of_measures)
 
     def add(self, facts: Mapping[str, Any], coordinates: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
         """Adds a row; a column that is new has null in those before, and one that is missing in this."""
@@ -92,13 +114,45 @@ class Rows:
             "title": title,
             "kind": kind,
             "runs": {"facts": self.facts, "coordinates": self.coordinates, "metrics": self.metrics},
-            "titles": {name: title_of(name) for name in self.metrics},
+            "titles": {name: self.titles.get(name) or title_of(name) for name in self.metrics},
+            "measures": [[each.column, each.noun, each.unit, each.more_is_better] for each in self.measures.values()],
+            "sentence": self._sentence(),
+            "student": student(self._most_repeats()),
             "shown": list(SHOWN),
             "series": known_series(),
             "colours": {cc: style.colour(cc) for cc in ccs},
             "palette": [*dict.fromkeys(style.of_flow(i)[0] for i in range(16))],
             "others": list(style.OTHERS),
         }
+
+    def _cells(self) -> list[Cell]:
+        """The cell of each row: coordinates and engine, without the seed."""
+        columns = {name: values for name, values in self.coordinates.items() if name != SEED}
+        engines = self.facts.get("engine", [])
+        if len(set(engines)) > 1:
+            columns["engine"] = engines
+        return [tuple((name, "" if values[i] is None else values[i]) for name, values in columns.items()) for i in range(self.count)]
+
+    def _most_repeats(self) -> int:
+        return max(Counter(self._cells()).values(), default=0)
+
+    def _sentence(self) -> str | None:
+        cells, statuses = self._cells(), self.facts.get("status", ())
+        found: dict[Measure, dict[Cell, list[float]]] = {}
+        for column, measure in self.measures.items():
+            for cell, value, status in zip(cells, self.metrics[column], statuses, strict=True):
+                if value is not None and status != "invalid":
+                    found.setdefault(measure, {}).setdefault(cell, []).append(value)
+        return sentence(found)
+
+
+def student(most: int) -> list[float]:
+    """The half width of a 95 % interval in standard errors, for 2 to `most` repeats."""
+    if most < 2:
+        return []
+    from scipy import special
+
+    return [float(each) for each in special.stdtrit(np.arange(1, most), 0.975)]
 
 
 def known_series() -> dict[str, dict[str, str]]:

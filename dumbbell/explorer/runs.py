@@ -70,7 +70,7 @@ class Runs:
                 "seed": run.scenario.get("seed"),
                 "ccs": sorted({str(cc) for table in (run.flows, run.groups) for cc in table.column("cc") if cc not in (None, UNKNOWN_CC)}),
             }
-            rows.add(facts, run.cell, run.summary.run)
+            rows.add_run(facts, run.cell, run.summary)
         return rows.document(self._title, "runs") | {"agreement": self.agreement}
 
     def detail(self, key: str) -> Document:

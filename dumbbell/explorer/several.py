@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+from dumbbell.comparing.across.measures import Measure
 from dumbbell.explorer.arrays import Samples
 from dumbbell.explorer.collection import Collection, Document, Rows
 
@@ -42,6 +43,8 @@ class Several:
             found = collection.index()
             agreement = agreement or found.get("agreement")
             columns = found["runs"]
+            rows.measures |= {column: Measure(column, *words) for column, *words in found["measures"]}
+            rows.titles |= found["titles"]
             for i, key in enumerate(columns["facts"]["key"]):
                 if self._of[key] is not collection:
                     continue

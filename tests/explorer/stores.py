@@ -13,7 +13,7 @@ from dumbbell.scenario import Scenario
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def small(path, **changes):
+def small(path, /, **changes):
     """Two flows through one queue, one run or a sweep."""
     scenario = {
         "name": "small",
@@ -91,7 +91,7 @@ class Listed:
         self._rows = Rows()
         for i in range(count):
             facts = {"key": sha256(str(i).encode()).hexdigest()[:32], "name": "many", "status": "ok", "reasons": [], "engine": "sim"}
-            cell = {"flows.0.cc": ("cubic", "reno")[i % 2], "path.rtt": f"{10 * (i % 50)}ms", "seed": i // 100}
+            cell = {"flows.0.cc": ("cubic", "reno")[i % 2], "path.rtt": f"{10 * (i % 50)}ms", "batch": i // 50}
             self._rows.add({**facts, "seed": i, "ccs": [cell["flows.0.cc"]]}, cell, {"throughput_mbit": i / 7, "drops": float(i)})
 
     def index(self):

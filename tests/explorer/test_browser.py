@@ -173,7 +173,7 @@ def test_five_thousand_runs_are_filtered_and_only_those_in_sight_are_in_the_docu
 
 def test_the_table_is_used_by_keys_alone(made, opened):
     page = opened(made("sweep")[1].as_uri())
-    page.locator('#runs input[type="checkbox"]').first.focus()
+    page.locator("#runs tbody input").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")

@@ -43,6 +43,9 @@ def several(folders, opened, tmp_path):
 @pytest.mark.parametrize("names", [("bare", "one", "other"), ("other", "one", "two"), ("bare", "other")])
 def test_several_folders_begin_with_something_to_see(several, names):
     page = several(*names)
+    assert page.locator(".dots .mark").count() >= 4
+    page.click("#tab-series")
+    page.wait_for_selector(".panel")
     assert page.locator(".panel").count() == 5
     page.click("#tab-sweep")
     page.wait_for_selector(".map")
@@ -51,7 +54,7 @@ def test_several_folders_begin_with_something_to_see(several, names):
 
 
 def test_the_same_run_of_two_folders_is_drawn_at_first_and_their_sweeps_stand_beside_each_other(several):
-    page = several("one", "two")
+    page = several("one", "two", fragment="#tab=series")
     assert page.locator("#runs tr.ticked").count() == 2
     assert page.locator('[data-panel="cwnd"] .chip').first.inner_text().startswith("folder one")
     page.click("#tab-sweep")

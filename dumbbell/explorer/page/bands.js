@@ -1,12 +1,23 @@
 // Runs of a group as one: at each column the median of what the runs had there last, and the range from the least to the greatest.
 
+import { cellsOf } from "./cells.js";
 import { lastWord } from "./elements.js";
-import { drawn } from "./lines.js";
+import { drawn, shownRows } from "./lines.js";
 import { median, placeAt } from "./numbers.js";
+import { state } from "./state.js";
 
 const MOST_COLUMNS = 400;
 
-export const groupOf = (row, key) => (key === "all" ? "all runs" : key === "engine" ? String(row.engine) : `${lastWord(key)} ${row.cell[key]}`);
+const MANY = 12;
+
+/** How the runs that are ticked are drawn: as was chosen, or many runs of cells with repeats by cell. Empty for each run alone. */
+export function grouping() {
+  if (state.group) return state.group === "each" ? "" : state.group;
+  const rows = shownRows();
+  return rows.length > MANY && cellsOf(rows).length < rows.length ? "cell" : "";
+}
+
+export const groupOf = (row, key) => (key === "cell" ? cellsOf([row])[0].label : key === "all" ? "all runs" : key === "engine" ? String(row.engine) : `${lastWord(key)} ${row.cell[key]}`);
 
 /** A band for each group and what is called alike in its runs. */
 export function bandsOf(lines, key) {

@@ -23,11 +23,20 @@ const SIGNS = {
   "<": (order) => order < 0,
 };
 
+/** Whether a text is another, or its first words: `pfifo` of `pfifo limit=100p`. */
+const begins = (text, sought) => text === sought || text.startsWith(`${sought} `);
+
 function compared(value, wanted) {
   const [one, other] = [quantity(value), quantity(wanted)];
   if (!Number.isNaN(one) && !Number.isNaN(other)) return one === other ? 0 : one < other ? -1 : 1;
   const [text, sought] = [String(value).toLowerCase(), wanted.toLowerCase()];
-  return text === sought ? 0 : text < sought ? -1 : 1;
+  return begins(text, sought) ? 0 : text < sought ? -1 : 1;
+}
+
+/** The keys that a name means: itself, those that end with it after a point, or whose last part begins with it before its unit. */
+export function keysOf(name, keys) {
+  const found = keys.filter((key) => key === name || key.endsWith(`.${name}`));
+  return found.length ? found : keys.filter((key) => key.slice(key.lastIndexOf(".") + 1).startsWith(`${name}_`));
 }
 
 /** A test of rows, and words about what it cannot understand. `values(row, key)` gives what a row has of a key, `keys` are all of them. */
@@ -42,7 +51,7 @@ export function parsed(text, keys, values, words) {
       continue;
     }
     const [, name, sign, wanted] = found;
-    const meant = keys.filter((key) => key === name || key.endsWith(`.${name}`) || (key.startsWith(`${name}_`) && !keys.includes(name)));
+    const meant = keysOf(name, keys);
     if (!meant.length) unknown.push(name);
     else if (sign === "~") tests.push((row) => meant.some((key) => values(row, key).some((value) => String(value).includes(wanted))));
     else if (sign === "!=") tests.push((row) => meant.every((key) => values(row, key).every((value) => compared(value, wanted) !== 0)));

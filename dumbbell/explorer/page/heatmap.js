@@ -81,7 +81,7 @@ export function drawHeatmap(place) {
   const plain = (key) => !repeats(key) && key !== FOLDER;
   const usual = [...keys.filter((key) => plain(key) && varies(key)), ...keys.filter((key) => key === FOLDER), ...keys.filter((key) => repeats(key) || (plain(key) && !varies(key)))];
   const { x, y, metric } = state.heat;
-  const chosen = { x: keys.includes(x) ? x : usual[0], metric: metrics.includes(metric) ? metric : metrics[1] ?? metrics[0] };
+  const chosen = { x: keys.includes(x) ? x : usual[0], metric: metrics.includes(metric) ? metric : metrics[0] };
   chosen.y = y === "" || (keys.includes(y) && y !== chosen.x) ? y : usual.find((key) => key !== chosen.x && !follows(own, key, chosen.x));
   const rest = keys.filter((key) => key !== chosen.x && key !== chosen.y);
   const set = (name) => (value) => change({ heat: { ...state.heat, [name]: value } }, "tab");

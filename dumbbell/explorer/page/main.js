@@ -5,6 +5,7 @@ import { drawDetails, saveCsv } from "./details.js";
 import { drawHeatmap, hasHeatmap } from "./heatmap.js";
 import { model, panelNames, panelTitle, rateWindow, detailOf, everySample, shortKey, shownRows, usualPanels, windowText } from "./lines.js";
 import { placeAt } from "./numbers.js";
+import { drawOverview, hasOverview } from "./overview.js";
 import { drawPanels, goBack, moveCursor, pan, pointAt, range, resizePanels, showPacket, showRange, stage, stepPacket, updatePanels, zoomBy } from "./panels.js";
 import { drawReference, hasReference } from "./reference.js";
 import { buildRuns, drawTable } from "./runs.js";
@@ -14,7 +15,7 @@ import { drawStatistics, statisticsOf } from "./statistics.js";
 
 const FIRST = 8;
 const PAPER = 680;
-const TABS = { series: "Series", statistics: "Statistics", sweep: "Sweep", reference: "Reference", details: "Run" };
+const TABS = { overview: "Overview", series: "Series", statistics: "Statistics", sweep: "Sweep", reference: "Reference", details: "Run" };
 const KEYS = [
   ["W S", "zoom in and out about the cross-hair"],
   ["A D", "to the left and to the right"],
@@ -42,9 +43,9 @@ model.adopt = (index) => {
 };
 
 function tabs() {
-  const there = { series: true, statistics: true, sweep: hasHeatmap(), reference: hasReference(), details: true };
+  const there = { overview: hasOverview(), series: true, statistics: true, sweep: hasHeatmap(), reference: hasReference(), details: true };
   const names = Object.keys(TABS).filter((name) => there[name]);
-  if (!names.includes(state.tab)) state.tab = "series";
+  if (!names.includes(state.tab)) state.tab = names[0];
   const move = (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
@@ -73,7 +74,7 @@ async function drawSeries(place) {
   const shown = state.panels ?? usualPanels(details);
   const toggle = (name, there) => change({ panels: names.filter((each) => (each === name ? there : shown.includes(each))) }, "lines");
   const keys = Object.keys(model.index.runs.coordinates).filter((key) => new Set(shownRows().map((row) => row.cell[key])).size >= 1);
-  const groups = [["", "each run"], ["all", "all runs"], ...keys.map((key) => [key, `by ${lastWord(key)}`]), ["engine", "by engine"]];
+  const groups = [["", "automatic"], ["each", "each run"], ["cell", "by cell"], ["all", "all runs"], ...keys.map((key) => [key, `by ${lastWord(key)}`]), ["engine", "by engine"]];
   const windows = [["0", `automatic (${windowText()})`], ...[0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30].map((each) => [String(each), each < 1 ? `${each * 1000} ms` : `${each} s`])];
   fill(
     bar,
@@ -134,7 +135,7 @@ function saveSvg() {
   download("dumbbell-view.svg", new XMLSerializer().serializeToString(svg), "image/svg+xml");
 }
 
-const DRAW = { series: drawSeries, statistics: drawStatistics, sweep: drawHeatmap, reference: drawReference, details: drawDetails };
+const DRAW = { overview: drawOverview, series: drawSeries, statistics: drawStatistics, sweep: drawHeatmap, reference: drawReference, details: drawDetails };
 
 async function drawTab() {
   keeping(byId("tabs"), tabs);
@@ -143,7 +144,7 @@ async function drawTab() {
   place.setAttribute("aria-busy", "true");
   try {
     await keeping(place, async () => {
-      if (state.tab !== "series" && !stage.panels.length && state.runs.length) await drawSeries(place);
+      if (state.tab === "statistics" && !stage.panels.length && state.runs.length) await drawSeries(place);
       await DRAW[state.tab](place);
     });
   } catch (error) {
@@ -245,8 +246,8 @@ async function start() {
       buildRuns(byId("runs"));
     } else if (what !== "range" && what !== "lines" && what !== "tab") drawTable();
     if (what === "range" && state.tab === "series") updatePanels();
-    else if (what === "filter") state.tab === "sweep" && drawTab();
-    else drawTab();
+    else if (what === "filter") ["overview", "sweep"].includes(state.tab) && drawTab();
+    else if (what !== "columns" && what !== "open") drawTab();
   });
   addEventListener("keydown", keys);
   let width = innerWidth;

@@ -1,6 +1,6 @@
 // Panels over one axis of time with one cross-hair: drag to zoom all of them, shift and drag for one's values, wheel and W A S D.
 
-import { bandsOf } from "./bands.js";
+import { bandsOf, grouping } from "./bands.js";
 import { el, fill, say, shortNumber, token } from "./elements.js";
 import { FIRST, SEQUENCE, bring, detailOf, drawn, extent, forgetParts, isRate, isReduced, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
 import { placeAt } from "./numbers.js";
@@ -68,14 +68,14 @@ class Panel {
   /** One column of numbers a line, three of a band. */
   parts(from, to, columns) {
     if (this.name === SEQUENCE) return this.lines.map((line) => ({ x: [from, to], y: sequenceKey(line, from, to) }));
-    if (state.group) return this.bands.flatMap((band) => band.parts(from, to, columns));
+    if (grouping()) return this.bands.flatMap((band) => band.parts(from, to, columns));
     return this.lines.map((line) => shownOf(drawn(line), from, to, columns));
   }
 
   draw(width) {
     this.chart?.destroy();
-    this.bands = state.group && this.name !== SEQUENCE ? bandsOf(this.lines, state.group) : [];
-    const looks = state.group && this.bands.length ? this.bands.flatMap((band) => band.looks()) : this.lines.map((line) => this.look(line));
+    this.bands = grouping() && this.name !== SEQUENCE ? bandsOf(this.lines, grouping()) : [];
+    const looks = grouping() && this.bands.length ? this.bands.flatMap((band) => band.looks()) : this.lines.map((line) => this.look(line));
     const [ink, grid] = [token("--soft"), token("--grid")];
     const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1, size: 4 } };
     const options = {
@@ -182,7 +182,7 @@ class Panel {
   }
 
   showHead() {
-    const shown = state.group && this.bands.length ? this.bands : this.all.slice(0, CHIPS);
+    const shown = grouping() && this.bands.length ? this.bands : this.all.slice(0, CHIPS);
     this.values = [];
     const chips = shown.map((line, i) => {
       const value = el("output", {});
@@ -196,7 +196,7 @@ class Panel {
           "aria-pressed": alone ? "true" : "false",
           title: line.title ?? `${line.label}: click shows it alone, shift-click adds it`,
           onclick: (event) => line.id && isolate(line.id, event.shiftKey),
-          onmouseenter: () => this.chart.setSeries((state.group ? 3 * i : this.lines.indexOf(line)) + 1, { focus: true }),
+          onmouseenter: () => this.chart.setSeries((grouping() ? 3 * i : this.lines.indexOf(line)) + 1, { focus: true }),
           onmouseleave: () => this.chart.setSeries(null, { focus: true }),
         },
         swatch(line),
@@ -204,7 +204,7 @@ class Panel {
         value,
       );
     });
-    const more = this.all.length > CHIPS && !state.group ? el("span", { class: "note" }, `and ${this.all.length - CHIPS} more`) : null;
+    const more = this.all.length > CHIPS && !grouping() ? el("span", { class: "note" }, `and ${this.all.length - CHIPS} more`) : null;
     const notes = this.lines.filter(isReduced);
     const note = notes.length ? `${notes.length === 1 ? "a series" : `${notes.length} series`} reduced to least and greatest values` : null;
     const key = this.name === SEQUENCE ? "sent · red: sent again · green: acknowledged · purple: SACK · orange: marked CE, hollow: echoed" : null;

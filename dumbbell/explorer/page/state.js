@@ -1,7 +1,7 @@
 // What is shown, kept in the fragment of the address: reloading, and a link, show the same again.
 
-const EMPTY = { runs: [], panels: null, x: null, y: {}, alone: [], tab: "series", filter: "", sort: "", window: 0, group: "", heat: {}, run: "", other: "", cdf: "", theme: "", note: "", packet: "" };
-const LISTS = ["runs", "panels", "alone"];
+const EMPTY = { runs: [], panels: null, x: null, y: {}, alone: [], columns: null, open: [], tab: "", filter: "", sort: "", window: 0, group: "", heat: {}, run: "", other: "", cdf: "", theme: "", note: "", packet: "" };
+const LISTS = ["runs", "panels", "alone", "columns", "open"];
 
 export const state = { ...EMPTY };
 const listeners = [];
@@ -30,7 +30,7 @@ function written() {
   const found = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
     if (name === "x" && value) found.set(name, value.map((edge) => Number(edge.toPrecision(12))).join(","));
-    else if (LISTS.includes(name) && value && (value.length || name === "panels")) found.set(name, value.join(" "));
+    else if (LISTS.includes(name) && value && (value.length || name === "panels" || name === "columns")) found.set(name, value.join(" "));
     else if ((name === "heat" || name === "y") && Object.keys(value).length) found.set(name, JSON.stringify(value));
     else if (typeof value === "string" && value && value !== EMPTY[name]) found.set(name, value);
     else if (name === "window" && value) found.set(name, String(value));

@@ -89,7 +89,7 @@ export function ticks(one, other) {
 }
 
 /** Axes of a small graph, and what is drawn in it: `x` and `y` turn values into places. */
-function graph(title, [x0, x1], [y0, y1], xTitle, yTitle, content) {
+export function graph(title, [x0, x1], [y0, y1], xTitle, yTitle, content) {
   const x = (value) => LEFT + ((value - x0) / (x1 - x0 || 1)) * (WIDTH - LEFT - 12);
   const y = (value) => HEIGHT - BOTTOM - ((value - y0) / (y1 - y0 || 1)) * (HEIGHT - BOTTOM - 14);
   return el(
@@ -154,7 +154,7 @@ async function ellipses(details, from, to) {
 }
 
 /** Centre, deviations, and the outline from the Cholesky factor of the covariance. */
-function ellipse(points) {
+export function ellipse(points) {
   const [x, y] = [0, 1].map((axis) => mean(points.map((point) => point[axis])));
   const moment = (a, b) => mean(points.map((point) => (point[a] - (a ? y : x)) * (point[b] - (b ? y : x))));
   const [xx, xy, yy] = [moment(0, 0), moment(0, 1), moment(1, 1)];
