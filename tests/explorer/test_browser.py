@@ -115,7 +115,7 @@ def test_keys_zoom_move_and_go_back(made, opened):
     assert page.evaluate("dumbbell.range()") == [first, last]
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => document.querySelector('.clock').textContent.startsWith('t = ')")
-    assert page.locator(".chip output").first.text_content()
+    assert page.locator(".values output").first.text_content()
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "filter"
 
@@ -192,10 +192,10 @@ def test_the_focus_and_open_menus_stay_when_panels_are_drawn_anew(made, opened):
     page.wait_for_function("() => document.activeElement.closest('label')?.textContent === 'queue (packets)'")
     page.keyboard.press("Space")
     page.wait_for_function("count => document.querySelectorAll('.panel').length === count", arg=count)
-    chip = page.locator('[data-panel="cwnd"] .chip').first
+    chip = page.locator(".panels > .chips .chip").first
     chip.press("Enter")
-    page.wait_for_selector('[data-panel="cwnd"] .chip[aria-pressed="true"]')
-    page.wait_for_function('() => document.activeElement.matches(\'[data-panel="cwnd"] .chip[aria-pressed="true"]\')')
+    page.wait_for_selector('.panels .chip[aria-pressed="true"]')
+    page.wait_for_function('() => document.activeElement.matches(\'.panels .chip[aria-pressed="true"]\')')
     page.locator("#tab-details").press("Enter")
     page.wait_for_function("() => document.activeElement.id === 'tab-details'")
     assert page.faults == []
@@ -322,7 +322,7 @@ def test_another_value_stands_beside_a_sweep_with_the_difference(opened, tmp_pat
     file.write_bytes(export(Runs(folder, "three")).content)
     page = opened(f"{file.as_uri()}#tab=sweep")
     page.get_by_label("Metric").select_option("retransmits")
-    page.get_by_label("Beside").select_option("flows.0.cc")
+    page.get_by_label("Compare with").select_option("flows.0.cc")
     assert page.locator(".map").count() == 3
     shown = page.locator(".map").nth(2).locator("button").evaluate_all("found => found.map(each => Number(each.dataset.value))")
     by_cell = {tuple(run.cell.values()): run.summary.run["retransmits"] for run in runs}
@@ -334,8 +334,8 @@ def test_runs_of_a_group_are_a_median_in_a_band(made, opened):
     page = opened(made("sweep")[1].as_uri())
     page.get_by_role("button", name="Select all").click()
     page.get_by_label("Draw").select_option("path.bottleneck.rate")
-    page.wait_for_function("() => document.querySelector('[data-panel=cwnd] .chip')?.textContent.includes('median and range of 6')")
-    assert page.locator('[data-panel="cwnd"] .chip').count() == 4
+    page.wait_for_function("() => document.querySelector('.panels .chip')?.textContent.includes('median and range of 6')")
+    assert page.locator(".panels > .chips .chip").count() == 6
     assert page.faults == []
 
 

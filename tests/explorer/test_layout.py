@@ -56,12 +56,12 @@ def test_several_folders_begin_with_something_to_see(several, names):
 def test_the_same_run_of_two_folders_is_drawn_at_first_and_their_sweeps_stand_beside_each_other(several):
     page = several("one", "two", fragment="#tab=series")
     assert page.locator("#runs tr.ticked").count() == 2
-    assert page.locator('[data-panel="cwnd"] .chip').first.inner_text().startswith("folder one")
+    assert page.locator(".panels .chip").first.inner_text().startswith("folder one")
     page.click("#tab-sweep")
     page.wait_for_selector(".map")
     assert page.locator(".map").count() == 3
     assert [page.locator(".map").nth(i).locator("button").count() for i in range(3)] == [6, 6, 6]
-    page.get_by_label("Beside").select_option("")
+    page.get_by_label("Compare with").select_option("")
     assert page.locator(".map").count() == 1
 
 
@@ -111,7 +111,7 @@ def test_flows_of_an_unknown_control_have_colours_and_rates_of_few_samples_are_d
     stores.stored(tmp_path / "runs", *runs_of([golden], None))
     (tmp_path / "page.html").write_bytes(export(Runs(tmp_path / "runs", "imports")).content)
     page = opened((tmp_path / "page.html").as_uri())
-    chips = page.locator('[data-panel="rx_bytes"] .chip')
+    chips = page.locator(".panels .chip")
     assert [each.strip() for each in chips.all_inner_texts()] == ["a", "b"]
     colours = chips.locator("line").evaluate_all("found => found.map(each => each.getAttribute('stroke'))")
     assert len(set(colours)) == 2

@@ -1,5 +1,6 @@
 // Heat maps of a sweep: two keys as axes, the others chosen, repeats as their median. A click shows the series of the cell's runs.
 
+import { axes, axisName } from "./cells.js";
 import { contrast, el, fill, framed, lastWord, mixed, select, shortNumber, token } from "./elements.js";
 import { quantity } from "./filter.js";
 import { model, shortKey } from "./lines.js";
@@ -54,7 +55,7 @@ export function mapOf(title, xs, ys, names, cellOf, [low, high], apart = false) 
         el(
           "table",
           {},
-          el("thead", {}, el("tr", {}, el("th", { class: "corner" }, yName ? `${lastWord(yName)} ↓  ${lastWord(xName)} →` : `${lastWord(xName)} →`), xs.map((x) => el("th", { scope: "col" }, String(x))))),
+          el("thead", {}, el("tr", {}, el("th", { class: "corner" }, yName ? `${keyTitle(yName)} ↓  ${keyTitle(xName)} →` : `${keyTitle(xName)} →`), xs.map((x) => el("th", { scope: "col" }, String(x))))),
           el("tbody", {}, ys.map((y) => el("tr", {}, el("th", { scope: "row" }, String(y)), xs.map((x) => cell(x, y))))),
         ),
       ),
@@ -70,9 +71,14 @@ export const spanOfMap = (values) => {
 const isSweep = () => Object.values(model.index.runs.coordinates).some((column) => new Set(column.map(String)).size > 1);
 export const hasHeatmap = () => model.index.kind === "runs" && isSweep();
 
+/** A key that goes with another, as of zipped ones, has no axis of its own. */
+const isFollower = (key) => key !== FOLDER && axes().some((axis) => axis.indexOf(key) > 0);
+
+const keyTitle = (key) => axisName(axes().find((axis) => axis[0] === key) ?? [key]);
+
 export function drawHeatmap(place) {
   const { rows } = chosenRows();
-  const keys = [...Object.keys(model.index.runs.coordinates), "engine"].filter((key) => new Set(model.rows.map((row) => String(coordinate(row, key)))).size > 1);
+  const keys = [...Object.keys(model.index.runs.coordinates), "engine"].filter((key) => !isFollower(key) && new Set(model.rows.map((row) => String(coordinate(row, key)))).size > 1);
   const metrics = Object.keys(model.index.runs.metrics).filter((name) => model.rows.some((row) => row.metrics[name] !== null));
   const repeats = (key) => /seed|repeat/.test(key);
   const home = keys.includes(FOLDER) ? state.heat[`=${FOLDER}`] ?? largestFolder(rows) : undefined;
@@ -125,23 +131,23 @@ export function drawHeatmap(place) {
   const ys = chosen.y ? ordered(drawn.map((row) => coordinate(row, chosen.y))) : [""];
   const span = spanOfMap([...found.values(), ...third.values()].map((cell) => cell.value));
   const map = (words, cells, range, two) => mapOf(words, xs, ys, [chosen.x, chosen.y ?? ""], (x, y) => cells.get(JSON.stringify([x, y])), range, two);
-  const name = (value) => `${lastWord(beside)} ${value}`;
+  const name = (value) => `${keyTitle(beside)} ${value}`;
   fill(
     place,
     el(
       "div",
       { class: "bar" },
       select("Metric", metrics.map((name) => [name, model.index.titles[name] ?? name]), chosen.metric, set("metric")),
-      select("Across", keys.map((key) => [key, lastWord(key)]), chosen.x, set("x")),
-      keys.length > 1 ? select("Down", [["", "nothing"], ...keys.filter((key) => key !== chosen.x).map((key) => [key, lastWord(key)])], chosen.y ?? "", set("y")) : null,
+      select("Across", keys.map((key) => [key, keyTitle(key)]), chosen.x, set("x")),
+      keys.length > 1 ? select("Down", [["", "nothing"], ...keys.filter((key) => key !== chosen.x).map((key) => [key, keyTitle(key)])], chosen.y ?? "", set("y")) : null,
       rest.filter(isChoice).map((key) => slider(key, ordered(rows.map((row) => coordinate(row, key))).map(String), fixed[key], move(key))),
-      rest.length ? select("Beside", [["", "nothing"], ...rest.filter((key) => fixed[key] !== EVERY).map((key) => [key, `another ${lastWord(key)}`])], beside, set("beside")) : null,
+      rest.length ? select("Compare with", [["", "nothing"], ...rest.filter((key) => fixed[key] !== EVERY).map((key) => [key, `another ${keyTitle(key)}`])], beside, set("beside")) : null,
       others.length > 1 ? select("which", others, theirs, set("theirs")) : null,
     ),
     el("p", { class: "note" }, `${inside.length} ${inside.length === 1 ? "run" : "runs"}. A cell with several shows their median, and their range when pointed at. A click shows its series.`),
     theirs === undefined
       ? map(title, found, span)
-      : el("div", { class: "maps" }, map(`${title}, ${name(fixed[beside])}`, found, span), map(name(theirs), third, span), map(`${name(fixed[beside])} less ${name(theirs)}`, apart, [-most, most], true)),
+      : el("div", { class: "maps" }, map(`${title}, ${name(fixed[beside])}`, found, span), map(name(theirs), third, span), map(`Difference: ${name(fixed[beside])} minus ${name(theirs)}`, apart, [-most, most], true)),
     legend(span, SCALE),
     theirs === undefined ? null : legend([-most, most], APART),
   );
@@ -194,7 +200,7 @@ function slider(key, values, chosen, set) {
   return el(
     "span",
     { class: "field" },
-    el("label", {}, `${lastWord(key)}: ${every ? "all, median" : chosen || "without"} `, el("input", { type: "range", min: 0, max: values.length - 1, value: Math.max(at, 0), disabled: every, onchange: (event) => set(values[event.target.value]) })),
+    el("label", {}, `${keyTitle(key)}: ${every ? "all, median" : chosen || "without"} `, el("input", { type: "range", min: 0, max: values.length - 1, value: Math.max(at, 0), disabled: every, onchange: (event) => set(values[event.target.value]) })),
     el("label", {}, el("input", { type: "checkbox", checked: every, onchange: () => set(every ? values[0] : EVERY) }), "all"),
   );
 }
@@ -208,7 +214,7 @@ function cellOf(runs, metric) {
 
 /** The difference of two cells; a click shows the runs of both. */
 function less(one, other) {
-  return { value: one.value - other.value, runs: [...one.runs, ...other.runs], hover: `${shortNumber(one.value)} less ${shortNumber(other.value)}`, warning: one.warning || other.warning };
+  return { value: one.value - other.value, runs: [...one.runs, ...other.runs], hover: `${shortNumber(one.value)} minus ${shortNumber(other.value)}`, warning: one.warning || other.warning };
 }
 
 export function legend([low, high], colours) {

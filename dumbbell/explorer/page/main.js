@@ -79,7 +79,7 @@ async function drawSeries(place) {
   fill(
     bar,
     el("details", { class: "menu" }, el("summary", {}, "Panels"), el("div", { class: "menu-list" }, names.map((name) => el("label", {}, el("input", { type: "checkbox", checked: shown.includes(name), onchange: (event) => toggle(name, event.target.checked) }), panelTitle(name))))),
-    select("Rates over", windows, String(state.window), (value) => change({ window: Number(value) }, "lines")),
+    select("Averaging window", windows, String(state.window), (value) => change({ window: Number(value) }, "lines")),
     shownRows().length > 1 ? select("Draw", groups, state.group, (group) => change({ group }, "lines")) : null,
     el("span", { class: "buttons" }, button("−", "Zoom out", () => zoomBy(1.5)), button("+", "Zoom in", () => zoomBy(1 / 1.5)), button("◂", "To the left", () => pan(-0.25)), button("▸", "To the right", () => pan(0.25)), button("Whole", "The whole time", whole)),
     el("details", { class: "menu" }, el("summary", {}, "Save"), el("div", { class: "menu-list" }, button("PNG of the view", "", savePng), button("SVG of the view", "", saveSvg), button("CSV of the samples shown", "", () => saveCsv(stage.panels, range())))),

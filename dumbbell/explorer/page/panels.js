@@ -11,6 +11,8 @@ import { change, state } from "./state.js";
 
 const HEIGHT = 165;
 const CHIPS = 14;
+/** Maximum number of lines whose values are beside the title. */
+const VALUES = 12;
 /** Columns of all lines of a panel: with many lines, each has fewer, and each column still has its least and greatest value. */
 const MOST_POINTS = 30_000;
 const NEAR = 3;
@@ -181,34 +183,17 @@ class Panel {
     );
   }
 
+  /** What the panel has of lines: the bands of groups, or each line, with the place of its curve. */
+  get entries() {
+    return this.bands?.length ? this.bands.map((band, i) => [band, 3 * i + 1]) : this.all.map((line) => [line, this.lines.indexOf(line) + 1]);
+  }
+
   showHead() {
-    const shown = grouping() && this.bands.length ? this.bands : this.all.slice(0, CHIPS);
-    this.values = [];
-    const chips = shown.map((line, i) => {
-      const value = el("output", {});
-      if (line.id) this.values.push([line, value]);
-      const alone = state.alone.includes(line.id);
-      return el(
-        "button",
-        {
-          type: "button",
-          class: state.alone.length && !alone && line.id ? "chip off" : "chip",
-          "aria-pressed": alone ? "true" : "false",
-          title: line.title ?? `${line.label}: click shows it alone, shift-click adds it`,
-          onclick: (event) => line.id && isolate(line.id, event.shiftKey),
-          onmouseenter: () => this.chart.setSeries((grouping() ? 3 * i : this.lines.indexOf(line)) + 1, { focus: true }),
-          onmouseleave: () => this.chart.setSeries(null, { focus: true }),
-        },
-        swatch(line),
-        el("span", {}, line.label),
-        value,
-      );
-    });
-    const more = this.all.length > CHIPS && !grouping() ? el("span", { class: "note" }, `and ${this.all.length - CHIPS} more`) : null;
+    this.values = this.lines.length > VALUES || this.bands.length ? [] : this.lines.map((line) => [line, el("output", { title: line.label, css: { color: line.colour } })]);
     const notes = this.lines.filter(isReduced);
     const note = notes.length ? `${notes.length === 1 ? "a series" : `${notes.length} series`} reduced to least and greatest values` : null;
     const key = this.name === SEQUENCE ? "sent · red: sent again · green: acknowledged · purple: SACK · orange: marked CE, hollow: echoed" : null;
-    fill(this.head, el("figcaption", {}, panelTitle(this.name)), el("div", { class: "chips" }, chips, more), note || key ? el("span", { class: "note" }, note ?? key) : null);
+    fill(this.head, el("figcaption", {}, panelTitle(this.name)), el("div", { class: "values" }, this.values.map(([, value]) => value)), note || key ? el("span", { class: "note" }, note ?? key) : null);
   }
 
   showValues(at) {
@@ -218,6 +203,43 @@ class Panel {
       place.textContent = i >= 0 && at <= series.time[series.time.length - 1] + 1 ? shortNumber(series.value[i]) : "";
     }
   }
+}
+
+/** The legend of all panels: pointing at a name brings its lines forward in every panel, a click shows them alone. */
+function drawLegend() {
+  const found = new Map();
+  for (const panel of stage.panels)
+    for (const [line, at] of panel.entries) {
+      const id = line.id ?? line.label;
+      if (!found.has(id)) found.set(id, { line, places: [] });
+      if (at) found.get(id).places.push([panel, at]);
+    }
+  const chip = ({ line, places }) => {
+    const alone = state.alone.includes(line.id);
+    const focus = (on) => stage.panels.forEach((panel) => {
+      const place = places.find(([its]) => its === panel);
+      panel.chart?.setSeries(on ? place?.[1] ?? 0 : null, { focus: true });
+    });
+    return el(
+      "button",
+      {
+        type: "button",
+        class: state.alone.length && !alone && line.id ? "chip off" : "chip",
+        "aria-pressed": alone ? "true" : "false",
+        title: line.title ?? `${line.label}: click shows it alone, shift-click adds it`,
+        onclick: (event) => line.id && isolate(line.id, event.shiftKey),
+        onmouseenter: () => focus(true),
+        onmouseleave: () => focus(false),
+        onfocus: () => focus(true),
+        onblur: () => focus(false),
+      },
+      swatch(line),
+      el("span", {}, line.label),
+    );
+  };
+  const chips = [...found.values()].map(chip);
+  const rest = chips.slice(CHIPS);
+  fill(stage.legend, chips.slice(0, CHIPS), rest.length ? el("details", { class: "menu" }, el("summary", {}, `${rest.length} more`), el("div", { class: "menu-list" }, rest)) : null);
 }
 
 function swatch(line) {
@@ -323,9 +345,11 @@ export async function drawPanels(place, clock) {
   stage.panels.forEach((panel) => panel.chart?.destroy());
   Object.assign(stage, { panels: used, clock, place });
   stage.whole = extent(used.flatMap((panel) => panel.lines));
-  fill(place, used.length ? used.map((panel) => panel.root) : el("p", { class: "empty" }, emptyText(details)));
+  stage.legend = el("div", { class: "chips", role: "group", "aria-label": "Lines" });
+  fill(place, used.length ? [stage.legend, used.map((panel) => panel.root)] : el("p", { class: "empty" }, emptyText(details)));
   const width = Math.max(place.clientWidth, 280);
   used.forEach((panel) => panel.draw(width));
+  drawLegend();
   await refineSoon();
   return details;
 }

@@ -1,4 +1,4 @@
-// Our numbers beside those of a reference: ours, theirs and the difference as maps, and the cells, those outside their tolerance first.
+// Our numbers compared with published ones: ours, published and the difference as maps, and the cells, those outside their tolerance first.
 
 import { el, fill, framed, select, shortNumber } from "./elements.js";
 import { APART, SCALE, legend, mapOf, ordered, spanOfMap } from "./heatmap.js";
@@ -8,6 +8,8 @@ import { change, state } from "./state.js";
 import { tableOf } from "./statistics.js";
 
 const MOST_ROWS = 300;
+const PUBLISHED = "published";
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 export const hasReference = () => Boolean(model.index.agreement?.formats.length);
 
@@ -37,7 +39,7 @@ export function drawReference(place) {
     if (!found) return null;
     const runs = found.flatMap((cell) => cell.runs).map(rowOf).filter(Boolean);
     const [cell] = found;
-    const hover = `ours ${shortNumber(cell.ours)} (${shortNumber(cell.low)} to ${shortNumber(cell.high)} over ${cell.repeats}), theirs ${shortNumber(cell.reference)}, tolerance ${shortNumber(cell.tolerance)}${cell.within ? "" : ": outside"}${cell.fault ? `; reference: ${cell.fault}` : ""}`;
+    const hover = `ours ${shortNumber(cell.ours)} (${shortNumber(cell.low)} to ${shortNumber(cell.high)} over ${cell.repeats}), ${PUBLISHED} ${shortNumber(cell.reference)}, tolerance ${shortNumber(cell.tolerance)}${cell.within ? "" : ": outside"}${cell.fault ? `; reference: ${cell.fault}` : ""}`;
     return { value: median(found.map((each) => each[what])), runs, hover, warning: found.some((each) => !each.within) };
   };
   const span = spanOfMap(inside.flatMap((cell) => [cell.ours, cell.reference]));
@@ -75,12 +77,12 @@ export function drawReference(place) {
       "div",
       { class: "maps" },
       mapOf(`Ours: ${title}${unit ? ` (${unit})` : ""}`, ...axes, [x, y], one("ours"), span),
-      mapOf("Theirs", ...axes, [x, y], one("reference"), span),
-      mapOf("Ours less theirs", ...axes, [x, y], one("error"), [-most, most], true),
+      mapOf(capital(PUBLISHED), ...axes, [x, y], one("reference"), span),
+      mapOf(`Difference (ours - ${PUBLISHED})`, ...axes, [x, y], one("error"), [-most, most], true),
     ),
     legend(span, SCALE),
     legend([-most, most], APART),
-    framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(["", "metric", ...format.keys, "ours", "theirs", "error", "tolerance", "range of ours", "note"], rows))),
+    framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(["", "metric", ...format.keys, "ours", PUBLISHED, "error", "tolerance", "range of ours", "note"], rows))),
     format.cells.length > MOST_ROWS ? el("p", { class: "note" }, `The ${MOST_ROWS} furthest of ${format.cells.length} are listed.`) : null,
   );
 }

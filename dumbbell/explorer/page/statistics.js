@@ -7,7 +7,7 @@ import { range } from "./panels.js";
 import { change, state } from "./state.js";
 
 const GAUGES = ["srtt_ms", "rtt_ms", "cwnd"];
-const COUNTS = { retransmits: "sent again", delivered_ce: "marks echoed", drops: "drops", ce_marks: "CE marks" };
+const COUNTS = { retransmits: "retransmitted", delivered_ce: "marks echoed", drops: "drops", ce_marks: "CE marks" };
 const STEPS = 400;
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [460, 280, 56, 38];
 
@@ -112,7 +112,7 @@ function distribution(lines, name, from, to) {
   const curves = lines.map((line) => [line, sorted(within(drawn(line, line.every), from, to))]).filter(([, values]) => values.length);
   if (!curves.length) return null;
   const [low, high] = [Math.min(...curves.map(([, values]) => values[0])), Math.max(...curves.map(([, values]) => values[values.length - 1]))];
-  const title = `Share of samples at most so large${curves.some(([, values]) => values.length > STEPS) ? `, at ${STEPS} quantiles` : ""}`;
+  const title = `CDF${curves.some(([, values]) => values.length > STEPS) ? ` (${STEPS} quantiles)` : ""}`;
   return graph(title, [low, high], [0, 1], panelTitle(name), "share", (x, y) =>
     curves.map(([line, values]) => {
       const count = Math.min(values.length, STEPS);
