@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dumbbell.cli.output import human_size, note
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, nearest
 from dumbbell.files import creatable, temporary, write_file
 from dumbbell.results.folder import find_store, open_folder, read_request
 from dumbbell.scenario.units import Size
@@ -22,6 +22,18 @@ from dumbbell.study.reproduction import beside_published
 
 if TYPE_CHECKING:
     from dumbbell.explorer.collection import Collection
+    from dumbbell.explorer.export import Heading
+
+
+_TABS = {
+    "overview": "overview",
+    "series": "series",
+    "statistics": "statistics",
+    "sweep": "sweep",
+    "reference": "reference",
+    "run": "details",
+}
+"""Views as users and as the page call them."""
 
 
 def _page(path: Path | None) -> Path | None:
@@ -56,26 +68,41 @@ def command(
         str | None,
         typer.Option("--limit", metavar="SIZE", help="With --export: size of the page, such as 300kB, for which series are left out."),
     ] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="With --export: the heading, in place of the folder's name.")
+    ] = None,
+    abstract: Annotated[
+        str | None,
+        typer.Option("--abstract", metavar="TEXT", help="With --export: a paragraph below the heading, for readers who were not there."),
+    ] = None,
+    tab: Annotated[
+        str | None, typer.Option("--tab", metavar="VIEW", help=f"With --export: the view that it opens on: {', '.join(_TABS)}.")
+    ] = None,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1; a free one by default.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> None:
     """Explore results, or any capture, in the browser: runs laid over each other, sweeps as heat maps, packets."""
-    given = {"--all": everything, "--points": points is not None, "--limit": limit is not None}
+    headed = {"--title": title is not None, "--abstract": abstract is not None, "--tab": tab is not None}
+    given = {"--all": everything, "--points": points is not None, "--limit": limit is not None, **headed}
     if export is None and (alone := next((name for name, is_given in given.items() if is_given), None)):
         raise BadInput(f"{alone} was given without --export; expected both")
     if everything and limit is not None:
         raise BadInput("--all and --limit were both given; expected one of them")
     if export is not None and port is not None:
         raise BadInput("--port and --export were both given; expected one of them")
-    collection, title = _opened(what[0]) if len(what) == 1 else _several(what)
+    if tab is not None and tab not in _TABS:
+        raise BadInput(f"--tab {tab}: no such view{nearest(tab, _TABS)}; expected one of {', '.join(_TABS)}")
+    from dumbbell.explorer.export import Heading
+
+    collection, name = _opened(what[0]) if len(what) == 1 else _several(what)
     if export is not None:
-        _write(collection, export, everything, points, limit)
+        _write(collection, export, everything, points, limit, Heading(title, abstract, _TABS[tab] if tab else None))
         return
     collection.keys()  # an error in reading is reported before a server is there
     from dumbbell.explorer.server import Server, Site
 
-    with Server(Site(collection, title), port or 0) as server:
-        note(f"{title}: {server.address} (Ctrl-C ends it)")
+    with Server(Site(collection, name), port or 0) as server:
+        note(f"{name}: {server.address} (Ctrl-C ends it)")
         with ExitStack() as while_serving:
             if browser:
                 webbrowser.open(while_serving.enter_context(_redirection(server.address)))
@@ -125,7 +152,16 @@ def _opened(what: Path) -> tuple[Collection, str]:
     folder = find_folder(what)
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder or file; expected a results folder written by dumbbell, or a capture")
-    return Runs(find_store(folder), folder.resolve().name, lambda: _agreement(folder)), folder.resolve().name
+    return Runs(find_store(folder), folder.resolve().name, lambda: _agreement(folder), _study(folder)), folder.resolve().name
+
+
+def _study(folder: Path) -> dict[str, Any] | None:
+    """Title and source of the study that a folder is of; None for other folders."""
+    from dumbbell.results.folder import open_folder, read_request
+    from dumbbell.study.folders import study_of
+
+    found = study_of(open_folder(folder)) if read_request(folder) else None
+    return found and {"title": found[0].title, "source": found[0].source}
 
 
 def _agreement(folder: Path) -> dict[str, Any] | None:
@@ -138,7 +174,7 @@ def _agreement(folder: Path) -> dict[str, Any] | None:
     return reference_document(beside_published(opened), opened.runs)
 
 
-def _write(collection: Collection, path: Path, everything: bool, points: int | None, limit: str | None) -> None:
+def _write(collection: Collection, path: Path, everything: bool, points: int | None, limit: str | None, heading: Heading) -> None:
     from dumbbell.explorer.export import MOST_POINTS, Extent, export
 
     try:
@@ -146,7 +182,7 @@ def _write(collection: Collection, path: Path, everything: bool, points: int | N
     except ValueError as error:
         raise BadInput(f"--limit {error}") from None
     extent = Extent(everything, points if points is not None or everything else MOST_POINTS, most_bytes)
-    page = export(collection, extent)
+    page = export(collection, extent, heading)
     if most_bytes is not None and len(page.content) > most_bytes:
         least = human_size(len(page.content))
         raise BadInput(

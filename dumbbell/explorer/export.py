@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 from dumbbell.explorer.arrays import Samples, belongs_to_a_packet, coded, deltas, gzipped, reduced, regular
@@ -64,9 +64,19 @@ class Exported(NamedTuple):
     """Noun for its runs: runs, or connections."""
 
 
-def export(collection: Collection, extent: Extent = Extent()) -> Exported:
+@dataclass(frozen=True)
+class Heading:
+    """What a page says of itself; the fields that are None stay as they are without it."""
+
+    title: str | None = None
+    abstract: str | None = None
+    tab: str | None = None
+    """The view that it opens on."""
+
+
+def export(collection: Collection, extent: Extent = Extent(), heading: Heading = Heading()) -> Exported:
     """The page. The same collection gives the same bytes."""
-    index = collection.index()
+    index = collection.index() | {name: value for name, value in asdict(heading).items() if value is not None}
     blobs = _Blobs()
     details: dict[str, Document] = {}
     with_series: list[str] = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.explorer.arrays import Samples
 from dumbbell.explorer.collection import Document, Rows, shell_command
+from dumbbell.explorer.written import as_written
 from dumbbell.files import parse_json
 from dumbbell.results import Store
 from dumbbell.results.conservation import sums
@@ -28,8 +29,12 @@ _HELD = 4
 class Runs:
     """The runs of a store, damaged ones apart."""
 
-    def __init__(self, store: Path, title: str, agreement: Callable[[], Document | None] = lambda: None) -> None:
-        """`agreement` gives the comparison with a reference, if there is one: it is only made if it is asked for."""
+    def __init__(
+        self, store: Path, title: str, agreement: Callable[[], Document | None] = lambda: None, study: Document | None = None
+    ) -> None:
+        """`agreement` gives the comparison with a reference, if there is one: it is only made if it is asked for. `study`: title and source
+        of the study that the runs are of."""
+        self._study = study
         self._store = Store(store)
         self._as_of = _changed_ns(store)
         self._title = title
@@ -71,7 +76,7 @@ class Runs:
                 "ccs": sorted({str(cc) for table in (run.flows, run.groups) for cc in table.column("cc") if cc not in (None, UNKNOWN_CC)}),
             }
             rows.add_run(facts, run.cell, run.summary)
-        return rows.document(self._title, "runs") | {"agreement": self.agreement}
+        return rows.document(self._title, "runs") | {"agreement": self.agreement, "study": self._study}
 
     def detail(self, key: str) -> Document:
         """Command, scenario, engine, tables, counters and conservation of a run, and which series it has."""
@@ -84,7 +89,7 @@ class Runs:
             "status": run.status,
             "reasons": list(run.reasons),
             "command": _shown_command(str(record.get("command", ""))),
-            "scenario": {"name": run.name, **run.scenario},
+            "scenario": as_written({"name": run.name, **run.scenario}),
             "engine": dict(run.engine),
             "digest": run.digest,
             "flows": run.flows.rows(),

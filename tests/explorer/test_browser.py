@@ -195,7 +195,7 @@ def test_the_focus_and_open_menus_stay_when_panels_are_drawn_anew(made, opened):
     chip = page.locator(".panels > .chips .chip").first
     chip.press("Enter")
     page.wait_for_selector('.panels .chip[aria-pressed="true"]')
-    page.wait_for_function('() => document.activeElement.matches(\'.panels .chip[aria-pressed="true"]\')')
+    page.wait_for_function("() => document.activeElement.matches('.panels .chip[aria-pressed=\"true\"]')")
     page.locator("#tab-details").press("Enter")
     page.wait_for_function("() => document.activeElement.id === 'tab-details'")
     assert page.faults == []

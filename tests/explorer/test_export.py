@@ -17,6 +17,7 @@ from dumbbell.explorer import page as page_module
 from dumbbell.explorer.export import Extent, export
 from dumbbell.explorer.runs import Runs
 from dumbbell.results import load
+from dumbbell.scenario import Scenario
 
 
 def parts(page):
@@ -108,7 +109,8 @@ def test_facts_of_a_run_are_those_of_the_store(made):
     (detail,) = details(file.read_bytes())
     assert (detail["key"], detail["digest"], detail["status"]) == (run.key, run.digest, run.status)
     assert detail["flows"] == run.flows.rows()
-    assert detail["scenario"] == {"name": run.name, **run.scenario}
+    assert Scenario(**detail["scenario"]) == Scenario(name=run.name, **run.scenario)
+    assert "null" not in json.dumps(detail["scenario"])
     assert all(came == went for _, _, came, _, went in detail["conservation"])
     assert len(detail["conservation"]) >= 6
     index = json.loads(parts(file.read_bytes())["index"])

@@ -78,6 +78,17 @@ def test_rows_are_cells_that_open_to_their_runs_with_the_intervals_of_the_table(
     assert rows.count() == 7
 
 
+def test_a_page_says_what_it_is_and_opens_where_it_was_told(repeated, opened, dumbbell, tmp_path):
+    file = tmp_path / "page.html"
+    options = ["--title", "Which <b>AQM</b>?", "--abstract", "A home line.", "--tab", "sweep"]
+    assert dumbbell("view", repeated[1].parent / "runs", "--export", file, *options).status == 0
+    page = opened(file.as_uri())
+    assert page.locator("h1").inner_text() == "Which <b>AQM</b>?"
+    assert page.title() == "Which <b>AQM</b>? · dumbbell"
+    assert page.locator("#about").inner_text() == "A home line."
+    assert page.locator("#tab-sweep").get_attribute("aria-selected") == "true"
+
+
 def test_zipped_keys_are_one_axis(repeated, opened):
     page = opened(repeated[1].as_uri())
     assert page.locator(".facet").evaluate_all("found => found.map(each => each.getAttribute('aria-label'))") == ["rtt", "qdisc"]

@@ -39,6 +39,8 @@ def test_a_capture_is_exported(dumbbell, tmp_path):
         (["nowhere"], "nowhere: no such folder or file"),
         (["FOLDER", "--all"], "--all was given without --export; expected both"),
         (["FOLDER", "--points", "5000"], "--points was given without --export; expected both"),
+        (["FOLDER", "--title", "T"], "--title was given without --export; expected both"),
+        (["FOLDER", "--export", "page.html", "--tab", "seris"], "--tab seris: no such view (did you mean 'series'?)"),
         (["FOLDER", "--limit", "300kB"], "--limit was given without --export; expected both"),
         (
             ["FOLDER", "--export", "page.html", "--limit", "20kB"],

@@ -1,7 +1,7 @@
 // Heat maps of a sweep: two keys as axes, the others chosen, repeats as their median. A click shows the series of the cell's runs.
 
 import { axes, axisName } from "./cells.js";
-import { contrast, el, fill, framed, lastWord, mixed, select, shortNumber, token } from "./elements.js";
+import { contrast, el, fill, framed, mixed, select, shortNumber, token } from "./elements.js";
 import { quantity } from "./filter.js";
 import { model, shortKey } from "./lines.js";
 import { median } from "./numbers.js";

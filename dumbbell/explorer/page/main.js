@@ -45,7 +45,7 @@ model.adopt = (index) => {
 function tabs() {
   const there = { overview: hasOverview(), series: true, statistics: true, sweep: hasHeatmap(), reference: hasReference(), details: true };
   const names = Object.keys(TABS).filter((name) => there[name]);
-  if (!names.includes(state.tab)) state.tab = names[0];
+  if (!names.includes(state.tab)) state.tab = names.includes(model.index.tab) ? model.index.tab : names[0];
   const move = (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
@@ -182,6 +182,10 @@ function header() {
   document.title = `${title} · dumbbell`;
   byId("title").textContent = title;
   const bad = ["warn", "invalid"].map((status) => [model.rows.filter((row) => row.status === status).length, status]).filter(([count]) => count);
+  const { study, abstract, agreement } = model.index;
+  const numbers = (agreement?.formats ?? []).flatMap((format) => format.cells);
+  const agreed = numbers.length ? ` ${numbers.filter((cell) => cell.within).length} of ${numbers.length} published numbers are met within their tolerance.` : "";
+  fill(byId("about"), study ? el("p", {}, el("strong", {}, study.title), `. Published in: ${study.source}.${agreed}`) : null, abstract ? el("p", {}, abstract) : null);
   byId("summary").textContent = `${model.rows.length} ${kind === "capture" ? "TCP connection" : "run"}${model.rows.length === 1 ? "" : "s"}${bad.map(([count, status]) => `, ${count} ${status}`).join("")}`;
   const dark = () => (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   fill(

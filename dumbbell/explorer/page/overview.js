@@ -28,7 +28,7 @@ const show = (rows) => change({ runs: rows.map(shortKey), run: shortKey(rows[0])
 export function drawOverview(place) {
   const { rows } = chosenRows();
   if (!rows.length) return fill(place, el("p", { class: "empty" }, "No run fits the filter."));
-  const { measures, sentence, study, abstract } = model.index;
+  const { measures, sentence } = model.index;
   const cells = cellsOf(rows);
   const used = axes(rows);
   const main = mainAxis(used);
@@ -39,8 +39,6 @@ export function drawOverview(place) {
   const silent = repeats > 1 ? "Nothing differs beyond chance in every condition." : "There is one run of each cell: with `repeat: 5` in the scenario this page says what differs beyond chance.";
   fill(
     place,
-    study ? el("p", { class: "study" }, el("strong", {}, study.title), ` ${study.source}${study.agreement ? ` ${study.agreement}` : ""}`) : null,
-    abstract ? el("p", { class: "abstract" }, abstract) : null,
     used.length ? el("p", { class: sentence ? "sentence" : "note" }, sentence ?? silent) : null,
     el("p", { class: "note" }, `${described(used, rows, cells, repeats)} ${repeats > 1 ? "Dots are means over seeds, lines 95 % intervals (Student's t)." : ""} A click shows the series of a cell.`),
     el("div", { class: "graphs" }, told.map((measure) => dots(measure, cells, main, colourOf)), ellipses(told, cells, main, colourOf)),
