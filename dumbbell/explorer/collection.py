@@ -27,6 +27,8 @@ Document: TypeAlias = dict[str, Any]
 
 SHOWN = ("rx_bytes", "rtt_ms", "srtt_ms", "cwnd", "backlog_packets", "latency_ms", "buffer_s", "owd_ms")
 """The series that the page draws without being asked, from above."""
+EVENTS = ("drops", "ce_marks")
+"""Counts of queues whose growth the page draws as events below the others."""
 CAPTURED: Mapping[str, tuple[str, str, str]] = {
     "new_bytes": ("bytes", "total", "payload that was not sent before"),
     "outstanding_bytes": ("bytes", "gauge", "sent and not acknowledged"),
@@ -112,6 +114,7 @@ class Rows:
         ccs = sorted({cc for listed in self.facts.get("ccs", ()) for cc in listed})
         return {
             "title": title,
+            "folder": title,
             "kind": kind,
             "runs": {"facts": self.facts, "coordinates": self.coordinates, "metrics": self.metrics},
             "titles": {name: self.titles.get(name) or title_of(name) for name in self.metrics},

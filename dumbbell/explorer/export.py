@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 from dumbbell.explorer.arrays import Samples, belongs_to_a_packet, coded, deltas, gzipped, reduced, regular
-from dumbbell.explorer.collection import SHOWN, Collection, Document
+from dumbbell.explorer.collection import EVENTS, SHOWN, Collection, Document
 from dumbbell.explorer.page import document
 
 MOST_BYTES = 2_000_000
@@ -134,7 +134,7 @@ def _embed(collection: Collection, detail: Document, blobs: _Blobs, extent: Exte
 
 
 def _is_shown(name: str) -> bool:
-    return name in SHOWN or name in ("new_bytes", "outstanding_bytes", "window_bytes") or belongs_to_a_packet(name)
+    return name in (*SHOWN, *EVENTS) or name in ("new_bytes", "outstanding_bytes", "window_bytes") or belongs_to_a_packet(name)
 
 
 def _coded(samples: Samples, blobs: _Blobs) -> Document:

@@ -30,6 +30,7 @@ MODULES = (
     "sequence",
     "packet",
     "bands",
+    "events",
     "panels",
     "statistics",
     "overview",

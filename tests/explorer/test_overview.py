@@ -1,5 +1,7 @@
 """The overview, and the table whose rows are cells: what is said, counted, filtered and chosen."""
 
+import shlex
+
 import pytest
 from explorer import stores
 
@@ -87,6 +89,37 @@ def test_a_page_says_what_it_is_and_opens_where_it_was_told(repeated, opened, du
     assert page.title() == "Which <b>AQM</b>? · dumbbell"
     assert page.locator("#about").inner_text() == "A home line."
     assert page.locator("#tab-sweep").get_attribute("aria-selected") == "true"
+
+
+def test_drops_are_events_and_values_have_a_logarithmic_axis(made, opened):
+    page = opened(made("small")[1].as_uri())
+    assert page.evaluate("dumbbell.events().dropped.length") > 0
+    assert "red ticks" in page.locator(".panels > .note").inner_text()
+    reds = """() => {
+      const canvas = document.querySelector('[data-panel="cwnd"] canvas');
+      const data = canvas.getContext('2d').getImageData(0, canvas.height - 40, canvas.width, 20).data;
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) count += Math.abs(data[i] - 0xd5) < 9 && Math.abs(data[i + 1] - 0x5e) < 9 && data[i + 2] < 9;
+      return count;
+    }"""
+    assert page.evaluate(reds) >= 4
+    page.get_by_label("log axis").check()
+    page.wait_for_function("() => location.hash.includes('log=1')")
+    page.wait_for_function("() => dumbbell.panels().length === 5")
+    assert page.faults == []
+
+
+@pytest.mark.parametrize("tab", ["overview", "series"])
+def test_the_command_of_a_figure_draws_it(repeated, opened, dumbbell, tmp_path, tab):
+    page = opened(f"{repeated[1].as_uri()}#tab={tab}", permissions=["clipboard-read", "clipboard-write"])
+    if tab == "series":
+        page.get_by_text("Save", exact=True).click()
+    page.get_by_role("button", name="Copy command of this figure").click()
+    _, *words = shlex.split(page.evaluate("navigator.clipboard.readText()"))
+    assert words[:2] == ["plot", "results/runs"]
+    words[1] = str(repeated[1].parent / "runs")
+    answer = dumbbell(*words, "--out", tmp_path / "figures")
+    assert answer.status == 0, answer.err
 
 
 def test_zipped_keys_are_one_axis(repeated, opened):

@@ -1,6 +1,6 @@
 // Everything about one run: how to run it again, what it was, what was counted; and how it differs from another.
 
-import { copyButton, download, el, fill, framed, say, select, shortNumber } from "./elements.js";
+import { copyButton, download, el, fill, framed, say, select, shellWord, shortNumber } from "./elements.js";
 import { detailOf, everySample, model, rowOf, runLabel, shortKey, shownRows } from "./lines.js";
 import { source } from "./source.js";
 import { change, state } from "./state.js";
@@ -98,12 +98,9 @@ function commands(detail) {
   return block("Command", [told, pre(detail.command), alone[0]], copyButton("command of the folder", detail.command), alone[1]);
 }
 
-/** A text as one word of a command, whatever it holds. */
-export const shellWord = (text) => (/^[\w./:@%+,][\w./:@%+,-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-
 /** A capture: its connections beside the runs, where there is a server; else the command that shows it. */
 function capture(detail, file) {
-  const command = `dumbbell view ${shellWord(`./${model.index.title}/${detail.key}/${file}`)}`;
+  const command = `dumbbell view ${shellWord(`./${model.index.folder}/${detail.key}/${file}`)}`;
   if (!source.address) return el("p", {}, `${file}: `, /\p{C}/u.test(command) ? null : [el("code", {}, command), " ", copyButton("command", command)]);
   const add = async () => {
     const found = await source.json("capture", detail.key, file);

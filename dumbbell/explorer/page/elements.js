@@ -85,6 +85,9 @@ export function download(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/** A text as one word of a command, whatever it holds. */
+export const shellWord = (text) => (/^[\w./:@%+,][\w./:@%+,-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
 /** A whole number as it is, another with up to four significant digits, or more where they are before the point. */
 export function shortNumber(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";

@@ -27,6 +27,9 @@ export function panelTitle(name) {
   return unit && unit !== "state" ? `${words} (${unit})` : words;
 }
 
+/** What a series is, for those who point at its title. */
+export const meaningOf = (name) => (name === SEQUENCE ? "sequence numbers of the segments over time, relative to the first" : `${panelTitle(name)}: ${model.index.series[name]?.meaning ?? name}`);
+
 export function windowText() {
   const seconds = rateWindow();
   return seconds >= 1 ? `${Number(seconds.toPrecision(3))} s` : `${Number((seconds * 1000).toPrecision(3))} ms`;

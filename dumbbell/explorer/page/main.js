@@ -1,6 +1,6 @@
 // Puts the page together: header, table, tabs, keys, and what of it is drawn again when the state changes.
 
-import { byId, contrast, copy, download, el, fill, keeping, lastWord, say, select, shortNumber } from "./elements.js";
+import { byId, contrast, copy, copyButton, download, el, fill, keeping, lastWord, say, select, shellWord, shortNumber } from "./elements.js";
 import { drawDetails, saveCsv } from "./details.js";
 import { drawHeatmap, hasHeatmap } from "./heatmap.js";
 import { model, panelNames, panelTitle, rateWindow, detailOf, everySample, shortKey, shownRows, usualPanels, windowText } from "./lines.js";
@@ -81,13 +81,24 @@ async function drawSeries(place) {
     el("details", { class: "menu" }, el("summary", {}, "Panels"), el("div", { class: "menu-list" }, names.map((name) => el("label", {}, el("input", { type: "checkbox", checked: shown.includes(name), onchange: (event) => toggle(name, event.target.checked) }), panelTitle(name))))),
     select("Averaging window", windows, String(state.window), (value) => change({ window: Number(value) }, "lines")),
     shownRows().length > 1 ? select("Draw", groups, state.group, (group) => change({ group }, "lines")) : null,
+    el("label", { class: "field" }, el("input", { type: "checkbox", checked: Boolean(state.log), onchange: (event) => change({ log: event.target.checked ? "1" : "" }, "lines") }), "log axis"),
     el("span", { class: "buttons" }, button("−", "Zoom out", () => zoomBy(1.5)), button("+", "Zoom in", () => zoomBy(1 / 1.5)), button("◂", "To the left", () => pan(-0.25)), button("▸", "To the right", () => pan(0.25)), button("Whole", "The whole time", whole)),
-    el("details", { class: "menu" }, el("summary", {}, "Save"), el("div", { class: "menu-list" }, button("PNG of the view", "", savePng), button("SVG of the view", "", saveSvg), button("CSV of the samples shown", "", () => saveCsv(stage.panels, range())))),
+    el("details", { class: "menu" }, el("summary", {}, "Save"), el("div", { class: "menu-list" }, button("PNG of the view", "", savePng), button("SVG of the view", "", saveSvg), button("CSV of the samples shown", "", () => saveCsv(stage.panels, range())), source.address || model.index.kind === "runs" ? copyButton("command of this figure", figureCommand) : null)),
     clock,
   );
 }
 
-const button = (text, label, onclick) => el("button", { type: "button", "aria-label": label || null, title: label || null, onclick }, text);
+/** The command that draws these series of these runs as a figure of a paper. */
+function figureCommand() {
+  const rows = shownRows();
+  const names = stage.panels.map((panel) => (panel.name === "rx_bytes" ? "goodput" : panel.name)).slice(0, 4);
+  const differing = Object.keys(model.index.runs.coordinates).filter((key) => new Set(model.rows.map((row) => row.cell[key])).size > 1);
+  const where = differing.flatMap((key) => [...new Set(rows.map((row) => row.cell[key]))].filter((value) => value !== undefined).map((value) => `--where ${shellWord(`${key}=${value}`)}`));
+  const part = state.x ? [`--from ${Number(state.x[0].toPrecision(6))}`, `--to ${Number(state.x[1].toPrecision(6))}`] : [];
+  return ["dumbbell plot", shellWord(`results/${model.index.folder}`), "--x time", ...names.map((name) => `--y ${name}`), ...(rows.length === model.rows.length ? [] : where), ...part].join(" ");
+}
+
+const button = (text, label, onclick) => el("button", { type: "button", "aria-label": label && !/[a-z]/i.test(text) ? label : null, title: label || null, onclick }, text);
 const whole = () => change({ x: null, y: {} }, "range");
 
 function savePng() {
@@ -118,7 +129,8 @@ function saveSvg() {
     const top = i * (height + gap) + 22;
     const [low, high] = panel.span;
     const x = (time) => left + ((time - from) / (to - from)) * (width - left - 10);
-    const y = (value) => top + height - ((value - low) / (high - low)) * height;
+    const scaled = panel.isLog ? Math.log10 : (value) => value;
+    const y = (value) => top + height - ((scaled(value) - scaled(low)) / (scaled(high) - scaled(low))) * height;
     const labels = panel.lines.slice(0, 8).map((line) => line.label).join(" · ");
     svg.append(el("text", { x: left, y: top - 8 }, `${panelTitle(panel.name)}   ${labels}`), el("rect", { x: left, y: top, width: width - left - 10, height, fill: "none", stroke: "#999999" }));
     for (const share of [0, 0.5, 1]) {
@@ -283,6 +295,7 @@ window.dumbbell = {
   drawn: (name) => stage.panels.find((panel) => panel.name === name)?.lines.length ?? 0,
   show: (from, to) => showRange(from, to),
   point: pointAt,
+  events: () => stage.events,
   window: rateWindow,
   contrast,
 };

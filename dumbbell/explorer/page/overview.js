@@ -1,7 +1,7 @@
 // The first view of several runs: what differs, and each measure of the traffic by cell with its interval.
 
 import { axes, axisName, cellsOf, estimateOf, estimateText, valueName, valueOf } from "./cells.js";
-import { copyButton, el, fill, shortNumber, visible } from "./elements.js";
+import { copyButton, el, fill, shellWord, shortNumber, visible } from "./elements.js";
 import { model, shortKey } from "./lines.js";
 import { explained } from "./meanings.js";
 import { chosenRows } from "./runs.js";
@@ -57,8 +57,9 @@ function described(used, rows, cells, repeats) {
 
 /** The command that draws the same numbers as a figure of a paper. */
 function figureCommand(told, main) {
-  const words = told.slice(0, 4).map(([column]) => `--y ${column.slice(column.lastIndexOf(".") + 1)}`);
-  return `dumbbell plot results/${model.index.title} ${[...new Set(words)].join(" ")}${main ? ` --x ${main[0]}` : ""}`;
+  const names = told.map(([column]) => (column === "ping_median_ms" ? "rtt_median_ms" : column.slice(column.lastIndexOf(".") + 1)));
+  const words = [...new Set(names)].slice(0, 4).map((name) => `--y ${name}`);
+  return ["dumbbell plot", shellWord(`results/${model.index.folder}`), ...words, ...(main ? ["--x", shellWord(main[0])] : [])].join(" ");
 }
 
 /** One measure: a row for each cell, or of many cells for each value of the main axis. */

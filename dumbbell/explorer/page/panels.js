@@ -2,7 +2,8 @@
 
 import { bandsOf, grouping } from "./bands.js";
 import { el, fill, say, shortNumber, token } from "./elements.js";
-import { FIRST, SEQUENCE, bring, detailOf, drawn, extent, forgetParts, isRate, isReduced, linesOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
+import { drawEvents, eventsLegend, eventsOf } from "./events.js";
+import { FIRST, SEQUENCE, bring, detailOf, drawn, extent, forgetParts, isRate, isReduced, linesOf, meaningOf, measureWindow, panelNames, panelTitle, refine, shownRows, usualPanels } from "./lines.js";
 import { placeAt } from "./numbers.js";
 import { choose, drawChosen, following, nearest, packetBox, placeOfPacket, showFacts } from "./packet.js";
 import { joined, shownOf } from "./pyramid.js";
@@ -67,6 +68,10 @@ class Panel {
     return this;
   }
 
+  get isLog() {
+    return Boolean(state.log) && this.name !== SEQUENCE;
+  }
+
   /** One column of numbers a line, three of a band. */
   parts(from, to, columns) {
     if (this.name === SEQUENCE) return this.lines.map((line) => ({ x: [from, to], y: sequenceKey(line, from, to) }));
@@ -86,9 +91,9 @@ class Panel {
       padding: [6, 10, 0, 0],
       legend: { show: false },
       focus: { alpha: 0.2 },
-      scales: { x: { time: false, range: () => range() }, y: { range: () => this.span } },
+      scales: { x: { time: false, range: () => range() }, y: { range: () => this.span, distr: this.isLog ? 3 : 1 } },
       axes: [
-        { ...axis, size: 24, gap: 3 },
+        { ...axis, size: 24, gap: 3, values: (_, ticks) => ticks.map((tick, i) => `${shortNumber(tick)}${i ? "" : " s"}`) },
         { ...axis, size: 58, gap: 4, values: (_, ticks) => ticks.map((tick) => (Math.abs(tick) >= 1e5 ? `${shortNumber(tick / 1e6)} M` : shortNumber(tick))) },
       ],
       series: [{}, ...looks],
@@ -97,7 +102,7 @@ class Panel {
       hooks: {
         setSelect: [(chart) => this.selected(chart)],
         setCursor: [(chart) => this.pointed(chart)],
-        draw: this.name === SEQUENCE ? [(chart) => this.lines.forEach((line) => drawSequence(chart, line)), (chart) => drawChosen(chart, this.lines)] : [],
+        draw: this.name === SEQUENCE ? [(chart) => this.lines.forEach((line) => drawSequence(chart, line)), (chart) => drawChosen(chart, this.lines)] : [(chart) => drawEvents(chart, stage.events)],
       },
     };
     this.data = this.read(width);
@@ -121,8 +126,9 @@ class Panel {
     const [from, to] = range();
     const columns = Math.max(Math.min(Math.floor(width - 68), Math.floor(MOST_POINTS / Math.max(this.lines.length, 1))), 50);
     forgetParts(this.lines, from, to);
-    const parts = this.parts(from, to, columns);
-    this.span = state.y[this.name] ?? spanOf(parts, isRate(this.name));
+    const parts = this.isLog ? this.parts(from, to, columns).map(({ x, y }) => ({ x, y: Array.from(y, (value) => (value > 0 ? value : null)) })) : this.parts(from, to, columns);
+    this.span = state.y[this.name] ?? (this.isLog ? logSpanOf(parts) : spanOf(parts, isRate(this.name)));
+    if (this.isLog && !(this.span[0] > 0)) this.span = [this.span[1] / 1000, this.span[1]];
     return joined(parts);
   }
 
@@ -193,7 +199,7 @@ class Panel {
     const notes = this.lines.filter(isReduced);
     const note = notes.length ? `${notes.length === 1 ? "a series" : `${notes.length} series`} reduced to least and greatest values` : null;
     const key = this.name === SEQUENCE ? "sent · red: sent again · green: acknowledged · purple: SACK · orange: marked CE, hollow: echoed" : null;
-    fill(this.head, el("figcaption", {}, panelTitle(this.name)), el("div", { class: "values" }, this.values.map(([, value]) => value)), note || key ? el("span", { class: "note" }, note ?? key) : null);
+    fill(this.head, el("figcaption", { title: meaningOf(this.name) }, panelTitle(this.name)), el("div", { class: "values" }, this.values.map(([, value]) => value)), note || key ? el("span", { class: "note" }, note ?? key) : null);
   }
 
   showValues(at) {
@@ -264,6 +270,19 @@ function spanOf(parts, always) {
   if (low >= 0 && (always || low < 0.6 * high)) low = 0;
   const room = (high - low || Math.abs(high) || 1) * 0.05;
   return [low === 0 ? 0 : low - room, high + room];
+}
+
+/** The range of values above 0 on a logarithmic axis. */
+function logSpanOf(parts) {
+  let [low, high] = [Infinity, 0];
+  for (const { y } of parts)
+    for (const value of y) {
+      if (value > 0 && value < low) low = value;
+      if (value > high) high = value;
+    }
+  if (!(high > 0)) return [0.1, 1];
+  const power = 10 ** Math.floor(Math.log10(low));
+  return [Math.floor(low / power + 1e-9) * power, high * 1.15];
 }
 
 /** Shows one line alone, or with those that are alone already; once more, all. */
@@ -342,11 +361,14 @@ export async function drawPanels(place, clock) {
   const panels = await Promise.all(names.map((name) => new Panel(name).load(details)));
   if (mine !== turn) return null;
   const used = panels.filter((panel) => panel.all.length);
+  stage.events = await eventsOf(details);
+  if (mine !== turn) return null;
   stage.panels.forEach((panel) => panel.chart?.destroy());
   Object.assign(stage, { panels: used, clock, place });
   stage.whole = extent(used.flatMap((panel) => panel.lines));
   stage.legend = el("div", { class: "chips", role: "group", "aria-label": "Lines" });
-  fill(place, used.length ? [stage.legend, used.map((panel) => panel.root)] : el("p", { class: "empty" }, emptyText(details)));
+  const told = eventsLegend(stage.events);
+  fill(place, used.length ? [stage.legend, told ? el("p", { class: "note" }, told) : null, used.map((panel) => panel.root)] : el("p", { class: "empty" }, emptyText(details)));
   const width = Math.max(place.clientWidth, 280);
   used.forEach((panel) => panel.draw(width));
   drawLegend();

@@ -1,6 +1,6 @@
 // What is shown, kept in the fragment of the address: reloading, and a link, show the same again.
 
-const EMPTY = { runs: [], panels: null, x: null, y: {}, alone: [], columns: null, open: [], tab: "", filter: "", sort: "", window: 0, group: "", heat: {}, run: "", other: "", cdf: "", theme: "", note: "", packet: "" };
+const EMPTY = { runs: [], panels: null, x: null, y: {}, alone: [], columns: null, open: [], log: "", tab: "", filter: "", sort: "", window: 0, group: "", heat: {}, run: "", other: "", cdf: "", theme: "", note: "", packet: "" };
 const LISTS = ["runs", "panels", "alone", "columns", "open"];
 
 export const state = { ...EMPTY };

@@ -72,7 +72,7 @@ export function tableOf(heads, rows) {
   const several = heads.some(Array.isArray);
   const isNumber = (place) => rows.some((row) => typeof row[place] === "number");
   const places = heads.map((_, i) => heads.slice(0, i).reduce((sum, head) => sum + (Array.isArray(head) ? head[1].length : 1), 0));
-  const over = (head, i) => (Array.isArray(head) ? el("th", { scope: "colgroup", colspan: head[1].length, class: "over" }, head[0]) : el("th", { scope: "col", rowspan: several ? "2" : null, class: isNumber(places[i]) ? "number" : null }, head));
+  const over = (head, i) => (head === "" ? el("td", { rowspan: several ? "2" : null }) : Array.isArray(head) ? el("th", { scope: "colgroup", colspan: head[1].length, class: "over" }, head[0]) : el("th", { scope: "col", rowspan: several ? "2" : null, class: isNumber(places[i]) ? "number" : null }, head));
   const under = heads.filter(Array.isArray).flatMap(([, parts]) => parts.map((part) => el("th", { scope: "col", class: "number" }, part)));
   const cell = (value) => (typeof value === "number" ? el("td", { class: "number" }, shortNumber(value)) : el("td", {}, value instanceof Node ? value : String(value ?? "")));
   return el("table", {}, heads.some(Boolean) ? el("thead", {}, el("tr", {}, heads.map(over)), several ? el("tr", {}, under) : null) : null, el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell)))));
