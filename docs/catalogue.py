@@ -81,7 +81,7 @@ def features() -> str:
     """Return the module of the features."""
     named = json.loads(native().catalogue())["feature"]
     members = "".join(f'    {name.replace("-", "_").upper()} = "{words}"\n' for name, words in named.items())
-    return f'''"""What an engine may have or lack. Made by docs/catalogue.py from the simulator's sources, and not edited by hand."""
+    return f'''"""Abilities of engines. Made by docs/catalogue.py from the simulator's sources, and not edited by hand."""
 
 from enum import StrEnum
 

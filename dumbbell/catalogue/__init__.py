@@ -78,9 +78,9 @@ class Entry:
     name: str
     summary: str
     about: str
-    """What it is, with its source."""
+    """Description with its source."""
     draws: str
-    """What it draws random numbers for: `nothing`, its `hash`, or `each-packet`."""
+    """Purpose of the random numbers that it draws: `nothing`, its `hash`, or `each-packet`."""
     since: str
     """The series of Linux that has it first; empty if none has."""
     parameters: Sequence[Parameter]

@@ -1,4 +1,4 @@
-"""What an engine may have or lack. Made by docs/catalogue.py from the simulator's sources, and not edited by hand."""
+"""Abilities of engines. Made by docs/catalogue.py from the simulator's sources, and not edited by hand."""
 
 from enum import StrEnum
 

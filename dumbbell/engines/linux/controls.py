@@ -26,7 +26,7 @@ class Control:
     draws: bool = False
     """It draws random numbers."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    """Those of its module."""
+    """Parameters of its module."""
 
 
 def _control(name: str, summary: str, needs_ecn: bool = False, draws: bool = False) -> Control:

@@ -206,4 +206,4 @@ _OVERFLOW: Mapping[str, tuple[str, ...]] = {
 agent's sample.c."""
 
 DISCIPLINES: Mapping[str, str] = {entry.name: entry.summary for entry in entries("qdisc").values() if entry.since}
-"""What Linux has, with summaries."""
+"""Disciplines of Linux, with summaries."""

@@ -46,7 +46,7 @@ class Cake(Discipline):
     isolation: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] = (
         "triple-isolate"
     )
-    """What has a queue of its own, and what is served fairly: flows, hosts, or flows with fairness over hosts first."""
+    """Traffic that has a queue and a fair turn of its own: flows, hosts, or flows with fairness over hosts first."""
     rtt: CakeRtt = Duration.parse("100ms")
     """The interval of COBALT; its target is a twentieth of it. Or one of tc's words: `datacentre` (100us), `lan` (1ms), `metro` (10ms),
     `regional` (30ms), `internet` (100ms), `oceanic` (300ms), `satellite` (1s), `interplanetary` (1000s)."""

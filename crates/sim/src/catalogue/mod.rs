@@ -11,7 +11,7 @@ use serde_json::{json, Map, Value};
 
 use crate::refusal::Flaws;
 
-/// What a parameter is, with the unit of its values in a plan.
+/// Kind of a parameter, with the unit of its values in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// True or false.
@@ -51,11 +51,11 @@ pub enum Preset {
     Required,
     /// None at all.
     Unset,
-    /// Of a flag.
+    /// Default of a flag.
     Flag(bool),
-    /// Of a quantity; of a probability in millionths.
+    /// Default of a quantity; that of a probability is in millionths.
     Number(i64),
-    /// Of a choice.
+    /// Default of a choice.
     Word(&'static str),
     /// This number of the largest frames, bytes.
     Frames(u32),
@@ -66,7 +66,7 @@ pub enum Preset {
 pub struct Parameter {
     /// Name in scenarios, which is tc's name where tc has one.
     pub name: &'static str,
-    /// What values it takes.
+    /// Kind of its values.
     pub kind: Kind,
     /// Dotted name in a plan; empty if a plan has no field of its own for it.
     pub field: &'static str,
@@ -76,7 +76,7 @@ pub struct Parameter {
     pub least: Option<i64>,
     /// The greatest value, as a plan has it.
     pub most: Option<i64>,
-    /// What it does, in a sentence or two.
+    /// Meaning in a sentence or two.
     pub meaning: &'static str,
     /// A value as scenarios have it.
     pub example: &'static str,
@@ -87,7 +87,7 @@ pub struct Parameter {
     pub since: &'static str,
     /// The variants of the entry that have it; empty for all.
     pub variants: &'static [&'static str],
-    /// What an engine must be able to do if it is set.
+    /// Ability that an engine must have if it is set.
     pub feature: Option<Feature>,
     /// A plan has the field only if it differs from the default.
     pub sparse: bool,
@@ -210,7 +210,7 @@ impl Parameter {
         Self { sparse: true, ..self }
     }
 
-    /// As data; what is empty is left out.
+    /// Return it as data, without what is empty.
     #[must_use]
     pub fn listing(&self) -> Value {
         let mut listed = Map::new();
@@ -319,7 +319,7 @@ impl Parameter {
     }
 }
 
-/// What a discipline draws random numbers for.
+/// Purpose of the random numbers that a discipline draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draws {
@@ -338,9 +338,9 @@ pub struct Entry {
     pub name: &'static str,
     /// Summary in a line, for lists.
     pub summary: &'static str,
-    /// What it is, with its source, for the documents.
+    /// Description with its source, for the documents.
     pub about: &'static str,
-    /// What it draws random numbers for.
+    /// Purpose of the random numbers that it draws.
     pub draws: Draws,
     /// Its parameters, in the order of the documents and of the plan.
     pub parameters: &'static [Parameter],
@@ -351,7 +351,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// As data.
+    /// Return it as data.
     #[must_use]
     pub fn listing(&self) -> Value {
         let Self { name, summary, about, draws, parameters, tc, since } = self;

@@ -51,7 +51,7 @@ pub(super) const fn tick(meaning: &'static str) -> Parameter {
         .example("1ms")
 }
 
-/// What Linux has beside the disciplines of the simulator: all of them, as tc calls them.
+/// The entry for all disciplines of Linux, as tc calls them.
 pub const TC: Entry = Entry {
     name: "tc",
     summary: "any queue discipline of Linux by its command",

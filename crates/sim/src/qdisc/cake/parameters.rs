@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
                 "triple-isolate",
             ]),
             "isolation",
-            "What has a queue of its own, and what is served fairly: flows, hosts, or flows with fairness over hosts first.",
+            "Traffic that has a queue and a fair turn of its own: flows, hosts, or flows with fairness over hosts first.",
         )
         .or(Preset::Word("triple-isolate"))
         .example("flows")
