@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dumbbell.engines.kernel.series import BUILT
 from dumbbell.engines.linux import cache, programs
 from dumbbell.errors import EnvironmentFault
 from dumbbell.files import read_json
 
-HERE = Path(__file__).parent
-FRAGMENT = HERE / "fragment"
-PATCHES = HERE / "patch"
+FRAGMENT, PATCHES = BUILT.fragment, BUILT.patches
 LINUX, DESCRIPTION = "linux", "build.json"
 HOW_TO_BUILD = "`dumbbell kernel build` (or `make kernel`) builds it"
 

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import IO
 
 from dumbbell.engines.kernel import binary, requirements, source
+from dumbbell.engines.kernel.series import BUILT
 from dumbbell.engines.linux import cache
 from dumbbell.errors import EnvironmentFault
 
-EXPECTED_OBJECTS = 748
-"""Number of object files of Linux 6.12.117 in this configuration, for the progress bar."""
 LOG = "failed-build.log"
 _SCRATCH = ".building-"
 _TAIL = 15
@@ -156,7 +155,7 @@ class _Build:
                     tail.append(line)
                     if _OBJECT.match(line):
                         done += 1
-                        self._progress(done, max(done, EXPECTED_OBJECTS))
+                        self._progress(done, max(done, BUILT.objects))
             except BaseException:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise

@@ -9,22 +9,9 @@ import subprocess
 from pathlib import Path
 
 from dumbbell.engines.kernel import source
+from dumbbell.engines.kernel.series import BUILT
 from dumbbell.errors import EnvironmentFault
 
-_TOOLS = {
-    "bc": "bc",
-    "bison": "bison",
-    "flex": "flex",
-    "gcc": "gcc",
-    "ip": "iproute2",
-    "make": "make",
-    "patch": "patch",
-    "strip": "binutils",
-    "tar": "tar",
-    "tc": "iproute2",
-    "xz": "xz-utils",
-}
-"""Required program -> the package of Debian and Ubuntu that contains it."""
 _SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Folders with ip and tc, which are not in the PATH of every user."""
 LEAST_DISK = 1_000_000_000
@@ -45,11 +32,11 @@ def check(folder: Path, tarball: Path | None) -> None:
     """
     if platform.machine() not in ("x86_64", "AMD64"):
         raise EnvironmentFault(f"the engine kernel needs an x86-64 machine; this is {platform.machine()}")
-    missing = {tool: package for tool, package in _TOOLS.items() if shutil.which(tool, path=search_path()) is None}
+    missing = {tool: package for tool, package in BUILT.tools.items() if shutil.which(tool, path=search_path()) is None}
     if "gcc" not in missing and not _links_statically():
         missing["a static C library"] = "libc6-dev"
     if tarball is None:
-        missing[f"the sources of Linux {source.SERIES} ({source.WHERE}, or --source FILE)"] = source.PACKAGE
+        missing[f"the sources of Linux {source.SERIES} ({source.WHERE}, or --source FILE)"] = BUILT.package
     problems = []
     if missing:
         packages = " ".join(dict.fromkeys(missing.values()))

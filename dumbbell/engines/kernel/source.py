@@ -7,24 +7,19 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from dumbbell.engines.kernel.series import BUILT
 from dumbbell.errors import BadInput, EnvironmentFault
 
-SERIES = "6.12"
+SERIES = BUILT.version
 """The version for which patches, configuration and the table of capabilities are made."""
-PACKAGE = f"linux-source-{SERIES}"
 PLACE = Path("/usr/src")
-_PATTERN = f"{PACKAGE}*.tar.*"
-WHERE = f"{PLACE / PACKAGE}.tar.xz"
-_OTHER_MACHINES = "arch/[a-tv-wyz]*/*.[chS] arch/xtensa/*.[chS] arch/*.dts*"
-_DEVICES = "accel crypto gpu iio infiniband media misc mtd net/ethernet net/wireless scsi staging usb"
-_OTHERS = "Documentation/*/* tools/perf/* tools/testing/* samples/*.[ch] sound/*.[ch]"
-_FOREIGN = (*_OTHER_MACHINES.split(), *_OTHERS.split(), *(f"drivers/{name}/*.[ch]" for name in _DEVICES.split()))
-"""Files that are not unpacked, as patterns of tar: most of the sources. No Kconfig file may match."""
+_PATTERN = f"{BUILT.package}*.tar.*"
+WHERE = f"{PLACE / BUILT.package}.tar.xz"
 
 
 def installed() -> Path | None:
     """The tarball of the distribution's package, newest version; None if it is not installed."""
-    found = sorted((*PLACE.glob(_PATTERN), *PLACE.glob(f"{PACKAGE}*/{_PATTERN}")), key=_numbers)
+    found = sorted((*PLACE.glob(_PATTERN), *PLACE.glob(f"{BUILT.package}*/{_PATTERN}")), key=_numbers)
     return found[-1] if found else None
 
 
@@ -45,7 +40,7 @@ def unpack(tarball: Path, folder: Path) -> str:
 
     Raises `BadInput` if the tarball is damaged or contains another kernel.
     """
-    excluded = [f"--exclude=*/{pattern}" for pattern in _FOREIGN]
+    excluded = [f"--exclude=*/{pattern}" for pattern in BUILT.foreign]
     command = ["tar", "-x", "-f", str(tarball), "-C", str(folder), "--strip-components=1", "--no-same-owner", *excluded]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False)
     if done.returncode:

@@ -1,5 +1,6 @@
 """From sources to a kernel in the cache, with small sources that stand for Linux: what is built, what is refused, what is left behind."""
 
+import dataclasses
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from required import missing
 from waiting import wait_until
 
 from dumbbell.engines.kernel import binary, build, requirements, source
+from dumbbell.engines.kernel.series import BUILT
 from dumbbell.engines.linux import programs
 from dumbbell.errors import BadInput, EnvironmentFault
 
@@ -119,7 +121,7 @@ def test_a_kernel_is_built_once(machine, tarball, monkeypatch):
     assert found.version == "6.12.9"
     assert found.linux.parent.name == found.key
     assert b"dumbbell [] as it should be" in found.linux.read_bytes()
-    assert counted == [(1, build.EXPECTED_OBJECTS)]
+    assert counted == [(1, BUILT.objects)]
     assert any("6.12.9" in line for line in told)
     assert os.access(found.linux, os.X_OK)
     assert os.access(found.agent, os.X_OK)
@@ -289,7 +291,7 @@ def test_all_that_is_missing_is_said_at_once(own_cache, tmp_path, monkeypatch):
 
 def test_a_c_library_that_cannot_be_linked_statically(own_cache, monkeypatch):
     own_cache.mkdir(parents=True)
-    monkeypatch.setattr(requirements, "_TOOLS", {})
+    monkeypatch.setattr(requirements, "BUILT", dataclasses.replace(BUILT, tools={}))
     monkeypatch.setattr(requirements, "_links_statically", lambda: False)
     with pytest.raises(EnvironmentFault, match=r"not found: a static C library \(on Debian or Ubuntu: apt-get install libc6-dev\)$"):
         requirements.check(own_cache, Path("linux.tar"))
@@ -302,7 +304,7 @@ def test_another_machine(own_cache, monkeypatch):
 
 
 def test_a_folder_that_make_cannot_work_in(tmp_path, monkeypatch):
-    monkeypatch.setattr(requirements, "_TOOLS", {})
+    monkeypatch.setattr(requirements, "BUILT", dataclasses.replace(BUILT, tools={}))
     folder = tmp_path / "my kernels"
     folder.mkdir()
     with pytest.raises(EnvironmentFault, match="below a path with a blank or colon"):
@@ -310,7 +312,7 @@ def test_a_folder_that_make_cannot_work_in(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_programs_cannot_be_run_in(small_disk, monkeypatch):
-    monkeypatch.setattr(requirements, "_TOOLS", {})
+    monkeypatch.setattr(requirements, "BUILT", dataclasses.replace(BUILT, tools={}))
     monkeypatch.setattr(requirements, "LEAST_DISK", 0)
     subprocess.run(["mount", "-o", "remount,noexec", small_disk], check=True)
     with pytest.raises(EnvironmentFault, match="mounted noexec; XDG_CACHE_HOME chooses another folder"):
