@@ -9,7 +9,9 @@ from functools import cache
 from dumbbell.comparing.tables import Table, Value, as_text
 from dumbbell.escaping import csv_text
 from dumbbell.results import Run, schema
+from dumbbell.results.schema import whole
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, REPORTED_METRICS, RUN_METRICS, Summarised
+from dumbbell.results.tables import KEYS
 
 
 def summary_table(runs: Sequence[Summarised], title: str) -> Table:
@@ -76,8 +78,7 @@ def _values(columns: Sequence[str], values: Mapping[str, float]) -> list[Value]:
 @cache
 def _counts() -> frozenset[str]:
     """The columns of whole numbers."""
-    tables = (schema().flows, schema().groups, schema().ports, schema().tins)
-    return frozenset({"flows", "drops"}.union(*([name for name, each in table.items() if each.is_whole] for table in tables)))
+    return frozenset({"flows", "drops"}.union(*map(whole, KEYS)))
 
 
 def _cell(run: Summarised, keys: Sequence[str]) -> list[Value]:

@@ -100,5 +100,11 @@ def schema() -> Schema:
     )
 
 
+@cache
+def whole(table: str) -> frozenset[str]:
+    """The columns of a table whose values are integers."""
+    return frozenset(name for name, quantity in schema().table(table).items() if quantity.is_whole)
+
+
 def _quantities(listed: list[dict[str, Any]]) -> dict[str, Quantity]:
     return {each["name"]: Quantity(**each) for each in listed}

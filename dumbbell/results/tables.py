@@ -17,7 +17,7 @@ import numpy as np
 
 from dumbbell.results.checksums import StoredFile, damaged
 from dumbbell.results.names import are_names
-from dumbbell.results.schema import Quantity, schema
+from dumbbell.results.schema import Quantity, schema, whole
 from dumbbell.results.series import read_parquet
 
 if TYPE_CHECKING:
@@ -81,19 +81,19 @@ class Table:
         Args:
             some: Numbers of other columns, which only some rows have, by position of the row.
         """
-        known = schema().table(name)
+        known, integers = schema().table(name), whole(name)
         only = _columns_of_some(some or {}, len(values))
         if len(values) <= MOST_LISTED:
-            lists = {**only, **labels, **{column: _listed(values[:, i], known[column].is_whole) for i, column in enumerate(columns)}}
+            lists = {**only, **labels, **{column: _listed(values[:, i], column in integers) for i, column in enumerate(columns)}}
             return cls(name, {column: lists[column] for column in known if column in lists})
         import polars as pl
 
         frame = pl.DataFrame(dict(labels), schema=dict.fromkeys(labels, pl.String)).with_columns(
-            pl.Series(column, np.ascontiguousarray(values[:, i]), nan_to_null=True).cast(pl.Int64 if known[column].is_whole else pl.Float64)
+            pl.Series(column, np.ascontiguousarray(values[:, i]), nan_to_null=True).cast(pl.Int64 if column in integers else pl.Float64)
             for i, column in enumerate(columns)
         )
         frame = frame.with_columns(
-            pl.Series(column, listed, dtype=pl.Int64 if known[column].is_whole else pl.Float64) for column, listed in only.items()
+            pl.Series(column, listed, dtype=pl.Int64 if column in integers else pl.Float64) for column, listed in only.items()
         )
         return cls(name, frame.select(column for column in known if column in frame.columns))
 
@@ -234,7 +234,7 @@ def check_flows(flows: Table) -> None:
 def counters(flows: Table, ports: Table) -> dict[str, dict[str, int]]:
     """Entity (see `entity_of`, and `port/NAME`) -> column -> value, for the integer columns of both tables."""
     found: dict[str, dict[str, int]] = {}
-    wanted = [column for column, quantity in schema().flows.items() if quantity.is_whole and column not in _LIFE]
+    wanted = [column for column in schema().flows if column in whole(FLOWS) and column not in _LIFE]
     for row in flows.rows():
         values = {column: row[column] for column in wanted if column in row}
         if row.get("transport") not in NOT_TCP:
@@ -259,5 +259,5 @@ def entity_of(row: Mapping[str, Any]) -> str:
     return f"{row.get('kind', UDP) if row.get('transport') in NOT_TCP else 'flow'}/{row['flow']}"
 
 
-def _listed(values: Any, whole: bool) -> list[Value]:
-    return [None if math.isnan(value) else int(value) if whole else value for value in values.tolist()]
+def _listed(values: Any, integers: bool) -> list[Value]:
+    return [None if math.isnan(value) else int(value) if integers else value for value in values.tolist()]

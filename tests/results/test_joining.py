@@ -7,7 +7,7 @@ import pytest
 from packed_store import KEYS, TAMPERED, changed, flip, written
 from support import make_run
 
-from dumbbell.results import Store, joining, pack, packing
+from dumbbell.results import Store, joining, pack, packing, packs
 from dumbbell.results.pack import Pack
 from dumbbell.results.tables import FLOWS, Table
 
@@ -246,7 +246,7 @@ def test_a_run_that_is_in_two_packs_stays_in_one(packed, monkeypatch):
     """A process that is killed before it has removed the packs that it has joined leaves this."""
     monkeypatch.setattr(pack, "MOST_RUNS", 5)
     with monkeypatch.context() as patched:
-        patched.setattr(joining, "remove", lambda *_: None)
+        patched.setattr(packs.Packs, "remove", lambda *_: None)
         packing.pack(packed)
     assert sum(len(each.keys) for each in Store(packed.path).packs.all()) == 2 * len(KEYS)
     packing.pack(found := Store(packed.path))
