@@ -5,7 +5,7 @@ import shlex
 import pytest
 from explorer import stores
 
-from dumbbell.comparing.across.coordinates import Source
+from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.estimates import estimate
 from dumbbell.comparing.across.sentence import sentence_of
 from dumbbell.explorer.export import export
@@ -44,7 +44,7 @@ def test_the_overview_says_what_the_summary_says_and_has_each_cell_with_its_mean
     runs, file = repeated
     page = opened(file.as_uri())
     assert page.locator("#tab-overview").get_attribute("aria-selected") == "true"
-    assert page.locator(".sentence").inner_text() == sentence_of([Source("runs", runs)])
+    assert page.locator(".sentence").inner_text() == sentence_of([RunSet("runs", runs)])
     pings = page.locator('figure:has(figcaption:text("ping (ms)")) .mark').evaluate_all(
         "found => found.map(each => Number(each.dataset.value))"
     )

@@ -193,13 +193,13 @@ def test_the_legend_names_only_what_is_drawn():
     found = sweep()
     runs = [outline(run.cell, [("f", "f", "reno", "forward", 5.0)], groups=[("web", 30.0)]) for run in found.runs]
     figure = draw(
-        {"kind": "lines", "y": ("goodput",), "x": "rtt", "by": ("group",), "per": "group", "over": ("flows.0.cc",)}, Source("a", runs)
+        {"kind": "lines", "y": ("goodput",), "x": "rtt", "by": ("group",), "per": "group", "over": ("flows.0.cc",)}, RunSet("a", runs)
     )
     assert legend(figure) == ["f"]
 
 
 def test_over_time_few_repeats_have_the_range_of_their_values():
-    few, many = ([Source("a", [series_run(seed, 4.0 + seed) for seed in range(1, count + 1)])] for count in (3, 10))
+    few, many = ([RunSet("a", [series_run(seed, 4.0 + seed) for seed in range(1, count + 1)])] for count in (3, 10))
     assert [settle(Asked(x="time", y=("srtt",)), source).statistic for source in (few, many)] == ["spread", "mean"]
     assert settle(Asked(x="time", y=("srtt",), statistic="mean"), few).statistic == "mean"
 
