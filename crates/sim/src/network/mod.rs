@@ -20,7 +20,7 @@ use crate::headers::Headers;
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::media::{Coming, Entry, Medium};
-use crate::port::Port;
+use crate::port::{AnyMedium, Port};
 use crate::qdisc::QueueContext;
 use crate::rng::Rng;
 use crate::tap::Tap;
@@ -194,20 +194,47 @@ impl Network {
         Some(p)
     }
 
-    /// A packet comes to port `i`.
+    /// A packet comes to port `i`. Lines are most ports: for them this is short.
     #[inline(never)]
     fn enqueue(&mut self, i: usize, id: Id) -> Verdict {
-        let mut port = &mut self.ports[i];
+        let port = &mut self.ports[i];
         port.counters.arrived += 1;
+        match &mut port.medium {
+            AnyMedium::Line(line) => match line.take(id, port.pipe.len(), &self.shared) {
+                Some(out) => self.go_through(i, id, out),
+                None => self.refuse(i, id),
+            },
+            _ => self.enter(i, id),
+        }
+    }
+
+    /// A packet comes to port `i`, whose shaper may let another go first.
+    #[inline(never)]
+    fn enter(&mut self, i: usize, id: Id) -> Verdict {
+        let mut port = &mut self.ports[i];
         if port.next == self.shared.now {
             self.leave_first(i);
             port = &mut self.ports[i];
         }
-        self.shared.port = i;
+        match &mut port.medium {
+            AnyMedium::Queue(queue) => {
+                self.shared.port = i;
+                let verdict = queue.offer(id, &mut self.shared);
+                self.after_offer(i, id, verdict)
+            }
+            _ => self.enter_any(i, id),
+        }
+    }
+
+    /// A packet comes to port `i`, whatever its medium.
+    #[cold]
+    #[inline(never)]
+    fn enter_any(&mut self, i: usize, id: Id) -> Verdict {
+        let port = &mut self.ports[i];
         let coming = Coming { id, in_pipe: port.pipe.len(), delay: port.delay, rtts: self.routes.rtts() };
         match port.medium.enter(coming, &mut self.shared) {
-            Entry::Offered(verdict) => self.after_offer(i, id, verdict),
             Entry::Leaves(out) => self.go_through(i, id, out),
+            Entry::Offered(verdict) => self.after_offer(i, id, verdict),
             Entry::Refused => self.refuse(i, id),
             Entry::Kept { copy, original } => self.settle(i, id, copy, original),
         }
@@ -252,14 +279,17 @@ impl Network {
         verdict
     }
 
-    /// Let a port send all that it may now. Return when it may send the next packet, or `NEVER` if nothing waits.
+    /// Let a port send all that it may now. Return when it may send the next packet, or `NEVER` if nothing waits, as behind a medium without
+    /// a shaper.
     #[inline(never)]
     fn serve(&mut self, i: usize) -> Time {
         let port = &mut self.ports[i];
+        let AnyMedium::Queue(queue) = &mut port.medium else { return NEVER };
         let mut leaving = Queue::default();
         self.shared.port = i;
-        let (next, out) = port.medium.serve(&mut self.shared, &mut leaving);
+        let next = queue.serve(&mut self.shared, &mut leaving);
         port.next = next;
+        let out = queue.out(self.shared.now);
         if !self.shared.dropped.is_empty() {
             self.count_drops(i, None);
         }

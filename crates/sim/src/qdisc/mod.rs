@@ -302,7 +302,7 @@ impl AnyQdisc {
 macro_rules! dispatch {
     ($($variant:ident),*) => {
         impl Qdisc for AnyQdisc {
-            #[inline]
+            #[inline(always)]
             fn enqueue(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
                 match self { $(Self::$variant(q) => q.enqueue(id, s),)* }
             }

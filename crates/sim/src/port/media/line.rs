@@ -1,6 +1,7 @@
 //! A FIFO line, or none, with a limit: the time at which a packet leaves is known when it comes.
 
 use super::{Coming, Entry, Medium};
+use crate::pool::Id;
 use crate::qdisc::QueueContext;
 use crate::time::{serialisation, Time};
 
@@ -20,19 +21,24 @@ impl Line {
     pub fn new(rate_bps: Option<u64>, limit: usize) -> Self {
         Self { rate_bps, limit, free_at: 0 }
     }
-}
 
-impl Medium for Line {
+    /// Return when a packet leaves that comes while so many others are inside; `None` if there is no room for it.
     #[inline]
-    fn enter(&mut self, coming: Coming, s: &mut QueueContext) -> Entry {
-        if coming.in_pipe >= self.limit {
-            return Entry::Refused;
+    pub fn take(&mut self, id: Id, inside: usize, s: &QueueContext) -> Option<Time> {
+        if inside >= self.limit {
+            return None;
         }
         let mut out = s.now;
         if let Some(rate) = self.rate_bps {
-            out = out.max(self.free_at) + serialisation(u64::from(s.packets[coming.id].bytes()), rate);
+            out = out.max(self.free_at) + serialisation(u64::from(s.packets[id].bytes()), rate);
             self.free_at = out;
         }
-        Entry::Leaves(out)
+        Some(out)
+    }
+}
+
+impl Medium for Line {
+    fn enter(&mut self, coming: Coming, s: &mut QueueContext) -> Entry {
+        self.take(coming.id, coming.in_pipe, s).map_or(Entry::Refused, Entry::Leaves)
     }
 }

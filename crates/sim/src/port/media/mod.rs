@@ -14,7 +14,7 @@ pub use spread::Spread;
 
 use super::FaultCounts;
 use crate::packet::{Packet, Verdict};
-use crate::pool::{self, Id, Pool};
+use crate::pool::{Id, Pool};
 use crate::qdisc::{ClassTotals, QdiscStats, QueueContext};
 use crate::time::{Duration, Time, NEVER};
 
@@ -66,11 +66,6 @@ pub enum Fate {
 pub trait Medium {
     /// A packet comes.
     fn enter(&mut self, coming: Coming, s: &mut QueueContext) -> Entry;
-    /// Move the packets that may leave by now to `leaving`, in order. Return when the next may, or `NEVER` if none waits, and when those
-    /// that leave now are out.
-    fn serve(&mut self, s: &mut QueueContext, _leaving: &mut pool::Queue) -> (Time, Time) {
-        (NEVER, s.now)
-    }
     /// The next packet of those that the medium keeps itself comes out.
     fn pop(&mut self, _packets: &Pool) -> Option<Id> {
         None
@@ -97,7 +92,7 @@ pub trait Medium {
     }
     /// All packets of the flow with this index are gone, and the next packet belongs to another flow.
     fn forget(&mut self, _flow: usize) {}
-    /// The rate changes, bit/s. True if more may leave now than [`Self::serve`] has said.
+    /// The rate changes, bit/s. True if more may leave now than the shaper has said.
     fn set_rate(&mut self, _rate_bps: u64) -> bool {
         false
     }
@@ -155,13 +150,8 @@ macro_rules! dispatch {
 }
 
 impl Medium for AnyMedium {
-    #[inline(always)]
     fn enter(&mut self, coming: Coming, s: &mut QueueContext) -> Entry {
         dispatch!(self, medium => medium.enter(coming, s))
-    }
-    #[inline(always)]
-    fn serve(&mut self, s: &mut QueueContext, leaving: &mut pool::Queue) -> (Time, Time) {
-        dispatch!(self, medium => medium.serve(s, leaving))
     }
     fn pop(&mut self, packets: &Pool) -> Option<Id> {
         dispatch!(self, medium => medium.pop(packets))

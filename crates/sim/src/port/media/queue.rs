@@ -1,7 +1,7 @@
 //! A queue discipline behind a shaper.
 
 use super::{Coming, Entry, Medium};
-use crate::packet::Packet;
+use crate::packet::{Packet, Verdict};
 use crate::pool::{self, Id, Pool};
 use crate::port::Shaper;
 use crate::qdisc::{AnyQdisc, ClassTotals, Qdisc, QdiscStats, QueueContext};
@@ -20,19 +20,31 @@ impl Queue {
     pub fn new(qdisc: AnyQdisc, shaper: Shaper) -> Self {
         Self { qdisc, shaper }
     }
+
+    /// Offers a packet to the discipline.
+    #[inline(always)]
+    pub fn offer(&mut self, id: Id, s: &mut QueueContext) -> Verdict {
+        self.qdisc.enqueue(id, s)
+    }
+
+    /// Moves the packets that may leave by now to `leaving`, in order; returns when the next may, or `NEVER` if none waits.
+    #[inline(always)]
+    pub fn serve(&mut self, s: &mut QueueContext, leaving: &mut pool::Queue) -> Time {
+        self.shaper.serve(&mut self.qdisc, s, leaving)
+    }
+
+    /// Return when the packets that leave now are out. A link takes one packet at a time, and that packet has left when the link is free;
+    /// other shapers send at once.
+    #[inline]
+    #[must_use]
+    pub fn out(&self, now: Time) -> Time {
+        self.shaper.out(now)
+    }
 }
 
 impl Medium for Queue {
-    #[inline(always)]
     fn enter(&mut self, coming: Coming, s: &mut QueueContext) -> Entry {
-        Entry::Offered(self.qdisc.enqueue(coming.id, s))
-    }
-
-    /// A link takes one packet at a time, and that packet has left when the link is free; other shapers send at once.
-    #[inline(always)]
-    fn serve(&mut self, s: &mut QueueContext, leaving: &mut pool::Queue) -> (Time, Time) {
-        let next = self.shaper.serve(&mut self.qdisc, s, leaving);
-        (next, self.shaper.out(s.now))
+        Entry::Offered(self.offer(coming.id, s))
     }
 
     fn for_each(&self, packets: &Pool, look: &mut dyn FnMut(&Packet)) {
