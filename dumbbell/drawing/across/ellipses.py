@@ -76,6 +76,7 @@ def _named(sheet: Sheet, settled: Settled, names: Mapping[tuple[Coordinate, ...]
             if x.size:
                 centres.append((group, axis.transData.transform((float(np.mean(x)), float(np.mean(y))))))
         marks = [Bbox.from_bounds(x - font / 2, y - font / 2, font, font) for _, (x, y) in centres]
+        marks += [patch.get_window_extent() for patch in axis.patches]
         taken: list[Bbox] = []
         for group, (x, y) in centres:
             text = axis.text(
@@ -103,7 +104,7 @@ def _free(x: float, y: float, wide: float, high: float, area: Bbox, taken: Seque
     """The lower left corner of a free place for a text near a point, the nearest first."""
     from matplotlib.transforms import Bbox
 
-    for far in (0.7, 1.2, 2.0, 3.0):
+    for far in (0.7, 1.2, 2.0, 3.0, 4.5, 6.0):
         gap = far * high
         for place in (
             (x + gap, y - high / 2),
