@@ -85,7 +85,7 @@ def draw() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 1150})
             page.goto(page_file.as_uri())
             page.wait_for_selector("body[data-ready]")
-            page.get_by_role("checkbox").nth(1).check()
+            page.locator("#runs tbody input").nth(1).check()
             page.wait_for_timeout(500)
             page.screenshot(path=FIGURE)
             browser.close()
