@@ -152,6 +152,15 @@ def test_a_filter_finds_values_by_their_first_word_by_a_click_and_by_suggestion(
     assert note.inner_text() == "6 of 12 runs in 2 cells"
 
 
+def test_a_whole_value_is_not_taken_for_the_first_word_of_others(opened, tmp_path):
+    queues = [{"kind": "fq_codel"}, {"kind": "fq_codel", "limit": "500p"}]
+    stores.small(tmp_path / "runs", duration="1s", sweep={"path.bottleneck.qdisc": queues})
+    (tmp_path / "page.html").write_bytes(export(Runs(tmp_path / "runs", "runs")).content)
+    page = opened((tmp_path / "page.html").as_uri())
+    page.locator(".facet button").first.click()
+    assert page.locator("#runs .bar .note").inner_text() == "1 of 2 runs"
+
+
 def test_every_metric_can_be_a_column(repeated, opened):
     page = opened(repeated[1].as_uri())
     page.get_by_text("Columns", exact=True).click()

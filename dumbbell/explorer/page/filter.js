@@ -26,11 +26,11 @@ const SIGNS = {
 /** Whether a text is another, or its first words: `pfifo` of `pfifo limit=100p`. */
 const begins = (text, sought) => text === sought || text.startsWith(`${sought} `);
 
-function compared(value, wanted) {
+function compared(value, wanted, whole) {
   const [one, other] = [quantity(value), quantity(wanted)];
   if (!Number.isNaN(one) && !Number.isNaN(other)) return one === other ? 0 : one < other ? -1 : 1;
   const [text, sought] = [String(value).toLowerCase(), wanted.toLowerCase()];
-  return begins(text, sought) ? 0 : text < sought ? -1 : 1;
+  return (whole ? text === sought : begins(text, sought)) ? 0 : text < sought ? -1 : 1;
 }
 
 /** The keys that a name means: itself, those that end with it after a point, or whose last part begins with it before its unit. */
@@ -39,8 +39,9 @@ export function keysOf(name, keys) {
   return found.length ? found : keys.filter((key) => key.slice(key.lastIndexOf(".") + 1).startsWith(`${name}_`));
 }
 
-/** A test of rows, and words about what it cannot understand. `values(row, key)` gives what a row has of a key, `keys` are all of them. */
-export function parsed(text, keys, values, words) {
+/** A test of rows, and words about what it cannot understand. `values(row, key)` gives what a row has of a key, `keys` are all of them, and
+ * `isValue(key, text)` is true for a text that is a whole value of a key: then it is not taken for the first word of others. */
+export function parsed(text, keys, values, words, isValue = () => false) {
   const tests = [];
   const unknown = [];
   for (const word of text.match(/(?:[^\s"]|"[^"]*")+/g) ?? []) {
@@ -54,8 +55,8 @@ export function parsed(text, keys, values, words) {
     const meant = keysOf(name, keys);
     if (!meant.length) unknown.push(name);
     else if (sign === "~") tests.push((row) => meant.some((key) => values(row, key).some((value) => String(value).includes(wanted))));
-    else if (sign === "!=") tests.push((row) => meant.every((key) => values(row, key).every((value) => compared(value, wanted) !== 0)));
-    else tests.push((row) => meant.some((key) => values(row, key).some((value) => SIGNS[sign](compared(value, wanted)))));
+    else if (sign === "!=") tests.push((row) => meant.every((key) => values(row, key).every((value) => compared(value, wanted, isValue(key, wanted)) !== 0)));
+    else tests.push((row) => meant.some((key) => values(row, key).some((value) => SIGNS[sign](compared(value, wanted, isValue(key, wanted))))));
   }
   return { test: (row) => tests.every((test) => test(row)), unknown };
 }

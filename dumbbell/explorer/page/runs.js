@@ -76,7 +76,10 @@ const words = (row) => (row.words ??= [row.name, row.key, row.status, row.engine
 
 /** The runs that the filter lets through. */
 export function chosenRows() {
-  const { test, unknown } = parsed(state.filter, filterKeys(), valuesOf, words);
+  const known = new Map();
+  const valuesOfKey = (key) => known.get(key) ?? (known.set(key, new Set(model.rows.flatMap((row) => valuesOf(row, key).map((value) => String(value).toLowerCase())))), known.get(key));
+  const isValue = (key, text) => key in model.index.runs.coordinates && valuesOfKey(key).has(text.toLowerCase());
+  const { test, unknown } = parsed(state.filter, filterKeys(), valuesOf, words, isValue);
   return { rows: state.filter ? model.rows.filter(test) : [...model.rows], unknown };
 }
 
