@@ -73,7 +73,8 @@ class _Flow:
 def received(run: Run, drawn: Drawn, in_order: bool) -> Series:
     """Return the bytes that arrived, or those that were read, `in_order`: the samples, and the total at the end, which may be before the
     next sample."""
-    series = {(drawn.entity, name): run.series(drawn.entity, name) for name in ("rx_bytes", "delivered")}
+    sampled = run.sampled[drawn.entity.partition("/")[0]]
+    series = {(drawn.entity, name): run.series(drawn.entity, name) for name in ("rx_bytes", "delivered") if name in sampled}
     t_s, values = until(series[drawn.entity, "rx_bytes"] if in_order else arrived(run, drawn.entity, series), drawn.end_s)
     if not t_s.size or not t_s[-1] < drawn.end_s < np.inf or np.isnan(drawn.received_bytes):
         return t_s, values

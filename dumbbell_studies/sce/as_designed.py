@@ -63,7 +63,7 @@ def conclusions(runs: Sequence[Run]) -> Table:
     rows = []
     for built, designed in zip(*judged, strict=True):
         if "not_applicable" not in (built.status, designed.status):
-            changed = "" if built.status == designed.status else "yes"
+            changed = None if built.status == designed.status else "yes"
             rows.append([built.id, built.statement, built.status, designed.status, changed, built.measured, designed.measured])
     changes = sum(row[4] == "yes" for row in rows)
     heads = ["claim", "published conclusion", DRAFT.name, DESIGNED.name, "changes", f"measured {DRAFT.name}", f"measured {DESIGNED.name}"]

@@ -62,19 +62,19 @@ def fairness_table(runs: Sequence[Run]) -> Table:
     grids: dict[tuple[str, str, str], list[list[pairs.PairRun]]] = {}
     for cell, repeats in pairs.pair_runs(runs).items():
         grids.setdefault(cell.key[:3], []).append(repeats)
-    rows = []
+    rows: list[list[Cell]] = []
     for pair, cells in grids.items():
         index = [float(np.median([run.jain for run in repeats])) for repeats in cells]
         share = [float(np.median([run.shares[0] for run in repeats])) for repeats in cells]
         rtt = [[float(np.median([run.rtt_ms[i] for run in repeats])) for repeats in cells] for i in range(len(pairs.FLOWS))]
         fair = sum(value >= FAIR for value in index)
-        numbers = [
-            f"{np.mean(index):.3f}",
-            f"{min(index):.3f}",
-            str(fair),
-            f"{np.mean(share):.3f}",
-            *(f"{np.mean(each):.1f}" for each in rtt),
+        numbers: list[Cell] = [
+            fixed(float(np.mean(index)), 3),
+            fixed(min(index), 3),
+            fair,
+            fixed(float(np.mean(share)), 3),
+            *(fixed(float(np.mean(each)), 1) for each in rtt),
         ]
-        rows.append([*pair, str(len(cells)), *numbers])
+        rows.append([*pair, len(cells), *numbers])
     heads = ["cells", "mean index", "least index", f"index >= {FAIR}", "mean share of cc1", "RTT of cc1 (ms)", "RTT of cc2 (ms)"]
     return Table("Fairness over bandwidths and delays", ["queue mode", "cc1", "cc2", *heads], rows)

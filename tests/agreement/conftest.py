@@ -25,18 +25,18 @@ class Flavour(Engine):
     def capabilities(self):
         return replace(find_engine("sim").capabilities(), engine="kernel", feature=frozenset([Feature.SCE]))
 
-    def require(self):
-        find_engine("sim").require()
+    def require(self, plan=None):
+        find_engine("sim").require(plan)
 
     def compile(self, plan, _kept=None):
         changed = [replace(each, options={**each.options, **self.options}) if isinstance(each, Tcp) else each for each in plan.workloads]
         return find_engine("sim").compile(replace(plan, workloads=tuple(changed)))
 
     def as_text(self, compiled):
-        return compiled
+        return find_engine("sim").as_text(compiled)
 
-    def sources(self):
-        return find_engine("sim").sources()
+    def sources(self, plan=None):
+        return find_engine("sim").sources(plan)
 
     def refusals(self, plan, compiled):
         return find_engine("sim").refusals(plan, compiled)

@@ -9,8 +9,8 @@ from support import PATH, docs_script
 
 from dumbbell import catalogue
 from dumbbell.documents.source import parse
-from dumbbell.engines.prepared import prepare
 from dumbbell.native import native
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario, ScenarioError
 from dumbbell.scenario.bounds import written
 from dumbbell.scenario.qdiscs import DISCIPLINES
@@ -72,7 +72,7 @@ def scenario(name, keys):
 def plan(name, beside):
     """Return the plan of a discipline with its defaults but for a few keys."""
     (prepared,) = prepare(scenario(name, dict(beside)).expand())
-    return json.loads(prepared.compiled)
+    return json.loads(prepared.compiled.text)
 
 
 def of_scenario(name, parameter, value):

@@ -16,7 +16,6 @@ from dumbbell.cli import progress
 from dumbbell.cli.executor import EXECUTORS, make_executor
 from dumbbell.cli.output import human_count, human_time
 from dumbbell.errors import BadInput
-from dumbbell.executor import interrupt
 from dumbbell.executor.base import MOST_WORKERS, check_workers
 from dumbbell.executor.progress_state import ProgressState
 
@@ -79,7 +78,7 @@ def test_before_the_first_run_is_done_the_time_so_far_is_told(now):
 
 
 def test_an_interrupt_is_told(monkeypatch):
-    monkeypatch.setattr(interrupt, "is_interrupted", lambda: True)
+    monkeypatch.setattr(progress, "is_interrupted", lambda: True)
     assert "interrupted  ending 2 runs  (Ctrl-C again leaves at once)" in shown(runs_meter(), 120)
 
 

@@ -140,9 +140,9 @@ def test_a_figure_shows_latencies_and_groups():
     background = [EXCHANGE, {**TRANSFERS, "name": "web"}]
     (found,) = execute(prepared(flows=[], background=background, series={"groups": ["web"]}), None, Threads(1))
     shown = {text.get_text() for text in run_figure(found, "screen").findobj(Text)}
-    assert {"latency of\nrequests (ms)", "cwnd (packets)", "exchange", "web", "bottleneck"} <= shown
+    assert {"latency of\nrequests (ms)", "congestion window\n(packets)", "exchange", "web", "bottleneck"} <= shown
     (found,) = execute(prepared(flows=[], background=[EXCHANGE]), None, Threads(1))
-    assert "cwnd (packets)" not in {text.get_text() for text in run_figure(found, "screen").findobj(Text)}
+    assert "congestion window\n(packets)" not in {text.get_text() for text in run_figure(found, "screen").findobj(Text)}
 
 
 def test_a_plan_costs_what_its_traffic_sends():

@@ -164,8 +164,8 @@ def test_a_whole_value_is_not_taken_for_the_first_word_of_others(opened, tmp_pat
 def test_every_metric_can_be_a_column(repeated, opened):
     page = opened(repeated[1].as_uri())
     page.get_by_text("Columns", exact=True).click()
-    page.get_by_role("checkbox", name="ping: owd p95 (ms)").check()
-    page.wait_for_selector('#runs thead button:text("ping: owd p95 (ms)")')
+    page.get_by_role("checkbox", name="ping: 95th percentile of one-way delay (ms)").check()
+    page.wait_for_selector('#runs thead button:text("ping: 95th percentile of one-way delay (ms)")')
     page.get_by_role("checkbox", name="goodput (Mbit/s)", exact=True).uncheck()
     assert page.locator('#runs thead button:text-is("goodput (Mbit/s)")').count() == 0
     assert "columns=" in page.evaluate("location.hash")

@@ -29,7 +29,8 @@ def test_cubic_sce_runs_and_is_reported(dumbbell, keep, make_pair):
     cell = {"queue_mode": "triple-isolate", "cc1": "reno", "cc2": "cubic-sce", "bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}
     folder = keep([make_pair(cell, (6.0, 3.0), (25.0, 26.0))], part="cubic-sce")
     (row,) = CUBIC_SCE.summaries([make_pair(cell, (6.0, 3.0), (25.0, 26.0))])["fairness"].records()
-    assert (row["queue mode"], row["cc2"], row["mean index"], row["mean share of cc1"]) == ("triple-isolate", "cubic-sce", 0.9, 0.667)
+    assert (row["queue mode"], row["cc2"]) == ("triple-isolate", "cubic-sce")
+    assert (row["mean index"], row["mean share of cc1"]) == pytest.approx((0.9, 2 / 3))
     assert "fairness-reno-cubic-sce" in dumbbell("plot", folder, "--list")[1].split()
     assert dumbbell("compare", folder, "sce/cubic-sce")[0] == 2
 

@@ -9,7 +9,7 @@ from waiting import HANG_S
 
 from dumbbell.engines.kernel import guest
 from dumbbell.engines.linux import programs
-from dumbbell.engines.prepared import prepare
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 AGENT = Path(programs.__file__).parent / "agent"

@@ -141,10 +141,10 @@ COUNT = "ps -e -o comm= | grep -c -x -E 'iperf3|curl|vsftpd' || true"
 """Command that counts the running ones of these programs."""
 KILLED = """
 import sys
-from dumbbell.engines import engine
+from dumbbell.running.prepare import compute
 from dumbbell.scenario import Scenario
 print("begun", flush=True)
-engine("testbed").run(Scenario.model_validate({"name": "s", "path": %r, "flows": %r, "duration": "3600s"}).expand()[0])
+compute(Scenario.model_validate({"name": "s", "path": %r, "flows": %r, "duration": "3600s"}).expand()[0], on="testbed")
 """
 
 
