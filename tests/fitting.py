@@ -1,4 +1,4 @@
-"""What is wrong with the layout of a figure: texts that overlap or leave it, and axes that are lower than half of it."""
+"""Faults of the layout of a figure: texts that overlap or leave it, and axes that are lower than half of it."""
 
 import math
 

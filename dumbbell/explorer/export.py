@@ -66,7 +66,7 @@ class Exported(NamedTuple):
 
 @dataclass(frozen=True)
 class Heading:
-    """What a page says of itself; the fields that are None stay as they are without it."""
+    """The heading of a page; the fields that are None stay as they are without it."""
 
     title: str | None = None
     abstract: str | None = None

@@ -1,4 +1,4 @@
-"""What keys and columns are called in figures."""
+"""Names of keys and columns in figures."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-//! What the network asks the transport of a packet, whose body it cannot read: frame lengths where the ends count other ones than the wire
+//! The questions of the network to the transport of a packet, whose body it cannot read: frame lengths where the ends count other ones than the wire
 //! has, and what a queue that drops needless ACKs has to know of them.
 
 use std::fmt::Debug;

@@ -84,7 +84,7 @@ impl Direction {
     }
 }
 
-/// What a packet carries.
+/// The kinds of loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Kind {
@@ -152,7 +152,7 @@ impl Way {
     }
 }
 
-/// What a packet carries. Only its transport knows what the words mean ([`crate::segment`] for TCP).
+/// The load of a packet. Only its transport knows what the words mean ([`crate::segment`] for TCP).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Body(pub [u32; 4]);
 
@@ -174,7 +174,7 @@ pub struct Packet {
     /// Header bits: bit 0 is the [direction](Direction::flags), bits 11 and 12 say what happened to the packet on its way, bit 13 is the
     /// [kind](Kind::flags), and the two highest are the ECN field ([`Ecn::flags`]). The others ([`BODY_BITS`]) belong to the body.
     pub flags: u16,
-    /// What it carries.
+    /// Its load.
     pub body: Body,
     /// Slot of the [attachment](crate::attachment), or `NO_ATTACHMENT`.
     pub attachment: u32,
@@ -241,7 +241,7 @@ impl Packet {
         self.flags & Direction::Reverse.flags() != 0
     }
 
-    /// What it carries.
+    /// Its load.
     #[inline]
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -266,7 +266,7 @@ impl Packet {
     }
 }
 
-/// What the ends of a flow have agreed on without which its packets cannot be read. Only their transport knows what it means.
+/// The agreement of the ends of a flow without which its packets cannot be read. Only their transport knows what it means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed(pub u8);
 
@@ -283,7 +283,7 @@ pub struct FlowTuple {
     pub dport: u16,
     /// Differentiated services codepoint (RFC 2474), 0 to 63.
     pub dscp: u8,
-    /// What the ends have agreed on.
+    /// The agreement of the ends.
     pub agreed: Agreed,
 }
 

@@ -159,7 +159,7 @@ impl Options {
         Self { sack: bits & NO_SACK == 0, timestamps: bits & NO_TIMESTAMPS == 0 }
     }
 
-    /// What both ends have agreed on; `both_send`: both of them send data.
+    /// The agreement of both ends; `both_send`: both of them send data.
     #[must_use]
     pub fn agreed(self, both_send: bool) -> Agreed {
         let bits = [(!self.sack, NO_SACK), (!self.timestamps, NO_TIMESTAMPS), (both_send, BOTH_SEND)];

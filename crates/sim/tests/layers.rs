@@ -147,7 +147,7 @@ fn every_module_knows_exactly_those_that_it_may() {
     assert!(found.is_empty(), "not in the list: {found:?}");
 }
 
-/// What is between the ends of a flow. A packet's body is none of its business.
+/// The modules between the ends of a flow. A packet's body is none of its business.
 const NETWORK: [&str; 8] = ["packet", "attachment", "headers", "pool", "tap", "qdisc", "port", "network"];
 
 #[test]

@@ -1,4 +1,4 @@
-"""What differs between the cells of a sweep beyond chance, in one sentence."""
+"""The differences between the cells of a sweep beyond chance, in one sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sentence_of(sources: Sequence[RunSet]) -> str | None:
 
 
 def values_of(sources: Sequence[RunSet]) -> Values:
-    """What was measured in each cell. Folder and engine are keys if they vary; runs that are not good are left out."""
+    """The values measured in each cell. Folder and engine are keys if they vary; runs that are not good are left out."""
     found: dict[Measure, dict[Cell, list[float]]] = {}
     placed = [(everywhere(source, cell, run), run) for source in completed(sources) for cell, run in source.placed()]
     several = {key for key in {key for cell, _ in placed for key in cell} if len({cell.get(key) for cell, _ in placed}) > 1}

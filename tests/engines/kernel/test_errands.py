@@ -1,4 +1,4 @@
-"""What the guest's kernel does for the agent: the same as the agent does by itself, to the byte and the nanosecond."""
+"""The guest's kernel works for the agent: the same as the agent does by itself, to the byte and the nanosecond."""
 
 import dataclasses
 import subprocess

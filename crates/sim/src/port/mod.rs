@@ -30,7 +30,7 @@ use crate::time::{Duration, Time, MAX_TIME, NEVER};
 pub struct Port {
     /// Name in the results.
     pub id: String,
-    /// What packets wait for.
+    /// The medium that packets wait for.
     pub medium: AnyMedium,
     /// Packets that have left the shaper, in order of arrival at the far end, which is the time of each.
     pub pipe: Queue,

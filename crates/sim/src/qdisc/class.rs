@@ -19,6 +19,6 @@ pub struct ClassTotals {
     pub sce_marks: u64,
     /// Bytes held.
     pub backlog_bytes: u64,
-    /// What only a tin of cake has.
+    /// The counters that only a tin of cake has.
     pub tin: Option<TinTotals>,
 }

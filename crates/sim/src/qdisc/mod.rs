@@ -96,7 +96,7 @@ pub struct QueueContext {
     pub dropped: Vec<(Id, DropCause)>,
     /// Addresses and ports of each flow, for hashing; index is that of the flow.
     pub tuples: Vec<FlowTuple>,
-    /// What the packets' transport says of their headers.
+    /// The answers of the packets' transport about their headers.
     pub headers: &'static dyn Headers,
     /// Data that few of the packets carry beside their header.
     pub attachments: Attachments,

@@ -31,7 +31,7 @@ pub struct Coming<'a> {
     pub rtts: &'a [Time],
 }
 
-/// What a medium does with a packet that comes.
+/// The ways in which a medium treats a packet that comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The packet leaves at this time, after all that came before it, and enters the port's pipe.
@@ -44,12 +44,12 @@ pub enum Entry {
     Kept {
         /// The copy.
         copy: Option<(Id, Fate)>,
-        /// What becomes of the packet.
+        /// The fate of the packet.
         original: Fate,
     },
 }
 
-/// What becomes of a packet in a medium that keeps packets itself.
+/// The fate of a packet in a medium that keeps packets itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is lost.
