@@ -92,7 +92,7 @@ _COLUMNS: Mapping[str, str] = {
     "sndbuf_limited": "limited by the send buffer",
     "app_limited": "limited by the application",
 }
-"""Column or series, without its unit where that is told anyway -> what it is called."""
+"""Column or series -> its name for readers. A name has no unit where the column's own name tells it."""
 _OF_STATISTICS: Mapping[str, str] = {
     "mean": "mean {}",
     "median": "median {}",

@@ -62,6 +62,13 @@ impl Ecn {
     pub const fn flags(self) -> u16 {
         self.0
     }
+
+    /// The header bits of a packet with this field in place of its own.
+    #[inline]
+    #[must_use]
+    pub const fn written_to(self, flags: u16) -> u16 {
+        flags & !Self::MASK | self.0
+    }
 }
 
 /// The direction of a packet on the way of its flow. (A path has directions of its own, [`crate::spec::Direction`]: the data of a flow may
@@ -241,7 +248,7 @@ impl Packet {
         self.flags & Direction::Reverse.flags() != 0
     }
 
-    /// Its load.
+    /// The kind of its load.
     #[inline]
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -262,7 +269,7 @@ impl Packet {
     /// Writes the IP ECN field.
     #[inline]
     pub fn set_ecn(&mut self, ecn: Ecn) {
-        self.flags = self.flags & !Ecn::MASK | ecn.0;
+        self.flags = ecn.written_to(self.flags);
     }
 }
 

@@ -121,7 +121,7 @@ impl Segment {
     /// Writes the IP ECN field.
     #[inline]
     pub fn set_ecn(&mut self, ecn: Ecn) {
-        self.flags = self.flags ^ self.ecn().flags() | ecn.flags();
+        self.flags = ecn.written_to(self.flags);
     }
 }
 

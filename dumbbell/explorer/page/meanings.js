@@ -1,4 +1,4 @@
-// What metrics mean, for those who point at their names.
+// Explanations of metrics, which the page shows where you point at their names.
 
 import { model } from "./lines.js";
 

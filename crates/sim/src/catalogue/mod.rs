@@ -370,7 +370,7 @@ impl Entry {
     /// Check the bounds of all parameters of one in a plan.
     ///
     /// # Errors
-    /// What is out of bounds.
+    /// A parameter is out of bounds: each by its field.
     pub fn check(&self, plan: &impl Serialize) -> Result<(), Flaws> {
         let plan = serde_json::to_value(plan).expect("a plan is data");
         let mut flaws = Flaws::default();

@@ -8,11 +8,11 @@ use crate::refusal::Flaws;
 /// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Of a [`Kind::Flag`].
+    /// The value of a [`Kind::Flag`].
     Flag(bool),
-    /// Of a [`Kind::Integer`].
+    /// The value of a [`Kind::Integer`].
     Integer(u32),
-    /// Of a [`Kind::Choice`].
+    /// The value of a [`Kind::Choice`].
     Word(&'static str),
 }
 
@@ -26,7 +26,7 @@ fn default(parameter: &Parameter) -> Value {
     }
 }
 
-/// True of a value that a stack has for a parameter of this name: words may be those of another control.
+/// True if a value fits that a stack has for a parameter of this name: words may be those of another control.
 fn takes(parameter: &Parameter, value: &Value) -> bool {
     match (parameter.kind, value) {
         (Kind::Choice(words), Value::Word(word)) => words.contains(word),
@@ -51,7 +51,7 @@ fn parse(parameter: &Parameter, given: &serde_json::Value) -> Option<Value> {
     }
 }
 
-/// What is expected, in words.
+/// The values that a parameter takes, in words.
 fn expected(parameter: &Parameter) -> String {
     match parameter.kind {
         Kind::Flag => "true or false".to_owned(),

@@ -43,7 +43,7 @@ enum errand { NONE, READ, COUNT, WRITE, WRITE_ONCE, READ_IN_TURNS, SEND_IN_TURNS
 
 /* One end of a flow. Of a TCP connection both ends may send and receive. */
 struct end {
-	struct { /* as the guest's kernel knows it: struct errand of dumbbell/engines/kernel/patch */
+	struct { /* as the guest's kernel knows it: struct errand of 07-errands.patch of the engine kernel */
 		int fd; /* its socket; -1 before it is open and after it is closed */
 		enum errand errand;
 		uint64_t sent, received; /* bytes given to and taken from the socket; datagrams of a stream */

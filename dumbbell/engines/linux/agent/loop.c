@@ -1,5 +1,5 @@
 /* Waits for events: sockets in several namespaces, timers and more, one epoll. The guest's kernel can do the errands of ends by itself, which
- * saves system calls: it calls the same with the same sizes, in the same order and at the same time (dumbbell/engines/kernel/patch). Other
+ * saves system calls: it calls the same with the same sizes, in the same order and at the same time (07-errands.patch of the engine kernel). Other
  * kernels refuse, and leave all to the agent. */
 #include "agent.h"
 

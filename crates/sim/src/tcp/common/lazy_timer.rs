@@ -22,12 +22,13 @@ pub(in crate::tcp) trait Ticks {
     /// been run when it is set.
     fn fires(&self, now: u64, run: u64, expires: u64) -> Time;
 
-    /// How coarsely the tick of such a timer is rounded. Of the timers that fire in the same tick, those of the coarsest level are first.
+    /// The level of the wheel that such a timer is queued in; a higher level rounds ticks more coarsely. If several timers fire in a tick, those of the
+    /// highest level fire first.
     fn level(&self, _now: u64, _run: u64, _expires: u64) -> u32 {
         0
     }
 
-    /// Of the timers of a level that fire in the same tick, the one that was set last is first.
+    /// True if the timer that was set last fires first among those of a level that fire in the same tick.
     fn is_last_set_first(&self) -> bool;
 }
 

@@ -67,7 +67,7 @@ impl Clock {
         let slack = expires.saturating_sub(now) / 256;
         let expires = expires.max(now + 1);
         let latest = expires + slack;
-        // Of the ticks from `expires` to `latest` one that ends in many zeros, so that timers meet.
+        // It chooses the tick from `expires` to `latest` that ends in the most zeros, so that timers fire together.
         let zeros = (expires ^ latest).checked_ilog2().unwrap_or(0);
         ((latest >> zeros) << zeros) * self.tick
     }

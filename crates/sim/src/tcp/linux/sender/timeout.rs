@@ -61,7 +61,7 @@ impl Sender {
             Frto::Rfc4138 => self.enter_frto(),
             Frto::Off => self.enter_loss_by_count(),
         }
-        // What is sent again into a closed window probes it, and counts as no timeout.
+        // A retransmission into a closed window is a probe: Linux counts no timeout.
         let is_probe = self.peer.bytes() == 0;
         if !is_probe {
             self.rec.count_timeout();
