@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.agreement.measures import FORMAT, ONLY_WHERE, measured
+from dumbbell.agreement.precision import means
 from dumbbell.agreement.real_time import in_real_time
 from dumbbell.comparing.difference import Difference, difference
 from dumbbell.comparing.reference import ReferenceValue
@@ -122,10 +123,12 @@ def compare(
     on = {engine: prepared(engine, starts) for engine in engines}
     ahead = ProgressState(total=len(on[engines[1]]), cost_total=sum(run.cpu_s for run in on[engines[1]]))
     reference = run_on(engines[0], on[engines[0]], starts, ahead)
-    precision = scenario_set.precision
-    while precision is not None and any(more := precision.further(reference)):
-        for runs, found in zip(reference, run_on(engines[0], prepared(engines[0], more), more, ahead), strict=True):
-            runs += found
+    if (precision := scenario_set.precision) is not None:
+        known = [list(map(means, runs)) for runs in reference]
+        while any(more := precision.further(known)):
+            for i, found in enumerate(run_on(engines[0], prepared(engines[0], more), more, ahead)):
+                reference[i] += found
+                known[i] += map(means, found)
     counts = [len(runs) for runs in reference]
     wanted = [range(count if precision is None else precision.our_starts(count)) for count in counts]
     ours = run_on(engines[1], on[engines[1]] if wanted == starts else prepared(engines[1], wanted), wanted, ProgressState())

@@ -3,11 +3,11 @@
 import pytest
 from support import one_flow as run
 
-from dumbbell.agreement.precision import Precision
+from dumbbell.agreement.precision import Precision, means
 
 
 def starts(*goodputs):
-    return [run("s", mbit) for mbit in goodputs]
+    return [means(run("s", mbit)) for mbit in goodputs]
 
 
 def test_starts_are_added_while_the_mean_is_not_known():
