@@ -55,8 +55,8 @@ def by_chance(compared: Comparison, found: Difference, metrics: Collection[str])
 
 
 _Cell = tuple["NDArray[np.bool_]", "NDArray[np.float64]", "NDArray[np.float64]"]
-"""The runs that are exchanged, shape (exchanges, starts), or dealt to the reference, shape (exchanges, runs of both); then the values of the
-reference and ours, shape (starts,) each."""
+"""The runs that are exchanged, shape (exchanges, starts), or dealt to the reference, shape (exchanges, runs of both). Then the values of
+the reference and ours, shape (starts,) each."""
 
 
 def _exchanged(draw: np.random.Generator, many: int, starts: int, further: int) -> NDArray[np.bool_]:
