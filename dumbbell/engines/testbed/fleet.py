@@ -28,6 +28,7 @@ from dumbbell.engines.testbed.transport.base import Machine, MachineFault, packe
 from dumbbell.engines.testbed.transport.ssh import connect, targets
 from dumbbell.engines.testbed.verification import Question
 from dumbbell.errors import EnvironmentFault
+from dumbbell.files import SafeFolder
 
 AGENT, PROBE = "agent", "probe"
 """Programs, as they are called in the folder of a session."""
@@ -221,6 +222,8 @@ async def fetch(machine: Machine, at: str, place: Path) -> None:
         raise MachineFault(machine.name, f"cannot read {at}: {done.said}")
     place.mkdir()
     with tarfile.open(fileobj=io.BytesIO(done.out)) as archive:
-        archive.extractall(place, filter="data")
+        for member in archive:
+            if member.isreg() and (file := archive.extractfile(member)) is not None:
+                SafeFolder(place).replace(member.name.removeprefix("./"), file.read())
     if not (place / "done").is_file():
         raise MachineFault(machine.name, "the agent has left no results")
