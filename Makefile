@@ -100,6 +100,7 @@ lint: setup
 		cargo deny --locked check && cargo deny --locked --manifest-path fuzz/Cargo.toml check --config deny.toml; \
 	else $(BIN)/python .ci/licences.py; fi
 	@$(BIN)/python .ci/wording.py
+	@$(BIN)/python .ci/prose.py
 
 # The seed of everything that `validate` draws: SEED=... repeats what an earlier call drew.
 SEED := $(or $(SEED),$(shell date +%s))
