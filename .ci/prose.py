@@ -24,7 +24,6 @@ SEMICOLONS = 2.0
 """Most semicolons per 1,000 words of a page."""
 BEGINNINGS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 EXEMPT: tuple[str, ...] = (
-    "README.md",
     "docs/analyze.md",
     "docs/architecture.md",
     "docs/clusters.md",
@@ -42,7 +41,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/howto/reproduce-a-paper.md",
     "docs/howto/starvation.md",
     "docs/howto/which-aqm.md",
-    "docs/index.md",
     "docs/install.md",
     "docs/limits.md",
     "docs/notebooks/comparing-aqms.md",
