@@ -41,7 +41,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/howto/reproduce-a-paper.md",
     "docs/howto/starvation.md",
     "docs/howto/which-aqm.md",
-    "docs/install.md",
     "docs/limits.md",
     "docs/notebooks/comparing-aqms.md",
     "docs/notebooks/control-in-python.md",
