@@ -37,7 +37,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/notes/performance.md",
     "docs/paths.md",
     "docs/performance.md",
-    "docs/plots.md",
     "docs/qdiscs.md",
     "docs/results.md",
     "docs/scenario.md",
