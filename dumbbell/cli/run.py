@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import math
+import shlex
 import time
-from collections.abc import Collection, Mapping
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.hosts import HostsOption
-from dumbbell.cli.output import JsonOption, human_time, note, print_columns, print_json
+from dumbbell.cli.output import JsonOption, human_time, note, print_json, show
 from dumbbell.cli.progress import runs_bar
 from dumbbell.cli.repeats import repeats_json, show_repeats
+from dumbbell.cli.run_rows import RunRows
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_scenario
 from dumbbell.collector import collector_paused
+from dumbbell.comparing.across.answer import Answer
+from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.executor import Executor
-from dumbbell.metrics.throughput import elapsed_throughput_mbit
-from dumbbell.results import Run, Store, limit_notes, limited_shares
-from dumbbell.results.summary import completion_s
-from dumbbell.results.tables import NOT_TCP
+from dumbbell.results import Run, Store, leave_out, limit_notes
 from dumbbell.running.execute import Outcome, execute_each
 from dumbbell.running.sweep import PreparedSweep, Requested
 from dumbbell.running.until.rounds import Repeated
 from dumbbell.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def command(
@@ -39,9 +42,18 @@ def command(
     allow_library: Annotated[
         bool, typer.Option("--allow-library", help="Load and run the libraries that it names as congestion controls.")
     ] = False,
+    rows: Annotated[bool, typer.Option("--rows", help="Print a row for each flow, group and stream of each run, not the summary.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a scenario. Existing runs in the results folder are not rerun."""
+    """Run a scenario and print what differs.
+
+    The summary has a row for each cell of the sweep: means over the runs with 95 % intervals. Existing runs in the results folder are not
+    rerun.
+    """
+    if quiet + rows + json > 1:
+        given = [name for name, there in (("--quiet", quiet), ("--rows", rows), ("--json", json)) if there]
+        raise BadInput(f"{' and '.join(given)} were given together; expected one of them")
     where = make_executor(executor, workers, cluster)
     scenario, folder = read_scenario(file, out, most_cells, values or ())
     store = Store(folder)
@@ -52,7 +64,8 @@ def command(
 
     count = dict.fromkeys(("ok", "warn", "invalid"), 0)
     listed: list[dict[str, Any]] = []
-    shown = _Tables(list(jobs.asked(0)[1]))
+    listed_rows = RunRows(list(jobs.asked(0)[1])) if rows else None
+    answer = Answer(scenario.name)
     limits: list[str] = []
     with collector_paused():
         for run in outcome:
@@ -64,15 +77,22 @@ def command(
             if json:
                 facts = {"key": run.key, "cell": dict(run.cell), "status": run.status, "reasons": list(run.reasons), "digest": run.digest}
                 listed.append({**facts, "limits": found})
-            elif len(jobs) <= _MOST_SHOWN:
-                shown.add(run)
+            elif len(jobs) > _MOST_SHOWN or quiet:
+                continue
+            elif listed_rows is not None:
+                listed_rows.add(run)
+            else:
+                _add(answer, run)
     kept = sum(count.values()) - ran
     if json:
         summary = {"name": scenario.name, "out": str(store.path), "ran": ran, "kept": kept, "wall_s": wall_s}
         until = {} if done.repeated is None else {"until": repeats_json(scenario, done.repeated)}
         print_json({**summary, **count, "damaged": list(outcome.damaged), **until, "runs": listed})
-    else:
-        shown.show()
+    elif not quiet:
+        if listed_rows is not None:
+            listed_rows.show()
+        elif answer.cells:
+            _show(answer)
         if done.repeated is not None:
             show_repeats(scenario, done.repeated)
     for line in limits[:_MOST_LIMITS]:
@@ -80,11 +100,39 @@ def command(
     if len(limits) > _MOST_LIMITS:
         note(f"note: {len(limits) - _MOST_LIMITS} more flows limited by a buffer; `dumbbell table` has the shares")
     if not json:
-        what = f"{kept} were there{f', {len(outcome.damaged)} damaged left out' if outcome.damaged else ''}"
-        place = str(store.path) if len(jobs) <= _MOST_SHOWN else f"{store.path}, `dumbbell table {store.path}` shows them"
-        note(f"{ran} of {len(jobs)} runs in {human_time(wall_s)}, {what}; they are in {place}")
+        reused = f", {kept} reused" if kept else ""
+        damaged = f", {len(outcome.damaged)} damaged left out" if outcome.damaged else ""
+        note(f"{ran} of {len(jobs)} runs in {human_time(wall_s)}{reused}{damaged}; results in {store.path}")
+    if not json and not quiet:
+        note(f"next: {_next(store.path, len(jobs))}")
     if count["invalid"]:
         raise typer.Exit(1)
+
+
+def _add(answer: Answer, run: Run) -> None:
+    """Add a run to the summary, unless its samples are damaged."""
+    try:
+        answer.add(run)
+    except DamagedRun as damage:
+        leave_out(damage)
+
+
+def _show(answer: Answer) -> None:
+    """Print the row of each cell, and the sentence."""
+    from dumbbell.cli.tables import print_fitted, print_wrapped
+
+    print_fitted(answer.table())
+    if answer.sentence is not None:
+        show("")
+        print_wrapped(answer.sentence)
+
+
+def _next(folder: Path, runs: int) -> str:
+    """The command to type next, with what it does."""
+    where = shlex.quote(str(folder))
+    if runs > _MOST_SHOWN:
+        return f"`dumbbell table {where} --statistic mean` for the {runs} runs, or `dumbbell view {where}`"
+    return f"`dumbbell plot {where}` for figures, or `dumbbell view {where}` for the browser"
 
 
 class _Done(NamedTuple):
@@ -95,7 +143,7 @@ class _Done(NamedTuple):
 
 
 def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int | None, allow_library: bool) -> _Done:
-    """The runs of a scenario, once all are there."""
+    """Compute the runs of a scenario that are missing, and return all."""
     if scenario.until is not None:
         from dumbbell.running.until.rounds import repeat_until
 
@@ -109,104 +157,9 @@ def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int 
 
 
 _MOST_SHOWN = 1000
-"""Runs of a scenario that are shown one by one."""
+"""Runs of a scenario that a summary is made of."""
 _MOST_LIMITS = 10
 """Flows of which it is said that a buffer limits them."""
-
-
-class _Tables:
-    """Tables of runs: a row for each flow, each group, and each stream of datagrams that measures."""
-
-    def __init__(self, coordinates: list[str]) -> None:
-        self._coordinates = coordinates
-        self._flows: list[tuple[str, ...]] = []
-        self._groups: list[tuple[str, ...]] = []
-        self._streams: list[tuple[str, ...]] = []
-        self._completed = False
-        """True if a flow has a size."""
-
-    def add(self, run: Run) -> None:
-        """Adds the rows of a run."""
-        heads = (run.key[:10], *map(str, run.cell.values()))
-        self._completed = self._completed or any(
-            workload.get("transfer_bytes") is not None for workload in (run.plan or {}).get("workloads", ()) if workload["kind"] == "tcp"
-        )
-        for row in run.flows.rows():
-            if row.get("transport") not in NOT_TCP:
-                row["active_ns"] = row["end_ns"] - row["start_ns"]
-                rate = elapsed_throughput_mbit(row["rx_bytes"], row["active_ns"]) if row["active_ns"] else 0.0
-                limit = _most(limited_shares(row))
-                numbers = f"{rate:.3f}", str(row["retransmits"]), _seconds(completion_s(row)), limit
-                self._flows.append((*heads, row["flow"], *numbers, run.status))
-        self._groups += [(*heads, row["group"], *_numbers(row, _OF_GROUPS), run.status) for row in run.groups.rows()]
-        streams = [run.flows.row(i) for i, lost in enumerate(run.flows.column("lost_packets")) if lost is not None]
-        self._streams += [(*heads, row["flow"], *_numbers(row, _OF_STREAMS), run.status) for row in streams]
-
-    def show(self) -> None:
-        """Prints them, without columns that have no value."""
-        flows = ("run", *self._coordinates, "flow", "Mbit/s", "retransmits", "completed s", "limited by", "status")
-        if self._flows:
-            dropped = () if self._completed else (flows.index("completed s", len(self._coordinates) + 2),)
-            _print_without(dropped, [flows, *self._flows])
-        for what, names, rows in (("group", _OF_GROUPS, self._groups), ("stream", _OF_STREAMS, self._streams)):
-            if rows:
-                first = len(self._coordinates) + 2
-                columns = range(first, first + len(names))
-                heads = ("run", *self._coordinates, what, *names.values(), "status")
-                _print_without([i for i in columns if all(row[i] == "-" for row in rows)], [heads, *rows])
-
-
-_OF_GROUPS = {
-    "connections": "connections",
-    "completed": "completed",
-    "completion_median_ms": "median ms",
-    "completion_p95_ms": "p95 ms",
-    "completion_p99_ms": "p99 ms",
-    "slowdown_median": "slowdown median",
-    "slowdown_p95": "slowdown p95",
-    "transactions": "transactions",
-    "latency_median_ms": "latency median ms",
-    "latency_p95_ms": "latency p95 ms",
-    "startup_mean_ms": "start-up ms",
-    "stalls": "stalls",
-    "stalled_ms": "stalled ms",
-    "retransmits": "retransmits",
-}
-"""Columns of the table of groups that are shown, and their headings."""
-_OF_STREAMS = {
-    "sent_packets": "sent",
-    "lost_packets": "lost",
-    "owd_median_ms": "one-way median ms",
-    "owd_p99_ms": "p99 ms",
-    "rtt_median_ms": "RTT median ms",
-    "rtt_p99_ms": "RTT p99 ms",
-    "jitter_ms": "jitter ms",
-    "late_packets": "late",
-    "r_factor": "R",
-    "mos": "MOS",
-}
-"""Headings of the columns of streams of datagrams that measure."""
-
-
-def _numbers(row: Mapping[str, Any], names: Collection[str]) -> list[str]:
-    """Some columns of a row as text."""
-    return [f"{row[name]:.3f}" if isinstance(row.get(name), float) else str(row.get(name, "-")) for name in names]
-
-
-def _print_without(dropped: Collection[int], rows: list[tuple[str, ...]]) -> None:
-    """Prints rows without some columns."""
-    print_columns([[text for i, text in enumerate(row) if i not in dropped] for row in rows] if dropped else rows)
-
-
-def _seconds(time_s: float) -> str:
-    return "-" if math.isnan(time_s) else f"{time_s:.3f}"
-
-
-def _most(shares: Mapping[str, float]) -> str:
-    """Return the largest limit of a flow: `cwnd 97 %`."""
-    known = {name: share for name, share in shares.items() if not math.isnan(share)}
-    most = max(known, key=lambda name: known[name], default=None)
-    return "-" if most is None else f"{most} {100 * known[most]:.0f} %"
 
 
 def _cell(cell: Mapping[str, object]) -> str:

@@ -19,6 +19,10 @@ WIDTH = 116
 """Characters of a line, where nobody says how many there are."""
 _GAP = "  "
 """Separates columns on a terminal."""
+_SINGLE = 2
+"""Lines of a table with a single row."""
+_FEW_LINES = 2
+"""Lines that wrapped headings have before rows as columns read better: two more than without wrapping."""
 _NUMBER = re.compile(r"[-+]?(\d|$)")
 """Beginning of the fields of a column of numbers."""
 Value: TypeAlias = str | int | float | None
@@ -44,6 +48,8 @@ class Table:
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
+    labels: int | None = None
+    """Number of the first columns that name a row; None for those before the first number."""
 
     @cached_property
     def fields(self) -> list[list[str]]:
@@ -98,9 +104,46 @@ class Table:
         right, rows = self._numeric(), (self.columns, *self.fields)
         widths, laid = _in_lines(rows, right, width) or _in_paragraphs(rows, right, width)
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+        return "\n".join((*self._headed(bold), laid[0], rule, *laid[1:])) + "\n"
+
+    def without(self, dropped: Callable[[Sequence[str]], bool]) -> tuple[Table, list[str]]:
+        """The table without the columns whose fields are so, and the names of these columns."""
+        fields = list(zip(*self.fields, strict=True)) if self.rows else []
+        left_out = [i for i, column in enumerate(fields) if dropped(column)]
+        kept = [i for i in range(len(self.columns)) if i not in left_out]
+        labels = sum(i < self._labels for i in kept)
+        table = Table(self.title, [self.columns[i] for i in kept], [[row[i] for i in kept] for row in self.rows], labels)
+        return table, [self.columns[i] for i in left_out]
+
+    def fitted(self, width: int, bold: bool = False) -> str:
+        """Text for a terminal of this width, in the first form that fits: rows as they are; rows whose headings have few lines; rows as
+        columns; rows whose headings have many lines; else the columns in parts, one below the other, each with the columns of text that
+        come first."""
+        right, rows = self._numeric(), [[" ".join(field.split()) for field in row] for row in (self.columns, *self.fields)]
+        if self._fits(rows, width):
+            return self.text(width, bold)
+        head = self._headed(bold)
+        labels = self._labels
+        narrow = _headings_wrapped(rows, right, width) if len(rows) > _SINGLE else None
+        if narrow is not None and len(narrow) - len(rows) <= _FEW_LINES:
+            return "\n".join((*head, *narrow)) + "\n"
+        if (turned := _transposed(rows, labels, width) or narrow) is not None:
+            return "\n".join((*head, *turned)) + "\n"
+        return "\n".join((*head, *_in_parts(rows, right, labels, width))) + "\n"
+
+    @property
+    def _labels(self) -> int:
+        right = self._numeric()
+        return self.labels if self.labels is not None else max(right.index(True), 1) if True in right else 1
+
+    @staticmethod
+    def _fits(rows: Sequence[Sequence[str]], width: int) -> bool:
+        widths = [max(map(_length, column)) for column in zip(*rows, strict=True)]
+        return sum(widths) + len(_GAP) * (len(widths) - 1) <= width
+
+    def _headed(self, bold: bool) -> list[str]:
         title = printable(self.title)
-        head = [f"\033[1m{title}\033[0m" if bold else title, ""] if self.title else []
-        return "\n".join((*head, laid[0], rule, *laid[1:])) + "\n"
+        return [f"\033[1m{title}\033[0m" if bold else title, ""] if self.title else []
 
     def _numeric(self) -> list[bool]:
         """For each column, whether all its fields are numbers, with or without units."""
@@ -148,6 +191,71 @@ def _in_paragraphs(rows: Sequence[Sequence[str]], right: Sequence[bool], width: 
     fields = [[_lines(field) for field in row] for row in rows]
     widths = _widths(list(zip(*fields, strict=True)), width)
     return widths, [_laid(row, widths, right) for row in fields]
+
+
+def _headings_wrapped(rows: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> list[str] | None:
+    """Rows of a line each below headings of several lines; None if they are wider than `width`."""
+    columns = list(zip(*[[printable(field) for field in row] for row in rows], strict=True))
+    widths = [max(*map(_length, head.split() or [""]), *map(_length, body), 0) for head, *body in columns]
+    room = width - len(_GAP) * (len(widths) - 1) - sum(widths)
+    if room < 0:
+        return None
+    while room > 0:  # the rest goes to the headings with the most lines
+        tallest = max(range(len(widths)), key=lambda i: len(_wrapped(columns[i][0], widths[i])))
+        if len(_wrapped(columns[tallest][0], widths[tallest])) == 1:
+            break
+        widths[tallest] += 1
+        room -= 1
+    heads = [_wrapped(column[0], wide) for column, wide in zip(columns, widths, strict=True)]
+    height = max(map(len, heads))
+    filled = [[""] * (height - len(head)) + head for head in heads]
+    lines = [[head[i] for head in filled] for i in range(height)]
+    body = [list(row) for row in zip(*[column[1:] for column in columns], strict=True)]
+    return [*(_line(line, widths, right) for line in lines), _rule(widths), *(_line(row, widths, right) for row in body)]
+
+
+def _transposed(rows: Sequence[Sequence[str]], labels: int, width: int) -> list[str] | None:
+    """A line for each column, and a column for each row, headed by the row's first fields; None if that is wider than `width`."""
+    if not labels:
+        rows, labels = [["", *row] for row in rows], 1
+    heads = [" ".join(dict.fromkeys(filter(None, row[:labels]))) for row in rows[1:]]
+    first = [rows[0][0] if labels == 1 else "", *rows[0][labels:]]
+    body = [[row[i] for row in rows[1:]] for i in range(labels, len(rows[0]))]
+    if not any([*heads, first[0]]):  # a single row without a name
+        names = max(map(_length, first[1:]), default=0)
+        return [f"{_filled(name, names, False)}{_GAP}{fields[0]}" for name, fields in zip(first[1:], body, strict=True)]
+    turned = [first[:1] + heads, *([name, *fields] for name, fields in zip(first[1:], body, strict=True))]
+    return _headings_wrapped(turned, [False, *([True] * len(heads))], width)
+
+
+def _in_parts(rows: Sequence[Sequence[str]], right: Sequence[bool], labels: int, width: int) -> list[str]:
+    """Some of the columns after the other, each part with the first `labels` columns. A part has one other column at least."""
+    wide = [max(max(map(_length, row[0].split() or [""])), *map(_length, row[1:]), 0) for row in zip(*rows, strict=True)]
+    fixed_width = sum(wide[:labels]) + len(_GAP) * labels
+    parts: list[list[int]] = []
+    left = -1
+    for column in range(labels, len(wide)):
+        if left < wide[column] or not parts:
+            parts.append([])
+            left = width - fixed_width
+        parts[-1].append(column)
+        left -= wide[column] + len(_GAP)
+    lines: list[str] = []
+    for part in parts:
+        chosen = [*range(labels), *part]
+        picked = [[row[i] for i in chosen] for row in rows]
+        some = [right[i] for i in chosen]
+        needed = sum(wide[i] for i in chosen) + len(_GAP) * (len(chosen) - 1)
+        lines += [*([""] if lines else []), *(_headings_wrapped(picked, some, max(width, needed)) or ())]
+    return lines
+
+
+def _line(fields: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    return _GAP.join(_filled(field, wide, numeric) for field, wide, numeric in zip(fields, widths, right, strict=True)).rstrip()
+
+
+def _rule(widths: Sequence[int]) -> str:
+    return "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
 
 
 def _lines(field: str) -> list[str]:

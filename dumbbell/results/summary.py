@@ -93,9 +93,14 @@ DATAGRAM_METRICS = (
 )
 """Metrics of a stream of datagrams that measures, as the table of flows has them."""
 
+PORT_METRICS = ("utilisation", "queue_delay_mean_ms", "queue_delay_p95_ms")
+"""Metrics of a port with a queue over the window of the run: bytes that it handed on over the bytes that its rate allows (NaN if the rate
+changes); mean and 95th percentile of the samples of how long a packet was queued (NaN if the engine has no such samples)."""
+
 _METRIC = frozenset((float, type(None)))
 """The types that a metric has as JSON."""
 _SRTT, _CWND = "srtt_ms", "cwnd"
+_SOJOURN, _SENT = "sojourn_ms", "sent_bytes"
 _MEASURED = ("lost_packets", "rtt_mean_ms", "jitter_ms")
 """A stream of datagrams that measures has one of these columns; those from here have all."""
 
@@ -124,13 +129,15 @@ class Summary:
     datagrams: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Stream that measures -> DATAGRAM_METRICS."""
     traits: Mapping[str, Mapping[str, Traits]] = field(default_factory=dict)
-    """`flows`, `groups` or `datagrams` -> name -> its traits."""
+    """`flows`, `groups`, `datagrams` or `ports` -> name -> its traits."""
     engine: str = ""
     """Name of the engine."""
+    ports: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Port with a queue and a rate -> PORT_METRICS."""
 
     def plain(self) -> dict[str, object]:
         """Return data for JSON: lists of metrics in their order, null for NaN."""
-        several = {"flows": self.flows, "groups": self.groups, "datagrams": self.datagrams}
+        several = {"flows": self.flows, "groups": self.groups, "datagrams": self.datagrams, "ports": self.ports}
         listed = {kind: {name: _listed(values) for name, values in each.items()} for kind, each in several.items()}
         return {"status": self.status, **listed, "run": _listed(self.run), "traits": self.traits, "engine": self.engine}
 
@@ -142,9 +149,10 @@ class Summary:
         flows, groups = _all_named(FLOW_METRICS, found.get("flows")), _all_named(GROUP_METRICS, found.get("groups"))
         datagrams, run = _all_named(DATAGRAM_METRICS, found.get("datagrams")), _named(RUN_METRICS, found.get("run"))
         traits, engine = _traits(found.get("traits")), found.get("engine")
-        if run is None or flows is None or groups is None or datagrams is None or traits is None or not is_name(engine):
+        ports = _all_named(PORT_METRICS, found.get("ports"))
+        if run is None or flows is None or groups is None or datagrams is None or ports is None or traits is None or not is_name(engine):
             return None
-        return cls(found["status"], flows, run, groups, datagrams, traits, engine)
+        return cls(found["status"], flows, run, groups, datagrams, traits, engine, ports)
 
 
 class Summarised(Protocol):
@@ -180,7 +188,7 @@ def summarise(run: Run) -> Summary:
     flows = {entity: counters for entity, counters in run.counters.items() if entity.startswith("flow/")}
     rows = {str(row["flow"]): row for row in run.flows.rows()}
     limits = {flow: limited_shares(row) for flow, row in rows.items()}
-    series = run.all_series(_SRTT, _CWND)
+    series = run.all_series(_SRTT, _CWND, _SOJOURN, _SENT)
     lives_ns = {entity: _life_ns(counters) for entity, counters in flows.items()}
     samples = {
         # The same division as converts the samples' times to seconds, so that a sample exactly at the end is included.
@@ -235,7 +243,38 @@ def summarise(run: Run) -> Summary:
     columns = zip(*map(run.flows.column, _MEASURED), strict=True)
     measured = [run.flows.row(i) for i, values in enumerate(columns) if any(value is not None for value in values)]
     datagrams = {str(row["flow"]): {name: float(row.get(name, math.nan)) for name in DATAGRAM_METRICS} for row in measured}
-    return Summary(run.status, found, together, groups, datagrams, traits_of(run), str(run.engine.get("name", "")))
+    queues = _queues(run, (start_ns, end_ns), series)
+    return Summary(run.status, found, together, groups, datagrams, traits_of(run), str(run.engine.get("name", "")), queues)
+
+
+def _queues(run: Run, window_ns: tuple[int, int], series: Mapping[tuple[str, str], metrics.Series]) -> dict[str, dict[str, float]]:
+    """Return the metrics of the ports with a queue over a window; over the whole run if the window is empty, as without TCP."""
+    plan = run.plan or {}
+    start_s, end_s = (time / metrics.NS_PER_S for time in (window_ns if window_ns[1] else (0, plan.get("duration_ns", 0))))
+    changed = {change.get("port") for change in plan.get("schedule", ())}
+    found = {}
+    for index, port in enumerate(plan.get("ports", ())):
+        sent, waited = (series.get((f"port/{port['id']}", name)) for name in (_SENT, _SOJOURN))
+        if port.get("kind") != "queue" or (sent is None and waited is None):
+            continue
+        delays = np.empty(0) if waited is None else metrics.in_window(waited, start_s, end_s)[1]
+        rate_bps: int | None = port["shaper"].get("rate_bps", port["qdisc"].get("rate_bps")) if port["shaper"]["kind"] != "trace" else None
+        known = rate_bps is not None and sent is not None and index not in changed
+        share = _utilisation(sent, rate_bps, start_s, end_s) if known else math.nan  # type: ignore[arg-type]
+        found[str(port["id"])] = dict(zip(PORT_METRICS, (share, _mean(delays), _p95(delays)), strict=True))
+    return found
+
+
+def _utilisation(sent: metrics.Series, rate_bps: int, start_s: float, end_s: float) -> float:
+    """Share of a rate that was used: bytes handed on, on the wire, from the last sample before the window to the last sample in it. NaN if
+    there are no two samples."""
+    times, counts = sent
+    if len(times) < 2:
+        return math.nan
+    first, last = max(int(np.searchsorted(times, start_s, "right")) - 1, 0), int(np.searchsorted(times, end_s, "right")) - 1
+    if last <= first:
+        return math.nan
+    return float(counts[last] - counts[first]) * 8 / (rate_bps * float(times[last] - times[first]))
 
 
 def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
@@ -257,6 +296,11 @@ def traits_of(run: Run) -> dict[str, dict[str, Traits]]:
         "flows": {name: each for name, each in flows.items() if name in connections},
         "groups": groups,
         "datagrams": {name: each for name, each in flows.items() if name in measured},
+        "ports": {
+            str(port["id"]): Traits("", "", str(port.get("direction", "")))
+            for port in (run.plan or {}).get("ports", ())
+            if port.get("kind") == "queue"
+        },
     }
 
 
@@ -345,7 +389,7 @@ def _bulk(run: Run) -> Collection[str]:
 
 def _traits(found: object) -> dict[str, dict[str, Traits]] | None:
     """Traits from plain data; None for other data."""
-    if not isinstance(found, dict) or set(found) != {"flows", "groups", "datagrams"}:
+    if not isinstance(found, dict) or set(found) != {"flows", "groups", "datagrams", "ports"}:
         return None
     if not all(isinstance(named, dict) for named in found.values()):
         return None

@@ -80,11 +80,11 @@ def test_what_is_typed_wrongly_is_one_line(dumbbell, file, command, said, tmp_pa
     assert len(answer.err.splitlines()) == 1
 
 
-def test_of_very_many_runs_none_is_shown_by_itself(dumbbell, file, tmp_path, monkeypatch):
+def test_very_many_runs_have_no_summary_but_the_command_that_shows_them(dumbbell, file, tmp_path, monkeypatch):
     monkeypatch.setattr("dumbbell.cli.run._MOST_SHOWN", 2)
     out = tmp_path / "out"
     many, few = (dumbbell("run", file, "--set", f"repeat={repeat}", "--out", out) for repeat in (3, 2))
     assert many.out == ""
-    assert many.err.splitlines()[-1].endswith(f"0 were there; they are in {out}, `dumbbell table {out}` shows them")
-    assert len(few.out.splitlines()) == 3
-    assert few.err.splitlines()[-1].endswith(f"2 were there; they are in {out}")
+    assert many.err.splitlines()[-1] == f"next: `dumbbell table {out} --statistic mean` for the 3 runs, or `dumbbell view {out}`"
+    assert "mean of 2 runs" in few.out
+    assert few.err.splitlines()[-2].endswith(f", 2 reused; results in {out}")

@@ -40,13 +40,34 @@ def file(tmp_path):
 
 
 def test_run(dumbbell, file, tmp_path):
-    answer = dumbbell("run", file, "--out", tmp_path / "out")
+    answer = dumbbell("run", file, "--out", tmp_path / "out", "--rows")
     assert answer.status == 0
     header, *rows = answer.out.splitlines()
     assert header.split() == ["run", "path.rtt", "flow", "Mbit/s", "retransmits", "limited", "by", "status"]
     assert [row.split()[1] for row in rows] == ["10ms", "20ms"]
     assert [row.split()[-1] for row in rows] == ["ok", "ok"]
     assert "2 of 2 runs" in answer.err
+
+
+def test_run_prints_a_row_for_each_cell_and_the_next_command(dumbbell, file, tmp_path):
+    answer = dumbbell("run", file, "--out", tmp_path / "out")
+    title, *lines = answer.out.splitlines()
+    assert title == "small: one run of each cell"
+    assert any(line.split()[:3] == ["rtt", "goodput", "(Mbit/s)"] for line in lines)
+    assert [line.split()[0] for line in lines if line[:2].isdigit()] == ["10ms", "20ms"]
+    assert lines[-1].endswith(", in one run each.")
+    assert (
+        answer.err.splitlines()[-1]
+        == f"next: `dumbbell plot {tmp_path / 'out'}` for figures, or `dumbbell view {tmp_path / 'out'}` for the browser"
+    )
+
+
+def test_run_quietly_prints_no_summary(dumbbell, file, tmp_path):
+    answer = dumbbell("run", file, "--out", tmp_path / "out", "--quiet")
+    assert (answer.status, answer.out) == (0, "")
+    assert len(answer.err.splitlines()) == 1
+    wrong = dumbbell("run", file, "--out", tmp_path / "out", "--quiet", "--rows")
+    assert (wrong.status, wrong.err) == (2, "--quiet and --rows were given together; expected one of them\n")
 
 
 def test_run_json_and_again(dumbbell, file, tmp_path):
@@ -61,7 +82,7 @@ def test_run_json_and_again(dumbbell, file, tmp_path):
 
 def test_a_transfer_is_told_with_the_time_that_it_took(dumbbell, file, tmp_path):
     file.write_text(SCENARIO.replace("cc: reno", "cc: reno, bytes: 100kB, start: {first: 500ms}"))
-    answer = dumbbell("run", file, "--out", tmp_path / "out")
+    answer = dumbbell("run", file, "--out", tmp_path / "out", "--rows")
     header, *rows = answer.out.splitlines()
     assert header.split()[-5:] == ["completed", "s", "limited", "by", "status"]
     took = [float(row.split()[-5]) for row in rows]
@@ -74,7 +95,7 @@ def test_a_transfer_is_told_with_the_time_that_it_took(dumbbell, file, tmp_path)
 
 def test_a_flow_that_a_buffer_limits_is_pointed_out_with_its_key(dumbbell, file, tmp_path):
     file.write_text(SCENARIO.replace("cc: reno", "cc: reno, host: {sndbuf: 5kB}"))
-    answer = dumbbell("run", file, "--out", tmp_path / "out")
+    answer = dumbbell("run", file, "--out", tmp_path / "out", "--rows")
     noted = [line for line in answer.err.splitlines() if line.startswith("note: ")]
     said = [f"note: path.rtt: {rtt}: flow/reno: limited by the send buffer" for rtt in ("10ms", "20ms")]
     assert [line.partition(" for ")[0] for line in noted] == said
@@ -124,10 +145,11 @@ def test_a_truncated_result_is_told(dumbbell, file, tmp_path):
     series.write_bytes(series.read_bytes()[:50])
     answer = dumbbell("run", file, "--out", out)
     assert answer.status == 1
-    first, last = answer.err.splitlines()
+    first, last, hint = answer.err.splitlines()
+    assert hint.startswith("next: ")
     assert first.startswith(f"{series}: is 50 bytes long, not ")
     assert first.endswith(f"truncated or changed; expected a whole run (`dumbbell check --repair {out}` makes it again)")
-    assert re.fullmatch(rf"0 of 2 runs in [^,]+, 1 were there, 1 damaged left out; they are in {out}", last)
+    assert re.fullmatch(rf"0 of 2 runs in [^,]+, 1 reused, 1 damaged left out; results in {out}", last)
 
 
 def test_runs_that_another_process_has_computed_meanwhile_were_there(dumbbell, file, tmp_path, monkeypatch):
@@ -140,9 +162,9 @@ def test_runs_that_another_process_has_computed_meanwhile_were_there(dumbbell, f
         return claim(self, key)
 
     monkeypatch.setattr(Store, "claim", claim_late)
-    answer = dumbbell("run", file, "--out", out)
+    answer = dumbbell("run", file, "--out", out, "--quiet")
     assert answer.err.splitlines()[-1].startswith("0 of 2 runs in ")
-    assert answer.err.splitlines()[-1].endswith(f" s, 2 were there; they are in {out}")
+    assert answer.err.splitlines()[-1].endswith(f" s, 2 reused; results in {out}")
 
 
 def test_a_full_disk(dumbbell, small_disk, tmp_path):

@@ -1,5 +1,6 @@
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,3 +115,59 @@ def test_rows_that_cannot_be_wrapped_are_simple_however_wide():
     rows = [["name", "value"], ["n" * 30, "1.5"]]
     assert tables._in_lines(rows, [False, True], 20) is not None
     assert tables._in_lines([*rows, ["two words", "2"]], [False, True], 20) is None
+
+
+WIDE = Table(
+    "sweep",
+    ["queue", "goodput (Mbit/s)", "ping of the one stream (ms)", "MOS"],
+    [["pfifo limit=1000p", "38.0±0.1", "319±5", "1.00"], ["fq_codel", "44.8±0.2", "31.0±0.1", "4.36"]],
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "head"),
+    [
+        pytest.param(80, "queue              goodput (Mbit/s)  ping of the one stream (ms)   MOS", id="rows as they are"),
+        pytest.param(50, "                    goodput  ping of the one", id="wrapped headings"),
+    ],
+)
+def test_a_table_takes_the_form_that_fits(width, head):
+    lines = WIDE.fitted(width).splitlines()
+    assert lines[2] == head
+    assert max(map(len, lines)) <= width
+    assert lines[-1].startswith("fq_codel  ")
+
+
+def test_rows_become_columns_where_rows_are_too_wide():
+    names = [f"a long name of a column {i}" for i in range(6)]
+    table = Table("", ["queue", *names], [["pfifo", *"123456"], ["cake", *"234567"]])
+    lines = table.fitted(48).splitlines()
+    assert lines[0].split() == ["queue", "pfifo", "cake"]
+    assert [line.split()[-2:] for line in lines[2:]] == [[str(i), str(i + 1)] for i in range(1, 7)]
+
+
+def test_many_rows_are_cut_into_parts_that_each_have_their_names():
+    names = [f"column_{i}_with_a_name" for i in range(6)]
+    table = Table("", ["queue", *names], [[f"queue{row}", *map(str, range(6))] for row in range(30)])
+    lines = table.fitted(60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert sum(line.startswith("queue29") for line in lines) == 3
+    assert not any(word.startswith("_") for line in lines for word in line.split())  # no word is broken
+
+
+def test_names_of_rows_that_begin_with_digits_stay_names():
+    names = [f"a long name of a column {i}" for i in range(6)]
+    table = Table("", ["rtt", "limit", *names], [["10ms", "1bdp", *"123456"], ["20ms", "1bdp", *"234567"]], 2)
+    assert table.fitted(48).splitlines()[0].split() == ["10ms", "1bdp", "20ms", "1bdp"]
+
+
+def test_a_single_row_without_a_name_is_a_list():
+    table = Table("", [f"a long name of a column {i}" for i in range(6)], [[*"123456"]])
+    assert table.fitted(40).splitlines()[0] == "a long name of a column 0  1"
+
+
+def test_columns_that_are_left_out_are_named():
+    table, names = WIDE.without(lambda fields: "319±5" in fields)
+    assert names == ["ping of the one stream (ms)"]
+    assert table.columns == ["queue", "goodput (Mbit/s)", "MOS"]
+    assert table.fields[1] == ["fq_codel", "44.8±0.2", "4.36"]

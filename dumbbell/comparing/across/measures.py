@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dumbbell.results.summary import GOODPUT, Summary
+from dumbbell.results.summary import GOODPUT, Summary, Traits
 from dumbbell.results.words import column_words
 
 
@@ -32,6 +32,13 @@ _WAYS = {way: Measure(f"{way}.{GOODPUT}", f"{way} goodput", "Mbit/s", more_is_be
 _PING = Measure("ping_median_ms", "ping", "ms")
 _MOS = Measure("mos", "MOS", "", more_is_better=True)
 _SRTT = Measure("srtt_mean_ms", "smoothed RTT", "ms")
+_PING_P95, _SRTT_P95 = Measure("ping_p95_ms", "ping p95", "ms"), Measure("srtt_p95_ms", "smoothed RTT p95", "ms")
+_LOST = Measure("lost_percent", "datagrams lost", "%")
+_JAIN = Measure("jain_index", "Jain's index", "", more_is_better=True)
+_MOST_GROUPS = 6
+"""Groups of bulk flows in one direction whose goodputs are told apart."""
+_LOADED = 0.1
+"""Utilisation below which a queue is left out: ACKs alone load their direction by less."""
 
 
 def measured(summary: Summary) -> dict[Measure, float]:
@@ -58,6 +65,90 @@ def measured(summary: Summary) -> dict[Measure, float]:
     if not pings and not math.isnan(summary.run["srtt_mean_ms"]):
         found[_SRTT] = summary.run["srtt_mean_ms"]
     return found
+
+
+def answered(summary: Summary) -> dict[Measure, float]:
+    """The numbers that the summary of `dumbbell run` shows, as far as the traffic has them: those of `measured`, each with its 95th
+    percentile, one-way delays, stalls, and for each queue its utilisation and delay. A queue that nothing but ACKs loads is left out."""
+    found: dict[Measure, float] = {}
+    streams = summary.datagrams
+    for measure, value in measured(summary).items():
+        found[measure] = value
+        group, _, column = measure.column.rpartition(".")
+        if measure == _PING:
+            found |= _there_alone(_PING_P95, [each["rtt_p95_ms"] for each in streams.values()])
+            found |= _one_way(summary)
+        elif measure == _SRTT:
+            found |= _there_alone(_SRTT_P95, [summary.run["srtt_p95_ms"]])
+        elif column.endswith("_median_ms"):
+            tail = column.replace("median", "p95")
+            found |= _there_alone(Measure(f"{group}.{tail}", f"{measure.noun} p95", "ms"), [summary.groups[group][tail]])
+    if _PING not in found:
+        found |= _one_way(summary)
+    lost = _there(each["lost_share"] for each in streams.values())
+    if lost:
+        found[_LOST] = 100 * max(lost)
+    for group, values in summary.groups.items():
+        for column, noun, unit in (("stalls", "stalls", ""), ("stalled_ms", "stalled time", "ms"), ("startup_mean_ms", "start-up", "ms")):
+            found |= _there_alone(Measure(f"{group}.{column}", f"{noun} of {group}", unit), [values[column]])
+    found |= _between_groups(summary)
+    return found | _queues(summary)
+
+
+def _one_way(summary: Summary) -> dict[Measure, float]:
+    """One-way delays of the streams in each direction, but for pings: the median and 95th percentile of the stream with the largest."""
+    found: dict[Measure, float] = {}
+    traits = summary.traits.get("datagrams", {})
+    for way in _WAYS:
+        alone = [each for name, each in summary.datagrams.items() if math.isnan(each["rtt_median_ms"]) and _way(traits, name) == way]
+        for column, noun in (("owd_median_ms", f"{way} one-way delay"), ("owd_p95_ms", f"{way} one-way p95")):
+            values = _there(each[column] for each in alone)
+            if values:
+                found[Measure(f"{way}.{column}", noun, "ms")] = max(values)
+    return found
+
+
+def _way(traits: Mapping[str, Traits], name: str) -> str:
+    return traits[name].direction if name in traits else ""
+
+
+def _between_groups(summary: Summary) -> dict[Measure, float]:
+    """The goodput of each group of bulk flows where several share a direction, and how evenly flows share where all have one direction."""
+    members = {group: flows for group, flows in _by_group(summary).items() if group in summary.groups}
+    ways: dict[str, list[str]] = {}
+    for each in summary.traits.get("flows", {}).values():
+        if each.group in members and each.group not in ways.setdefault(each.direction, []):
+            ways[each.direction].append(each.group)
+    found = {
+        Measure(f"{group}.{GOODPUT}", f"goodput of {group}", "Mbit/s", more_is_better=True): summary.groups[group][GOODPUT]
+        for groups in ways.values()
+        for group in groups
+        if 1 < len(groups) <= _MOST_GROUPS and not math.isnan(summary.groups[group][GOODPUT])
+    }
+    if len(ways) == 1 and sum(map(len, members.values())) > 1 and not math.isnan(summary.run["jain_index"]):
+        found[_JAIN] = summary.run["jain_index"]
+    return found
+
+
+def _queues(summary: Summary) -> dict[Measure, float]:
+    """Utilisation in percent and delay of each queue, named by its direction if it is the only one there."""
+    traits = summary.traits.get("ports", {})
+    ports = {port: values for port, values in summary.ports.items() if not values["utilisation"] < _LOADED}
+    ways = [_way(traits, port) for port in ports]
+    found: dict[Measure, float] = {}
+    for port, way in zip(ports, ways, strict=True):
+        name = "" if len(ports) == 1 else f"{way} " if ways.count(way) == 1 and way in _WAYS else f"{port} "
+        values = ports[port]
+        found |= _there_alone(Measure(f"{port}.utilisation", f"{name}utilisation", "%", more_is_better=True), [100 * values["utilisation"]])
+        for column, noun in (("queue_delay_mean_ms", "queue delay"), ("queue_delay_p95_ms", "queue delay p95")):
+            found |= _there_alone(Measure(f"{port}.{column}", f"{name}{noun}", "ms"), [values[column]])
+    return found
+
+
+def _there_alone(measure: Measure, values: Iterable[float]) -> dict[Measure, float]:
+    """The measure with the mean of the values that are there, if there are any."""
+    there = _there(values)
+    return {measure: math.fsum(there) / len(there)} if there else {}
 
 
 def others(summary: Summary) -> dict[str, tuple[str, float]]:

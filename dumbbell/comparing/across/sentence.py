@@ -19,6 +19,8 @@ _MOST_NAMED = 3
 """Maximum number of values that a group is named by."""
 _WIDE = 2
 """Measures that a sentence has at most."""
+_CLEAR = 1.1
+"""Minimum ratio between groups of single runs."""
 
 
 def sentence_of(sources: Sequence[RunSet]) -> str | None:
@@ -58,19 +60,25 @@ def axes(cells: Iterable[Cell]) -> list[tuple[str, ...]]:
     return [tuple(axis) for axis in found]
 
 
-def sentence(values: Values) -> str | None:
+def sentence(values: Values, single: bool = False) -> str | None:
     """One sentence, such as `fq_codel and cake keep the ping at 31 ms; pfifo has 319 ms.` None if nothing differs beyond chance.
+
+    `single`: true for cells with one run each, which have no intervals: differences of at least a tenth are told.
 
     A key's values are split in two groups. The groups differ beyond chance if, whatever the other keys are, the 95 % intervals of all
     values of one group lie below those of all of the other. Among such splits, those over names come before those over quantities, and
     then the one with the largest ratio between the groups is told, with a second measure that splits alike.
     """
-    splits = [split for measure, cells in values.items() for axis in axes(cells) if (split := _split(measure, cells, axis))]
-    splits = sorted((each for each in splits if each.is_seen), key=lambda each: (each.of_quantities, -each.ratio))
+    splits = [split for measure, cells in values.items() for axis in axes(cells) if (split := _split(measure, cells, axis, single))]
+    splits = sorted(
+        (each for each in splits if each.is_seen and each.ratio >= (_CLEAR if single else 0)),
+        key=lambda each: (each.of_quantities, -each.ratio),
+    )
     if not splits:
         return None
     first = splits[0]
-    told = [first, *(each for each in splits[1:] if each.axis == first.axis and set(each.groups) == set(first.groups))][:_WIDE]
+    alike = [each for each in splits[1:] if each.axis == first.axis and set(each.groups) == set(first.groups)]
+    told = [first, *(each for each in alike if each.what != first.what)][:_WIDE]
     better, worse = first.groups
     at = [f"the {each.measure.noun} at {each.text(better)}" for each in told]
     also = [each.text(worse) for each in told]
@@ -94,19 +102,28 @@ class _Split:
     """Least ratio of a value of one group to one of the other."""
 
     @property
+    def what(self) -> str:
+        """The measure without the group that it is of."""
+        return self.measure.column.rpartition(".")[2]
+
+    @property
     def of_quantities(self) -> bool:
         """True if the values of the key are numbers."""
         return all(quantity(value) is not None or isinstance(value, int | float) for value in self.centres)
 
     @property
     def is_seen(self) -> bool:
-        """True if the numbers differ as they are printed."""
+        """True if the numbers differ as they are printed. Over quantities, such as a base RTT, ranges that overlap say nothing."""
+        if self.of_quantities:
+            low, high = ([centre for value in group for centre in self.centres[value]] for group in self.groups)
+            if not (max(low) < min(high) or max(high) < min(low)):
+                return False
         return self.text(self.groups[0]) != self.text(self.groups[1])
 
     def text(self, group: Sequence[Coordinate]) -> str:
         """The numbers of a group: `31 ms`, or `31 to 92 ms`."""
         there = [centre for value in group for centre in self.centres[value]]
-        low, high = _number(min(there)), _number(max(there))
+        low, high = _range(min(there), max(there))
         return f"{low if low == high else f'{low} to {high}'}{f' {self.measure.unit}' if self.measure.unit else ''}"
 
     def named(self, group: Sequence[Coordinate]) -> list[str]:
@@ -120,17 +137,17 @@ class _Split:
         return names if len(names) <= _MOST_NAMED else [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
 
 
-def _split(measure: Measure, cells: Mapping[Cell, Sequence[float]], axis: tuple[str, ...]) -> _Split | None:
+def _split(measure: Measure, cells: Mapping[Cell, Sequence[float]], axis: tuple[str, ...], single: bool = False) -> _Split | None:
     """The split of a key's values with the largest ratio between the groups that is beyond chance in all conditions."""
     conditions: dict[Cell, dict[Coordinate, Estimate]] = {}
     for cell, repeats in cells.items():
-        if (found := estimate(repeats, "mean")).count > 1:
+        if (found := estimate(repeats, "mean")).count > (0 if single else 1):
             conditions.setdefault(_rest(cell, axis), {})[dict(cell).get(axis[0], "")] = found
     known = [each for each in conditions.values() if len(each) > 1]
     values = list(dict.fromkeys(value for each in known for value in each))
     if not known or any(len(each) != len(values) for each in known) or len(known) < len({_rest(cell, axis) for cell in cells}):
         return None
-    if not any(number.has_interval for each in known for number in each.values()):
+    if not single and not any(number.has_interval for each in known for number in each.values()):
         return None
     centres = {value: [each[value].centre for each in known] for value in values}
     by_size = sorted(values, key=lambda value: math.fsum(centres[value]))
@@ -158,11 +175,17 @@ def _ratio(low: float, high: float) -> float:
     return high / low if low > 0 else math.inf
 
 
-def _number(value: float) -> str:
+def _range(low: float, high: float) -> tuple[str, str]:
+    """Both ends of a range as text: with two digits if they are alike in two but not in three, else with three."""
+    three, two = (_number(low), _number(high)), (_number(low, 2), _number(high, 2))
+    return two if three[0] != three[1] and two[0] == two[1] else three
+
+
+def _number(value: float, digits: int = 3) -> str:
     """Up to three digits, or all before the point."""
     if not math.isfinite(value) or value == 0:
         return f"{value:g}"
-    places = max(0, 2 - math.floor(math.log10(abs(value))))
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
