@@ -54,11 +54,14 @@ class Answer:
 
     @property
     def sentence(self) -> str | None:
-        """The sentence about the differences; None if there are none to tell. It says so if each cell has one run."""
-        if max(self._runs.values(), default=0) > 1:
-            return sentence(self._named(self._judged))
-        found = sentence(self._named(self._judged), single=True)
-        return None if found is None else f"{found.rstrip('.')}, in one run each."
+        """The sentence about the differences; None if there are none to tell. It says so if no cell has an interval, because each has one
+        run or its runs are equal: seeds change nothing where nothing is drawn."""
+        judged = self._named(self._judged)
+        if any(estimate(values, "mean").has_interval for cells in judged.values() for values in cells.values()):
+            return sentence(judged)
+        found = sentence(judged, single=True)
+        runs = max(self._runs.values(), default=0)
+        return None if found is None else f"{found.rstrip('.')}, {'in one run each' if runs < 2 else f'in each of {runs} equal runs'}."
 
     @property
     def differs(self) -> bool:

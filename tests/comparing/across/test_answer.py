@@ -74,6 +74,11 @@ def test_single_runs_have_a_sentence_that_says_so(home):
     assert "±" not in "".join(field for row in found.table().fields for field in row)
 
 
+def test_equal_runs_have_a_sentence_that_says_so(home):
+    single = [each for each in home if each.cell["seed"] == 1]
+    assert answer_of("home", single * 3).sentence.endswith(", in each of 3 equal runs.")
+
+
 def test_groups_that_share_a_direction_are_told_apart_and_ack_directions_left_out():
     both = run(
         Scenario.model_validate(
