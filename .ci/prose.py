@@ -34,7 +34,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/limits.md",
     "docs/notes/fidelity.md",
     "docs/notes/performance.md",
-    "docs/paths.md",
     "docs/performance.md",
     "docs/qdiscs.md",
     "docs/results.md",
