@@ -26,7 +26,7 @@ def command(
     check(chosen)
     found = {}
     singly = [name for name in chosen if name != DRAFT]
-    with progress_bar("bench", "benchmarks", auto_refresh=False, lines=False) as progress:
+    with progress_bar("bench", "benchmarks", auto_refresh=False) as progress:
         for done, name in enumerate(singly):
             note(f"{name} ...")
             progress(done, len(singly))

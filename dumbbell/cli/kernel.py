@@ -31,7 +31,7 @@ def _build(source: SourceOption = None, jobs: JobsOption = None, json: JsonOptio
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     # Without a terminal the names of the stages are enough.
-    with progress_bar("kernel build", "files", lines=False) as progress:
+    with progress_bar("kernel build", "files") as progress:
         made = build.build(source, jobs or default_workers(), note, progress)
     if made:
         note(f"built in {human_time(time.monotonic() - began)}")

@@ -33,7 +33,7 @@ def command(
 
     `dumbbell new study mine` writes a study of your own: a package that registers it, with the numbers that it is compared with.
     """
-    if name == _CONTROL:
+    if name == _CONTROL and control is not None:
         _new_control(control, language, json)
     elif name == _STUDY:
         _new_study(control, json)
@@ -72,6 +72,8 @@ def _print(name: str, json: bool) -> None:
         print_json({"name": name, "text": text, "needs": needed})
         return
     show(text, end="")
+    if name == _CONTROL:
+        note("this is the test; `dumbbell new cc PROJECT` writes a congestion control of your own")
     if needed:
         note(f"{name} reads {' and '.join(needed)}; `dumbbell new {examples.FOLDER}` writes the examples with these")
 
@@ -84,11 +86,9 @@ def _new_folder(json: bool) -> None:
     show(f"{len(written)} files in {examples.FOLDER}")
 
 
-def _new_control(name: str | None, language: str, json: bool) -> None:
+def _new_control(name: str, language: str, json: bool) -> None:
     from dumbbell.templates import control
 
-    if name is None:
-        raise BadInput("the control has no name; expected `dumbbell new cc NAME`")
     files = control.write(name, language)
     if json:
         print_json({"name": name, "language": language, "files": list(map(str, files))})

@@ -8,11 +8,14 @@ from dumbbell.cli.executor import ClusterOption, WorkersOption
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_size, human_time, print_columns, print_json, show
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_sample
+from dumbbell.cli.template_command import TemplateCommand
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.plan.sketch import sketch
 from dumbbell.running import cost
 from dumbbell.running.cost import Estimate
 from dumbbell.running.sweep import MOST_KEPT
+
+command_class = TemplateCommand
 
 
 def command(

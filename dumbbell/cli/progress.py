@@ -1,4 +1,4 @@
-"""Progress of a command, on stderr: a bar on a terminal, otherwise a line per tenth."""
+"""Progress of a command, on stderr: a bar on a terminal, otherwise nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dumbbell.cli.output import human_count, human_time, note
+from dumbbell.cli.output import human_count, human_time
 from dumbbell.errors import printable
 from dumbbell.executor.interrupt import is_interrupted
 from dumbbell.executor.progress_state import Progress, ProgressState
@@ -23,22 +23,19 @@ _WIDEST, _NARROWEST = 40, 8
 """Limits of a bar's width, columns; without room for the narrowest there is no bar."""
 _TYPED = "^C"
 """Text that a terminal echoes on Ctrl-C; the progress line leaves room for it."""
-_MANY = 10
-"""From this number of items on, progress without a terminal is printed, in tenths."""
 
 
 @contextmanager
-def progress_bar(what: str, unit: str = "runs", *, auto_refresh: bool = True, lines: bool = True) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(what: str, unit: str = "runs", *, auto_refresh: bool = True) -> Iterator[Callable[[int, int], None]]:
     """Gives a callback for (done, total); the time left is extrapolated from the time since the call with done = 0.
 
     Args:
         what: Label of the bar.
         unit: Name of the items, in the plural.
         auto_refresh: Redraw the bar between calls too. False where time is measured, which redrawing would disturb.
-        lines: Without a terminal print a line per tenth.
     """
     meter = _Counts(what, unit)
-    with _display(meter, auto_refresh, lines) as refresh:
+    with _display(meter, auto_refresh) as refresh:
 
         def update(done: int, total: int) -> None:
             meter.moved = time.monotonic()
@@ -65,10 +62,10 @@ def runs_bar(what: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def _display(meter: _Meter, auto_refresh: bool = True, lines: bool = True) -> Iterator[Callable[[], None]]:
+def _display(meter: _Meter, auto_refresh: bool = True) -> Iterator[Callable[[], None]]:
     """Displays a meter; gives the function that redraws it after a change."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield _print_tenths(meter) if lines else lambda: None
+        yield lambda: None
         return
     from rich.console import Console
     from rich.live import Live
@@ -77,20 +74,6 @@ def _display(meter: _Meter, auto_refresh: bool = True, lines: bool = True) -> It
         meter, console=Console(stderr=True), auto_refresh=auto_refresh, refresh_per_second=4, transient=True, redirect_stdout=False
     ) as live:
         yield (lambda: None) if auto_refresh else live.refresh
-
-
-def _print_tenths(meter: _Meter) -> Callable[[], None]:
-    printed = 0
-
-    def update() -> None:
-        nonlocal printed
-        tenth = 10 * meter.done // meter.total if meter.total >= _MANY else 0
-        printed = min(printed, tenth)  # there may be more to do than was known
-        if tenth > printed:
-            printed = tenth
-            note(f"{meter.what}: {meter.done} of {meter.total} {meter.unit}")
-
-    return update
 
 
 class _Meter(ABC):

@@ -16,6 +16,7 @@ from dumbbell.cli.progress import runs_bar
 from dumbbell.cli.repeats import repeats_json, show_repeats
 from dumbbell.cli.run_rows import RunRows
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_scenario
+from dumbbell.cli.template_command import TemplateCommand
 from dumbbell.collector import collector_paused
 from dumbbell.comparing.across.answer import Answer
 from dumbbell.errors import BadInput, DamagedRun
@@ -28,6 +29,8 @@ from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+command_class = TemplateCommand
 
 
 def command(

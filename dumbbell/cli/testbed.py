@@ -47,7 +47,7 @@ def _lab(command: CommandArgument = None, left: LeftOption = 1, right: RightOpti
         if count > laboratory.MOST_HOSTS:
             raise BadInput(f"--{side}: {count} hosts; expected at most {laboratory.MOST_HOSTS}")
     with ExitStack() as stack:
-        with progress_bar("laboratory", "guests", lines=False) as progress:
+        with progress_bar("laboratory", "guests") as progress:
             booted = stack.enter_context(laboratory.booted(left, right, progress))
         status = _status(lambda: booted.start(command))
     raise typer.Exit(status)

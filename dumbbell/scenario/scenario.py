@@ -29,6 +29,8 @@ SAMPLE = 100
 """Cells that are checked when a scenario is read."""
 KIND = Kind("a scenario file", "path, flows and duration")
 _SWEEP, _OF_SWEEP = "sweep", ("grid", "zip", "cells", "sample")
+_OF_DOTTED_KEYS = ("grid", "zip")
+"""Words of `sweep` below which keys are dotted keys."""
 
 
 @dataclass(frozen=True)
@@ -319,6 +321,11 @@ def _with_changes(data: Any, origin: Source, changes: Mapping[str, Any], by: str
 
 
 def _words(key: str) -> list[str]:
-    """Return the words of a dotted key. A key below `sweep` is a dotted key itself, except for the words of `sweep`."""
+    """Return the words of a dotted key. A key below `sweep`, `sweep.zip` or `sweep.grid` is a dotted key itself."""
     first, dot, rest = key.partition(".")
-    return [first, rest] if dot and first == _SWEEP and rest.partition(".")[0] not in _OF_SWEEP else key.split(".")
+    if not dot or first != _SWEEP:
+        return key.split(".")
+    word, dot, below = rest.partition(".")
+    if dot and word in _OF_DOTTED_KEYS:
+        return [first, word, below]
+    return key.split(".") if word in _OF_SWEEP else [first, rest]

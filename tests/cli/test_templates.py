@@ -6,6 +6,7 @@ import pytest
 
 from dumbbell import templates
 from dumbbell.scenario import Scenario
+from dumbbell.templates.options import as_settings, named_in, options
 
 GOOD = """\
 name: good
@@ -37,7 +38,7 @@ def planned(dumbbell, *arguments):
     return json.loads(answer.out)
 
 
-@pytest.mark.parametrize("name", templates.names())
+@pytest.mark.parametrize("name", [name for name in templates.names() if not options(name)])
 def test_a_template_is_a_scenario_of_its_name(name, dumbbell, here):
     found = planned(dumbbell, name, "--set", "path.bottleneck.rate=20mbit", "--set", "path.bottleneck.qdisc.kind=codel")
     assert (found["name"], found["runs"], found["out"]) == (name, 1, f"results/{name}")
@@ -133,3 +134,78 @@ def test_a_mistake_of_the_file_keeps_its_line(dumbbell, file):
     file.write_text(GOOD.replace("{cc: reno}", "{cc: reno, durration: 1s}"))
     answer = dumbbell("plan", file, "--set", "path.rtt=50ms")
     assert answer.err.startswith(f"{file}:3: flows.1.durration: unknown key")
+
+
+QUESTIONS = ("home", "aqm", "cc", "starvation")
+
+
+def test_the_tests_that_ask_a_question_declare_options():
+    assert {name for name in templates.names() if options(name)} == set(QUESTIONS)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_option_of_a_test_sets_keys_that_change_its_runs(name, dumbbell):
+    values = {"RATE": "7mbit", "TIME": "33ms", "TIMES": "33ms", "COUNT": "2", "SIZES": "2bdp", "SHARE": "0.5%"}
+    names = {"--cc": "vegas", "--against": "vegas", "--qdisc": "codel"}
+    usual = planned(dumbbell, name)
+    assert usual["name"] == name
+    for option in options(name):
+        value = names.get(option.name) or values[option.metavar]
+        found = planned(dumbbell, name, option.name, value)
+        assert (found["plan"], found["runs"]) != (usual["plan"], usual["runs"]), option.name
+
+
+@pytest.mark.usefixtures("here")
+def test_an_operator_gives_the_rates_of_the_link(dumbbell):
+    found = planned(dumbbell, "home", "--down", "100mbit", "--up=20mbit", "--qdisc", "fq_codel,cake", "--repeat", "2")
+    ports = {port["id"]: port for port in found["plan"]["ports"]}
+    assert ports["bottleneck"]["shaper"]["rate_bps"] == 100_000_000
+    assert ports["bottleneck-reverse"]["shaper"]["rate_bps"] == 20_000_000
+    assert ports["bottleneck"]["qdisc"]["kind"] == ports["bottleneck-reverse"]["qdisc"]["kind"] == "fq_codel"
+    assert found["runs"] == 2 * 2
+
+
+def test_help_shows_the_options_of_the_test_that_is_named(dumbbell):
+    answer = dumbbell("run", "home", "--help")
+    assert answer.status == 0
+    text = answer.out[answer.out.index("Options of home") :]
+    assert all(option.name in text for option in options("home"))
+    assert "Options of" not in dumbbell("run", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "home", "--down"), "--down needs a value: rate of the downlink; expected --down RATE"),
+        (("run", "home", "--down", "--up", "2mbit"), "--down needs a value"),
+        (("plan", "home", "--down", "fast"), "--set: path.bottleneck.rate: 'fast' is"),
+        (("plan", "rrul", "--down", "5mbit"), "No such option: --down"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_wrong_options_of_a_test_are_one_line(arguments, said, dumbbell):
+    answer = dumbbell(*arguments)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(said)
+    assert answer.err.count("\n") == 1
+
+
+def test_the_value_of_an_option_names_no_test():
+    assert named_in(["--out", "home", "rrul"]) == "rrul"
+    assert named_in(["--out=x", "home"]) == "home"
+    assert named_in(["mine.yaml", "--set", "name=home"]) is None
+    assert as_settings("cc", ["cc", "--cc", "bbr,cubic"]) == ["cc", "--set", "sweep.flows.0.cc=[bbr,cubic]"]
+
+
+def test_dotted_keys_of_a_sweep_can_be_set_one_by_one(dumbbell, file):
+    file.write_text(GOOD + "sweep: {zip: {path.rtt: [10ms, 20ms], path.bottleneck.rate: [1mbit, 2mbit]}}\n")
+    found = planned(dumbbell, file, "--set", "sweep.zip.path.rtt=[30ms, 40ms]")
+    assert found["plan"]["paths"][0]["base_rtt_ns"] == 30_000_000
+
+
+def test_new_cc_is_the_test_without_the_name_of_a_project(dumbbell, here):
+    answer = dumbbell("new", "cc")
+    assert answer.out == templates.file("cc").read_text()
+    assert answer.err == "this is the test; `dumbbell new cc PROJECT` writes a congestion control of your own\n"
+    assert list(here.iterdir()) == []

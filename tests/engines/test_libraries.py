@@ -300,7 +300,6 @@ def test_a_new_project_builds_and_tests_itself(language, dumbbell, tmp_path, mon
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["cc"], "the control has no name"),
         (["cc", "Mine!"], "'Mine!' is no name of a control"),
         (["cc", "../mine"], "'../mine' is no name of a control"),
         (["cc", "mine", "--language", "cobol"], "--language 'cobol' is unknown; expected one of c, rust"),

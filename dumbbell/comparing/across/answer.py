@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.estimates import Estimate, counts, estimate
-from dumbbell.comparing.across.measures import Measure, answered, measured
+from dumbbell.comparing.across.measures import JAIN, Measure, answered, measured
 from dumbbell.comparing.across.sentence import Cell, axes, sentence
 from dumbbell.comparing.tables import Cell as Field
 from dumbbell.comparing.tables import Shown, Table
@@ -40,7 +40,9 @@ class Answer:
             return
         cell: Cell = tuple((key, value) for key, value in run.cell.items() if key != SEED)
         self._runs[cell] = self._runs.get(cell, 0) + 1
-        for kept, numbers in ((self._shown, answered(summary)), (self._judged, measured(summary))):
+        shown = answered(summary)
+        judged = measured(summary) | {measure: shown[measure] for measure in (JAIN,) if measure in shown}
+        for kept, numbers in ((self._shown, shown), (self._judged, judged)):
             for measure, value in numbers.items():
                 kept.setdefault(measure, {}).setdefault(cell, []).append(value)
         for each in summary.traits.get("flows", {}).values():

@@ -34,7 +34,8 @@ _MOS = Measure("mos", "MOS", "", more_is_better=True)
 _SRTT = Measure("srtt_mean_ms", "smoothed RTT", "ms")
 _PING_P95, _SRTT_P95 = Measure("ping_p95_ms", "ping p95", "ms"), Measure("srtt_p95_ms", "smoothed RTT p95", "ms")
 _LOST = Measure("lost_percent", "datagrams lost", "%")
-_JAIN = Measure("jain_index", "Jain's index", "", more_is_better=True)
+JAIN = Measure("jain_index", "Jain index", "", more_is_better=True)
+"""How evenly the bulk flows of a run share."""
 _MOST_GROUPS = 6
 """Groups of bulk flows in one direction whose goodputs are told apart."""
 _LOADED = 0.1
@@ -126,7 +127,7 @@ def _between_groups(summary: Summary) -> dict[Measure, float]:
         if 1 < len(groups) <= _MOST_GROUPS and not math.isnan(summary.groups[group][GOODPUT])
     }
     if len(ways) == 1 and sum(map(len, members.values())) > 1 and not math.isnan(summary.run["jain_index"]):
-        found[_JAIN] = summary.run["jain_index"]
+        found[JAIN] = summary.run["jain_index"]
     return found
 
 

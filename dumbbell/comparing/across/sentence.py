@@ -17,8 +17,12 @@ Values = Mapping[Measure, Mapping[Cell, Sequence[float]]]
 """Measure -> cell -> its values over repeats."""
 _MOST_NAMED = 3
 """Maximum number of values that a group is named by."""
+_RTT = "rtt"
+"""The last word of the key of base RTTs."""
 _WIDE = 2
 """Measures that a sentence has at most."""
+_TOO = 1.05
+"""Minimum ratio between groups of a second measure."""
 _CLEAR = 1.1
 """Minimum ratio between groups of single runs."""
 
@@ -78,7 +82,7 @@ def sentence(values: Values, single: bool = False) -> str | None:
         return None
     first = splits[0]
     alike = [each for each in splits[1:] if each.axis == first.axis and set(each.groups) == set(first.groups)]
-    told = [first, *(each for each in alike if each.what != first.what)][:_WIDE]
+    told = [first, *(each for each in alike if each.what != first.what and each.ratio >= _TOO)][:_WIDE]
     better, worse = first.groups
     at = [f"the {each.measure.noun} at {each.text(better)}" for each in told]
     also = [each.text(worse) for each in told]
@@ -113,7 +117,10 @@ class _Split:
 
     @property
     def is_seen(self) -> bool:
-        """True if the numbers differ as they are printed. Over quantities, such as a base RTT, ranges that overlap say nothing."""
+        """True if the numbers differ as they are printed. Ranges over quantities that overlap say nothing, and neither does that delays are
+        longer on a longer path."""
+        if self.axis.rpartition(".")[2] == _RTT and self.measure.unit == "ms":
+            return False
         if self.of_quantities:
             low, high = ([centre for value in group for centre in self.centres[value]] for group in self.groups)
             if not (max(low) < min(high) or max(high) < min(low)):

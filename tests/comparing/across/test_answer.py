@@ -91,7 +91,7 @@ def test_groups_that_share_a_direction_are_told_apart_and_ack_directions_left_ou
         )
     )
     columns = answer_of("share", both).table().columns
-    assert {"goodput (Mbit/s)", "goodput of cubic (Mbit/s)", "goodput of bbr (Mbit/s)", "Jain's index", "utilisation (%)"} <= set(columns)
+    assert {"goodput (Mbit/s)", "goodput of cubic (Mbit/s)", "goodput of bbr (Mbit/s)", "Jain index", "utilisation (%)"} <= set(columns)
     assert not [column for column in columns if "reverse" in column]
 
 
