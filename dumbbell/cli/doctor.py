@@ -59,7 +59,7 @@ def _examine() -> Iterator[Finding]:
         except PackageNotFoundError:
             yield Finding(library, False, "not installed; expected the libraries of `pip install dumbbell`", optional)
     yield from _simulator()
-    yield _kernel()
+    yield from _kernels()
     yield _laboratory()
     yield Finding("processors", True, str(default_workers()))
     free = shutil.disk_usage(Path.cwd()).free
@@ -76,15 +76,26 @@ def _simulator() -> Iterator[Finding]:
     yield Finding("simulator", True, f"sources {source[:10]}, {speed / 1e6:.1f} M packets per CPU second")
 
 
-def _kernel() -> Finding:
+def _kernels() -> Iterator[Finding]:
+    """The kernel of the default series, and all others that are built."""
+    from dumbbell.engines.kernel import binary
+    from dumbbell.engines.kernel.series import DEFAULT, versions
+
+    yield _kernel("kernel", DEFAULT)
+    others = [version for version in versions() if version != DEFAULT and binary.named(version) is not None]
+    for name in (*others, *binary.names()):
+        yield _kernel(f"kernel:{name}", name)
+
+
+def _kernel(label: str, name: str) -> Finding:
     from dumbbell.engines.kernel import binary, guest
 
     try:
-        found = binary.find()
+        found = binary.find(name)
         boot_s = guest.boot_time(found)
-    except EnvironmentFault as fault:
-        return Finding("kernel", False, str(fault), optional=True)
-    return Finding("kernel", True, f"Linux {found.version}, boots in {boot_s:.2f} s", optional=True)
+    except DumbbellError as fault:
+        return Finding(label, False, str(fault), optional=True)
+    return Finding(label, True, f"Linux {found.version}, boots in {boot_s:.2f} s", optional=True)
 
 
 def _laboratory() -> Finding:

@@ -21,11 +21,23 @@ ENGINES = {
 
 
 def engine(name: str) -> Engine:
-    """The engine of that name. Raises `BadInput` if there is none."""
-    if name not in ENGINES:
+    """The engine of that name: one of `ENGINES`, or a variant of one, such as kernel:7.3. Raises `BadInput` if there is none."""
+    family, _, variant = name.partition(":")
+    if family not in ENGINES:
         what, expected = unknown(name)
         raise BadInput(f"engine {what}; expected {expected}")
-    return _engine(name)
+    return _engine(family).variant(variant) if variant else _engine(family)
+
+
+def find(name: str) -> Engine | tuple[str, str]:
+    """The engine of that name, or what is wrong with the name and what is expected."""
+    if name.partition(":")[0] not in ENGINES:
+        return unknown(name)
+    try:
+        return engine(name)
+    except BadInput as error:
+        what, _, expected = str(error).partition("; expected ")
+        return what, expected
 
 
 @cache
@@ -43,4 +55,4 @@ def unknown(name: str) -> tuple[str, str]:
     return f"{name!r} is unknown{nearest(name, ENGINES)}", one_of(ENGINES)
 
 
-__all__ = ["ENGINES", "Capabilities", "Capability", "default", "engine", "unknown"]
+__all__ = ["ENGINES", "Capabilities", "Capability", "default", "engine", "find", "unknown"]

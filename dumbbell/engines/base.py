@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.prepared import Prepared
+from dumbbell.errors import BadInput
 from dumbbell.plan import RUN, Kept, Plan, Port, Queue, RateChange, Refusal, Traffic, Workload
 from dumbbell.scenario import Duration, over_tcp
 from dumbbell.scenario.check import is_random
@@ -33,6 +34,10 @@ class Engine(ABC):
     """A run takes as long as it lasts, needs its machines for itself, and is not the same twice."""
     refuses_seeds: bool = True
     """True if it may refuse a run because of the numbers drawn from its seed, so that each run is checked."""
+
+    def variant(self, name: str) -> Engine:
+        """Return the engine of one of the builds that this engine has several of. Raises `BadInput` if there is no such."""
+        raise BadInput(f"the engine {self.name} has no variants such as {name!r}; expected {self.name}")
 
     @abstractmethod
     def capabilities(self) -> Capabilities:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dumbbell.catalogue import Parameter
+from dumbbell.catalogue import Parameter, entries
 from dumbbell.catalogue.feature import Feature
 from dumbbell.errors import nearest, one_of
 from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic, Workload, over_tcp
@@ -39,6 +39,8 @@ class Capability:
     """For a congestion control: it draws random numbers, so that a run with another seed is another run."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     """For a congestion control: its parameters by name."""
+    later: Mapping[str, str] = field(default_factory=dict)
+    """For a queue discipline: its parameters that the engine's Linux does not have, with the series that has them first."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """For a stack: the fields a scenario may override, and their values."""
     cc: Collection[str] | None = None
@@ -75,6 +77,8 @@ class Capabilities:
     stack: Mapping[str, Capability]
     shaper: tuple[str, ...]
     feature: frozenset[str]
+    stands_for: Mapping[str, str] = field(default_factory=dict)
+    """Names by which scenarios may call a stack of the engine, with that stack."""
     listeners: Listeners = "shared"
     """`shared` if connections to one host share a port that is listened on."""
 
@@ -84,7 +88,8 @@ class Capabilities:
 
         `{"cc": {name: {summary, needs_ecn, wants_sce, draws, parameters: {name: {kind, default, meaning, ...}}}},
         "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, buffer_options}},
-        "shaper": [names], "feature": [names], "listeners": ...}`; missing facts have their defaults, unknown ones are ignored
+        "shaper": [names], "feature": [names], "stands_for": {name: stack},
+        "listeners": ...}`; missing facts have their defaults, unknown ones are ignored
         """
         known = [each.name for each in fields(Capability)]
 
@@ -96,7 +101,7 @@ class Capabilities:
         def read(key: str, value: Any) -> Any:
             return {name: Parameter(**each) for name, each in value.items()} if key == "parameters" else value
 
-        own = {"listeners": table["listeners"]} if "listeners" in table else {}
+        own = {name: table[name] for name in ("stands_for", "listeners") if name in table}
         return cls(engine, entries("cc"), entries("qdisc"), entries("stack"), tuple(table["shaper"]), frozenset(table["feature"]), **own)
 
     def refusals(self, plan: Plan, others: Callable[[], Sequence[Capabilities]] = tuple, passed: Plan | None = None) -> Iterator[Refusal]:
@@ -111,8 +116,22 @@ class Capabilities:
                 continue  # a part without a known owner has a refusal of its own
             holders = [other.engine for other in others() if need.name in other._known(need)]
             yield Refusal(need.place, need.field, *self._lack(need, holders))
+        yield from self._later(plan)
         for place, name, what, expected in self._contradictions(workloads):
             yield Refusal(place, name, what, f"{expected}; the engine is {self.engine}")
+
+    def _later(self, plan: Plan) -> Iterator[Refusal]:
+        """Yield the parameters of queue disciplines that only a later Linux has."""
+        for i, port in enumerate(plan.ports):
+            kind = kind_written(port.qdisc) if isinstance(port, Queue) else ""
+            capability = self.qdisc.get(kind)
+            if not isinstance(port, Queue) or capability is None or not capability.later:
+                continue
+            for parameter in entries("qdisc")[kind].parameters:
+                since = capability.later.get(parameter.name)
+                if since is not None and parameter.of(port.qdisc) not in (None, parameter.default):
+                    what = f"is in Linux since {since}, and the engine {self.engine} has an earlier one"
+                    yield Refusal(Place("port", i), f"qdisc.{parameter.field}", what, f"{kind} without {parameter.name}")
 
     def _has_owner(self, need: _Need) -> bool:
         return not need.owner or need.owner in (self.stack if need.kind == "option" else self.cc)

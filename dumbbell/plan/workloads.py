@@ -64,6 +64,10 @@ class EngineFacts(Protocol):
         """Stacks by name."""
 
     @property
+    def stands_for(self) -> Mapping[str, str]:
+        """Other names of stacks, with the stacks."""
+
+    @property
     def listeners(self) -> Listeners:
         """Return how connections get their ports."""
 
@@ -139,7 +143,7 @@ class Workloads:
             target=target,
             direction=direction,
             cc=_control(written.cc, self._table),
-            stack=written.stack.base,
+            stack=_stack(written, self._table),
             options=written.stack.options,
             host=_host(written, self._table),
             ecn=ecn,
@@ -254,6 +258,11 @@ def _control(cc: Cc, table: EngineFacts) -> dict[str, Any]:
     return {"kind": cc.kind, **{name: read(known[name], value) if name in known else value for name, value in cc.parameters.items()}}
 
 
+def _stack(flow: Connections, table: EngineFacts) -> str:
+    """Return the engine's name of the stack that a scenario names."""
+    return table.stands_for.get(flow.stack.base, flow.stack.base)
+
+
 def _marks(flow: Connections, table: EngineFacts) -> tuple[bool, bool]:
     """Return two flags: ECN is negotiated, and SCE is echoed."""
     cc = table.cc.get(flow.cc.kind)
@@ -264,7 +273,7 @@ def _marks(flow: Connections, table: EngineFacts) -> tuple[bool, bool]:
 
 
 def _host(flow: Connections, table: EngineFacts) -> HostSettings:
-    host, stack = flow.host, table.stack.get(flow.stack.base)
+    host, stack = flow.host, table.stack.get(_stack(flow, table))
     factor = stack.buffer_factor if stack else _BUFFER_FACTOR
     return HostSettings(
         tso=host.offload != "none",

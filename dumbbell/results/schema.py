@@ -84,7 +84,8 @@ class Schema:
 
     def sampled(self, kind: str, engine: str) -> tuple[str, ...]:
         """The series of a kind of entity that an engine samples at a fixed interval, in order."""
-        return tuple(name for name, quantity in self.series[kind].items() if quantity.source in (_EVERY_ENGINE, engine))
+        family = engine.partition(":")[0]
+        return tuple(name for name, quantity in self.series[kind].items() if quantity.source in (_EVERY_ENGINE, family))
 
 
 @cache

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.collector import collector_paused
-from dumbbell.engines import ENGINES, default, engine, unknown
+from dumbbell.engines import ENGINES, default, engine, find
 from dumbbell.engines.prepared import Prepared
 from dumbbell.native import native
 from dumbbell.plan import Kept, Plan, Planned, make
@@ -75,10 +75,11 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
     """The first run of the last cell, and the plan of a run of that cell, if it can be run."""
     for resolved in runs:
         name = resolved.settings.engine or default()
-        if name not in ENGINES:
-            problems[resolved.problem(("engine",), *unknown(name))] = None
+        found = find(name)
+        if isinstance(found, tuple):
+            problems[resolved.problem(("engine",), *found)] = None
             continue
-        run, found = resolved if resolved.settings.engine == name else resolved.on(name), engine(name)
+        run = resolved if resolved.settings.engine == found.name else resolved.on(found.name)
         first = resolved.first or resolved
         if before is not None and before[0] is first and not found.refuses_seeds:
             planned = before[1].repeated(run)

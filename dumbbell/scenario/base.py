@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import StringConstraints
+from pydantic import BeforeValidator, StringConstraints, WithJsonSchema
 
 from dumbbell.documents.model import Model
 
@@ -25,3 +25,34 @@ class Kinded(Model):
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=100)]
 """A name that can stand in a file name and in an entity `flow/NAME`."""
+
+
+def _engine(written: Any) -> Any:
+    """An engine and the one of its builds as a name: `{kernel: 7.3}` is kernel:7.3. The version that YAML takes for a number is none."""
+    if isinstance(written, dict) and len(written) == 1:
+        ((family, build),) = written.items()
+        if isinstance(build, str | int | float) and not isinstance(build, bool):
+            return f"{family}:{build}"
+    return written
+
+
+_ENGINE = r"^[A-Za-z0-9][A-Za-z0-9._+-]*(:[A-Za-z0-9][A-Za-z0-9._+-]*)?$"
+EngineName = Annotated[
+    str,
+    StringConstraints(pattern=_ENGINE, max_length=200),
+    BeforeValidator(_engine),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": _ENGINE, "maxLength": 200},
+                {
+                    "type": "object",
+                    "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "number"}]},
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                },
+            ]
+        }
+    ),
+]
+"""An engine, or one of the builds of an engine: `kernel`, `kernel:7.3` or `{kernel: 7.3}`."""

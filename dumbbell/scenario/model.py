@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from dumbbell.documents.model import Flag, Model
-from dumbbell.scenario.base import Kinded, Name
+from dumbbell.scenario.base import EngineName, Kinded, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.captures import Points, at_hosts
 from dumbbell.scenario.faults import Faults, Ways
@@ -274,8 +274,11 @@ class Settings(Model):
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     """Seed of every random stream: jittered starts, random arrivals, queues that draw or hash."""
-    engine: Name | None = None
-    """The engine that computes it, one of `dumbbell list engine`; by default the first of them."""
+    engine: EngineName | None = None
+    """The engine that computes it, one of `dumbbell list engine`; by default the first of them.
+
+    `{kernel: 7.3}` or `kernel:7.3` is the engine `kernel` with another kernel than the default one: a series, or a kernel that you gave a
+    name (`dumbbell kernel list`)."""
 
     @property
     def captures_hosts(self) -> bool:

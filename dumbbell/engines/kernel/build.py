@@ -1,4 +1,4 @@
-"""From the sources of Linux to a kernel in the cache: unpack, patch, configure, compile, check, rename."""
+"""From the sources of Linux to a kernel in the cache: unpack or copy, patch, configure, compile, check, rename."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dumbbell.engines.kernel import binary, requirements, source
-from dumbbell.engines.kernel.series import BUILT
+from dumbbell.engines.kernel.series import DEFAULT, Series, series, versions
 from dumbbell.engines.linux import cache
-from dumbbell.errors import EnvironmentFault
+from dumbbell.errors import BadInput, EnvironmentFault, one_of
 
 LOG = "failed-build.log"
 _SCRATCH = ".building-"
 _TAIL = 15
 """Number of lines of the log to show after a failure."""
 _OBJECT = re.compile(r"^ +(CC|AS|HOSTCC) ")
+_LINE = re.compile(r"(?:CONFIG_)?([A-Z0-9_]+)=(.+)")
+_MAY_LACK = ("CONFIG_NET_SCH_", "CONFIG_NET_CLS_", "CONFIG_NET_ACT_", "CONFIG_TCP_CONG_")
+"""Beginnings of the lines of a configuration that a tree of the user's need not have: scenarios that need them are refused."""
 _CONSTANTS = {
     "KBUILD_BUILD_TIMESTAMP": "2024-01-01 00:00:00 UTC",
     "KBUILD_BUILD_USER": "dumbbell",
@@ -39,40 +43,92 @@ Tell = Callable[[str], None]
 Progress = Callable[[int, int], None]
 
 
-def build(tarball: Path | None, jobs: int, tell: Tell, progress: Progress) -> bool:
-    """Builds the kernel unless the cache has it. Returns whether it was built.
+@dataclass(frozen=True)
+class Request:
+    """A kernel that is to be built."""
+
+    series: str | None = None
+    """The series; by default that of the engine, and for a tree the nearest one."""
+    tarball: Path | None = None
+    """The sources; None takes those of the distribution's package."""
+    tree: Path | None = None
+    """A folder with sources in place of a tarball."""
+    patches: tuple[Path, ...] = ()
+    """Changes of the user's, applied after those of the series."""
+    config: tuple[str, ...] = ()
+    """Lines of the configuration of the user's, KEY=VALUE."""
+    name: str = ""
+    """The name of the kernel, if it is not to be found by its series."""
+    fetch: bool = False
+    """True if the distribution's package is to be fetched if it is not installed."""
+
+    @property
+    def is_own(self) -> bool:
+        """True if the user changes something."""
+        return self.tree is not None or bool(self.patches or self.config)
+
+    def check(self) -> None:
+        """Raises `BadInput` if the request is no request."""
+        if self.series is not None and self.series not in versions():
+            raise BadInput(f"--series {self.series}: unknown; expected {one_of(versions())}")
+        if self.tree is not None and self.tarball is not None:
+            raise BadInput("--tree stands beside --source; expected the one or the other")
+        if self.is_own and not self.name:
+            raise BadInput("--tree, --patch and --config make a kernel of your own; expected --name NAME for it")
+        if self.name:
+            binary.check_name(self.name)
+        for patch in self.patches:
+            if not patch.is_file():
+                raise BadInput(f"--patch {patch}: is no file; expected a patch for `patch -p1`")
+        for line in self.config:
+            if not _LINE.fullmatch(line):
+                raise BadInput(f"--config {line}: expected KEY=VALUE, such as TCP_CONG_BBR=n")
+
+
+def build(request: Request, jobs: int, tell: Tell, progress: Progress) -> bool:
+    """Builds a kernel unless the cache has it. Returns whether it was built.
 
     Args:
-        tarball: The kernel's sources; None takes those of the distribution's package.
+        request: The kernel.
         jobs: Number of parallel compilers.
         tell: Called with a line of text at the beginning of each stage.
         progress: Called with (objects compiled, objects expected).
 
     Raises `EnvironmentFault` with what is missing or the end of the log, and `BadInput` if the sources cannot be used.
     """
-    if tarball is None and binary.built():
+    request.check()
+    wanted = series(request.series or DEFAULT) if request.tree is None else source.series_for(request.tree, request.series)
+    if not request.is_own and request.tarball is None and (there := binary.built(wanted)):
+        if request.name:
+            binary.give_name(request.name, there[0].key)
         return False
     folder = cache.folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise EnvironmentFault(f"{folder}: cannot be made: {error.strerror}") from error
-    chosen = source.installed() if tarball is None else source.named(tarball)
-    requirements.check(folder, chosen)
-    assert chosen is not None  # checked
+    tarball = _tarball(request, wanted, tell)
+    requirements.check(folder, wanted, has_sources=tarball is not None or request.tree is not None)
     with _alone(folder, tell):
-        checksum, compiler = _checksum(chosen), _first_line("gcc", "--version")
-        key = cache.digest(part.encode() for part in (checksum, binary.recipe(), compiler))
-        if binary.describe(folder / key):
-            return False
         for left in folder.glob(f"{_SCRATCH}*"):
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
-            result = _Build(folder, Path(scratch), jobs, tell, progress).run(chosen)
-            result |= {"key": key, "recipe": binary.recipe(), "source": {"name": chosen.name, "sha256": checksum}, "compiler": compiler}
-            _publish(Path(scratch) / "result", folder / key, result)
-        (folder / LOG).unlink(missing_ok=True)
-    return True
+            key, made = _Build(folder, Path(scratch), wanted, request, tarball, jobs, tell, progress).run()
+        if request.name:
+            binary.give_name(request.name, key)
+        if made:
+            (folder / LOG).unlink(missing_ok=True)
+    return made
+
+
+def _tarball(request: Request, wanted: Series, tell: Tell) -> Path | None:
+    """The tarball with the sources; None if there is none, or a tree instead."""
+    if request.tree is not None:
+        return None
+    if request.tarball is not None:
+        return source.named(request.tarball, wanted)
+    found = source.installed(wanted)
+    return source.fetch(wanted, tell) if found is None and request.fetch else found
 
 
 @contextlib.contextmanager
@@ -87,7 +143,7 @@ def _alone(folder: Path, tell: Tell) -> Iterator[None]:
         yield
 
 
-def _publish(made: Path, target: Path, description: dict[str, object]) -> None:
+def _publish(made: Path, target: Path, description: dict[str, Any]) -> None:
     (made / binary.DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
     for file in made.iterdir():
         with file.open("rb") as stream:
@@ -105,31 +161,113 @@ def _first_line(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=True).stdout.splitlines()[0]
 
 
+class _Failed(EnvironmentFault):
+    """Compiling failed."""
+
+
 class _Build:
-    """One build, in a temporary folder."""
+    """One build, in a temporary folder.
 
-    def __init__(self, folder: Path, scratch: Path, jobs: int, tell: Tell, progress: Progress) -> None:
-        self._folder, self._jobs, self._tell, self._progress = folder, jobs, tell, progress
-        self._tree, self._result, self._log = scratch / "linux", scratch / "result", scratch / "log"
+    A kernel with changes of the user's is built from the sources and objects that the last such build of its series left, if there are
+    any, so that make compiles what differs; what is compiled is the same as from nothing.
+    """
 
-    def run(self, tarball: Path) -> dict[str, object]:
-        """Leaves the kernel in `result`. Returns the contents of `build.json`."""
-        self._tree.mkdir()
+    def __init__(
+        self, folder: Path, scratch: Path, wanted: Series, request: Request, tarball: Path | None, jobs: int, tell: Tell, progress: Progress
+    ) -> None:
+        self._folder, self._wanted, self._request, self._tarball = folder, wanted, request, tarball
+        self._jobs, self._tell, self._progress = jobs, tell, progress
+        self._sources, self._result, self._log = scratch / "linux", scratch / "result", scratch / "log"
+        self._fragment = scratch / "fragment"
+
+    def run(self) -> tuple[str, bool]:
+        """Leaves the kernel in the cache, unless it is there. Returns its key, and whether it was built."""
+        compiler = _first_line("gcc", "--version")
+        own = [patch.read_bytes() for patch in self._request.patches] + [line.encode() for line in self._config()]
+        if self._tarball is not None:
+            found = {"name": self._tarball.name, "sha256": _checksum(self._tarball)}
+            key = self._key(found["sha256"], compiler, own)
+            if binary.describe(self._folder / key):
+                return key, False
+        self._sources.mkdir()
         self._result.mkdir()
-        self._tell(f"unpacking {tarball}")
-        version = source.unpack(tarball, self._tree)
-        source.apply(binary.patches(), self._tree, version)
-        self._tell(f"compiling Linux {version}, {self._jobs} jobs; 4 minutes on two processors")
-        self._make(f"KCONFIG_ALLCONFIG={binary.FRAGMENT}", "allnoconfig")
-        config = (self._tree / ".config").read_text(encoding="utf-8")
-        check_configuration(config, binary.FRAGMENT.read_text(encoding="utf-8"), version)
-        self._make(f"-j{self._jobs}", "linux")
-        linux = self._result / binary.LINUX
-        subprocess.run(["strip", "-o", linux, self._tree / "linux"], check=True)
-        tools = {name: _first_line(name, "--version") for name in ("ld", "make", "bison", "flex")}
-        return {"version": version, "config_hash": cache.digest([config.encode()]), "tools": tools}
+        if self._tarball is not None:
+            self._tell(f"unpacking {self._tarball}")
+            version = source.unpack(self._tarball, self._sources, self._wanted)
+        else:
+            assert self._request.tree is not None  # there is no tarball
+            self._tell(f"copying {self._request.tree}")
+            version = source.version_of_tree(self._request.tree)
+            found = {"name": str(self._request.tree.resolve()), "sha256": source.copied(self._request.tree, self._sources, self._wanted)}
+            key = self._key(found["sha256"], compiler, own)
+            if binary.describe(self._folder / key):
+                return key, False
+        source.apply([*self._wanted.patches, *self._request.patches], self._sources, version)
+        facts = self._compiled(version)
+        if self._request.is_own:
+            facts["own"] = {"patches": [patch.name for patch in self._request.patches], "config": self._config()}
+            if self._request.tree is not None:
+                facts["own"]["tree"] = found["name"]
+        more = {"key": key, "recipe": self._wanted.recipe, "series": self._wanted.version, "source": found, "compiler": compiler}
+        _publish(self._result, self._folder / key, facts | more)
+        return key, True
 
-    def _make(self, *arguments: str) -> None:
+    def _key(self, checksum: str, compiler: str, own: list[bytes]) -> str:
+        return cache.digest([*(part.encode() for part in (checksum, self._wanted.recipe, compiler)), *own])
+
+    def _config(self) -> list[str]:
+        """The user's lines of the configuration, as kconfig writes them."""
+        found = []
+        for line in self._request.config:
+            parsed = _LINE.fullmatch(line)
+            assert parsed  # checked
+            found.append(f"# CONFIG_{parsed[1]} is not set" if parsed[2] == "n" else f"CONFIG_{parsed[1]}={parsed[2]}")
+        return found
+
+    def _compiled(self, version: str) -> dict[str, Any]:
+        """Leaves the kernel in `result`. Returns what there is to say of it."""
+        own = self._config()
+        keys = {_key_of(line) for line in own}
+        lines = [line for line in self._wanted.fragment.read_text(encoding="utf-8").splitlines() if _key_of(line) not in keys]
+        fragment = "".join(f"{line}\n" for line in [*lines, *own])
+        self._fragment.write_text(fragment, encoding="utf-8")
+        kept = self._folder / binary.KEPT / self._wanted.version
+        if not self._request.is_own:
+            return self._made(version, fragment, self._sources, self._sources)
+        tree, objects = kept / "linux", kept / "objects"
+        renewed = tree.is_dir() and objects.is_dir()
+        try:
+            if renewed:
+                source.renew(tree, self._sources)
+            else:
+                shutil.rmtree(kept, ignore_errors=True)
+                objects.mkdir(parents=True)
+                self._sources.rename(tree)
+            return self._made(version, fragment, tree, objects)
+        except _Failed:
+            # Objects that a stopped build left may be at fault.
+            if not renewed:
+                raise
+            self._tell("compiling failed; once more, from nothing")
+            shutil.rmtree(objects, ignore_errors=True)
+            objects.mkdir(parents=True)
+            return self._made(version, fragment, tree, objects)
+
+    def _made(self, version: str, fragment: str, tree: Path, objects: Path) -> dict[str, Any]:
+        jobs = "1 job" if self._jobs == 1 else f"{self._jobs} jobs"
+        self._tell(f"compiling Linux {version}, {jobs}; 4 minutes on two processors")
+        where = () if tree == objects else (f"O={objects}",)
+        self._make(tree, *where, f"KCONFIG_ALLCONFIG={self._fragment}", "allnoconfig")
+        config = (objects / ".config").read_text(encoding="utf-8")
+        lacks = check_configuration(config, fragment, version, may_lack=_MAY_LACK if self._request.tree is not None else ())
+        self._make(tree, *where, f"-j{self._jobs}", "linux")
+        linux = self._result / binary.LINUX
+        subprocess.run(["strip", "-o", linux, objects / "linux"], check=True)
+        tools = {name: _first_line(name, "--version") for name in ("ld", "make", "bison", "flex")}
+        facts: dict[str, Any] = {"version": version, "config_hash": cache.digest([config.encode()]), "tools": tools}
+        return facts | ({"lacks": lacks} if lacks else {})
+
+    def _make(self, tree: Path, *arguments: str) -> None:
         """Runs make. Its output is a pipe, so that if this process dies, make ends at its next line of output."""
         # The caller's MAKEFLAGS, CFLAGS and the like must not affect the kernel's build.
         environment = {"PATH": requirements.search_path(), "LC_ALL": "C", **_CONSTANTS}
@@ -139,7 +277,7 @@ class _Build:
             self._log.open("a", encoding="utf-8") as log,
             subprocess.Popen(
                 command,
-                cwd=self._tree,
+                cwd=tree,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -155,12 +293,12 @@ class _Build:
                     tail.append(line)
                     if _OBJECT.match(line):
                         done += 1
-                        self._progress(done, max(done, BUILT.objects))
+                        self._progress(done, max(done, self._wanted.objects))
             except BaseException:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
         if process.returncode:
-            raise EnvironmentFault(self._failure("".join(tail)))
+            raise _Failed(self._failure("".join(tail)))
 
     def _failure(self, tail: str) -> str:
         kept = self._folder / LOG
@@ -168,17 +306,27 @@ class _Build:
         return f"the kernel cannot be compiled; the whole log is {kept}, it ends in\n{tail.rstrip()}"
 
 
+def _key_of(line: str) -> str:
+    """The key that a line of a configuration sets; empty if it sets none."""
+    found = re.match(r"(?:# )?(CONFIG_\w+)(?:=| is not set)", line)
+    return found[1] if found else ""
+
+
 def _lines(process: subprocess.Popen[str]) -> IO[str]:
     assert process.stdout is not None  # a pipe
     return process.stdout
 
 
-def check_configuration(config: str, fragment: str, version: str) -> None:
-    """Raises `EnvironmentFault` with the lines of the fragment that are not in the final configuration."""
+def check_configuration(config: str, fragment: str, version: str, may_lack: tuple[str, ...] = ()) -> list[str]:
+    """Raises `EnvironmentFault` with the lines of the fragment that are not in the final configuration, but for those with a beginning that
+    it `may_lack`, which are returned."""
     taken = set(config.splitlines())
     missing = [line for line in fragment.splitlines() if line.startswith("CONFIG_") and line not in taken]
+    lacking = [line for line in missing if line.startswith(may_lack)] if may_lack else []
+    missing = [line for line in missing if line not in lacking]
     for line in fragment.splitlines():
         if unset := re.fullmatch(r"# (CONFIG_\w+) is not set", line):
             missing += [f"{unset[1]} off" for entry in taken if entry.startswith(f"{unset[1]}=")]
     if missing:
         raise EnvironmentFault(f"Linux {version} cannot be configured as expected: {', '.join(missing)} did not take effect")
+    return lacking

@@ -1,16 +1,28 @@
-"""What the kernel engine can run: the features in the configuration of the kernel that `dumbbell kernel build` makes."""
+"""What the kernel engine can run: the features in the configuration of the kernels that `dumbbell kernel build` makes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from dumbbell.engines.capabilities import Capabilities
+from dumbbell.engines.kernel.series import DEFAULT, series
 from dumbbell.engines.linux.capabilities import of_linux
 
 NAME = "kernel"
 
 
 @cache
-def capabilities() -> Capabilities:
-    """What the kernel can run."""
-    return of_linux(NAME, {"linux-6.12": "Linux 6.12 itself"})
+def capabilities(name: str = NAME, version: str = DEFAULT, lacks: Sequence[str] = ()) -> Capabilities:
+    """What a kernel can run.
+
+    Args:
+        name: Name of the engine.
+        version: The series of the kernel.
+        lacks: Lines of the series' configuration that the kernel does not have.
+    """
+    stack, wanted = f"linux-{version}", series(version)
+    # The stack is the kernel's own, by the name that scenarios have by default, too.
+    others = {} if version == DEFAULT else {f"linux-{DEFAULT}": stack}
+    summary = f"Linux {version} itself"
+    return of_linux(name, {stack: summary}, series=version, defaults=wanted.stack, stands_for=others, lacks=lacks)

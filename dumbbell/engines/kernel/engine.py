@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.engines.base import Engine, expected_packets
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
+from dumbbell.engines.kernel.binary import find, named, unknown
+from dumbbell.engines.kernel.series import DEFAULT, versions
 from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan
 from dumbbell.engines.linux.attribution import refusal
 from dumbbell.engines.linux.refusals import refusals
@@ -35,17 +37,29 @@ _TIME_LIMIT_FACTOR = 40
 
 
 class Kernel(Engine):
-    """The real kernel."""
+    """The real kernel: that of the default series, or another by its name."""
 
-    name = table.NAME
+    def __init__(self, build: str = DEFAULT) -> None:
+        """`build` is a series, or the name that the user gave to a kernel."""
+        self._build = build
+        self.name = table.NAME if build == DEFAULT else f"{table.NAME}:{build}"
+
+    def variant(self, name: str) -> Engine:
+        """The engine with the kernel of a series, or with a kernel that the user gave a name. Raises `BadInput` if there is no such."""
+        return _variant(name)
 
     def capabilities(self) -> Capabilities:
         """What the kernel can run."""
-        return table.capabilities()
+        if self._build in versions():
+            return table.capabilities(self.name, self._build)
+        found = named(self._build)
+        if found is None:
+            raise unknown(self._build)
+        return table.capabilities(self.name, found.series, found.lacks)
 
     def require(self, _plan: Plan | None = None) -> None:
         """Raises `EnvironmentFault` if the kernel is not built or a guest cannot be booted here."""
-        _ready()
+        _ready(self._build)
 
     def compile(self, plan: Plan, _kept: Kept | None = None) -> Script:
         """The script and the other files for the guest."""
@@ -57,9 +71,7 @@ class Kernel(Engine):
 
     def sources(self, _plan: Plan | None = None) -> tuple[str, ...]:
         """Hashes of the kernel and of the agent. Raises `EnvironmentFault` if the kernel is not built."""
-        from dumbbell.engines.kernel.binary import find
-
-        binary = find()
+        binary = find(self._build)
         return binary.key, binary.agent_hash
 
     def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
@@ -93,7 +105,7 @@ class Kernel(Engine):
         from dumbbell.engines.kernel.guest import MEMORY, boot
         from dumbbell.engines.linux import collect
 
-        binary = _ready()
+        binary = _ready(self._build)
         resolved, plan, script = prepared.resolved, prepared.plan, prepared.compiled
         with tempfile.TemporaryDirectory(prefix="dumbbell-run-") as place:
             folder = Path(place)
@@ -106,7 +118,9 @@ class Kernel(Engine):
                 raise
             captures = {name: (folder / name).read_bytes() for name in script.captures}
             more = {} if memory == MEMORY else {"memory": memory}
-            left = collect.Left(folder, plan, script.devices, captures, _facts(binary) | more | script.metadata, cpu_s=spent_s + cpu_s)
+            left = collect.Left(
+                folder, plan, script.devices, captures, _facts(self.name, binary) | more | script.metadata, cpu_s=spent_s + cpu_s
+            )
             return collect.run_of(prepared, left)
 
 
@@ -128,9 +142,9 @@ def _coming_refused(plan: Plan, compiled: Script) -> Iterator[Refusal]:
             yield Refusal(Place("workload", i), "tcp.host.reads_bps", f"{bps} bit/s", "none where connections come and go")
 
 
-def _facts(binary: Binary) -> dict[str, Any]:
+def _facts(name: str, binary: Binary) -> dict[str, Any]:
     return {
-        "name": table.NAME,
+        "name": name,
         "version": binary.version,
         "configuration": binary.config_hash,
         "kernel": binary.key,
@@ -139,12 +153,23 @@ def _facts(binary: Binary) -> dict[str, Any]:
 
 
 @cache
-def _ready() -> Binary:
+def _variant(name: str) -> Kernel:
+    # What a name stands for may change, but not whether there was one.
+    if name not in versions() and named(name) is None:
+        raise unknown(name)
+    return Kernel(name)
+
+
+def _ready(build: str) -> Binary:
     """The kernel, once a guest with an empty script has been booted successfully."""
-    from dumbbell.engines.kernel.binary import find
+    binary = find(build)
+    _booted_once(binary)
+    return binary
+
+
+@cache
+def _booted_once(binary: Binary) -> None:
     from dumbbell.engines.kernel.guest import probe
 
-    binary = find()
     if reason := probe(binary):
         raise EnvironmentFault(reason)
-    return binary

@@ -8,8 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from dumbbell.engines.kernel import source
-from dumbbell.engines.kernel.series import BUILT
+from dumbbell.engines.kernel.series import Series
 from dumbbell.errors import EnvironmentFault
 
 _SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
@@ -23,20 +22,22 @@ def search_path() -> str:
     return os.pathsep.join((os.environ.get("PATH", os.defpath), *_SYSTEM_FOLDERS))
 
 
-def check(folder: Path, tarball: Path | None) -> None:
+def check(folder: Path, wanted: Series, has_sources: bool = True) -> None:
     """Raises `EnvironmentFault` with everything that is missing.
 
     Args:
         folder: Where it is to be built; must exist.
-        tarball: The kernel's sources; None if they were not found.
+        wanted: The series.
+        has_sources: False if the kernel's sources were not found.
     """
     if platform.machine() not in ("x86_64", "AMD64"):
         raise EnvironmentFault(f"the engine kernel needs an x86-64 machine; this is {platform.machine()}")
-    missing = {tool: package for tool, package in BUILT.tools.items() if shutil.which(tool, path=search_path()) is None}
+    missing = {tool: package for tool, package in wanted.tools.items() if shutil.which(tool, path=search_path()) is None}
     if "gcc" not in missing and not _links_statically():
         missing["a static C library"] = "libc6-dev"
-    if tarball is None:
-        missing[f"the sources of Linux {source.SERIES} ({source.WHERE}, or --source FILE)"] = BUILT.package
+    if not has_sources:
+        place = f"/usr/src/{wanted.package}.tar.xz"
+        missing[f"the sources of Linux {wanted.version} ({place}, or --source FILE, or --fetch)"] = wanted.package
     problems = []
     if missing:
         packages = " ".join(dict.fromkeys(missing.values()))

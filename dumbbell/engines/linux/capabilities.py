@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.engines.capabilities import OFFLOAD, Capabilities
@@ -13,14 +15,39 @@ from dumbbell.engines.linux.qdiscs import DISCIPLINES
 from dumbbell.engines.linux.traffic import FEATURES
 
 
-def of_linux(engine: str, stacks: Mapping[str, str]) -> Capabilities:
-    """Return the abilities that Linux can have; `stacks` are names with summaries."""
+def of_linux(
+    engine: str,
+    stacks: Mapping[str, str],
+    *,
+    series: str | None = None,
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    stands_for: Mapping[str, str] = MappingProxyType({}),
+    lacks: Sequence[str] = (),
+) -> Capabilities:
+    """Return the abilities that Linux can have.
+
+    Args:
+        engine: Name of the engine.
+        stacks: Names of stacks with summaries.
+        series: The series of Linux, such as 6.12; by default the newest that the catalogue knows.
+        defaults: Defaults of the stacks' options that differ from `STACK_OPTIONS`.
+        stands_for: Names by which scenarios may call a stack, with that stack.
+        lacks: Lines of a configuration that the kernel does not have, such as CONFIG_NET_SCH_PIE=y.
+    """
+    without = {line.partition("=")[0].lower() for line in lacks}
+    controls = {name: asdict(control) for name, control in CONTROLS.items() if f"config_tcp_cong_{name}" not in without}
+    disciplines = {
+        name: {"summary": entry.summary, "later": {each.name: each.since for each in entry.parameters if _is_later(each.since, series)}}
+        for name, entry in DISCIPLINES.items()
+        if not _is_later(entry.since, series) and f"config_net_sch_{name}" not in without
+    }
     return Capabilities.from_table(
         engine,
         {
-            "cc": {name: asdict(control) for name, control in CONTROLS.items()},
-            "qdisc": {name: {"summary": summary} for name, summary in DISCIPLINES.items()},
-            "stack": {name: {"summary": summary, "options": STACK_OPTIONS} for name, summary in stacks.items()},
+            "cc": controls,
+            "qdisc": disciplines,
+            "stack": {name: {"summary": summary, "options": STACK_OPTIONS | dict(defaults)} for name, summary in stacks.items()},
+            "stands_for": stands_for,
             "shaper": ["link", "tbf", "htb", "cake"],
             "feature": [
                 *(*OFFLOAD.values(), Feature.SYSCTLS, Feature.OUTAGES, Feature.RATE_STEPS, *FEATURES),
@@ -29,3 +56,12 @@ def of_linux(engine: str, stacks: Mapping[str, str]) -> Capabilities:
             "listeners": "own",
         },
     )
+
+
+def _is_later(since: str, series: str | None) -> bool:
+    """True if a series of Linux does not have what is there since another."""
+    return bool(series and since) and _numbers(since) > _numbers(str(series))
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]

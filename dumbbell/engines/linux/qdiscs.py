@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dumbbell.catalogue import Parameter, entries
+from dumbbell.catalogue import Entry, Parameter, entries
 from dumbbell.engines.linux.faults import fault_words
 from dumbbell.plan import Link, Port, Queue
 from dumbbell.scenario.discipline import CERTAIN
@@ -205,5 +205,5 @@ _OVERFLOW: Mapping[str, tuple[str, ...]] = {
 """By kind the counters, as tc shows them, of drops for want of room; of others all drops are. Where a discipline counts its marks is in the
 agent's sample.c."""
 
-DISCIPLINES: Mapping[str, str] = {entry.name: entry.summary for entry in entries("qdisc").values() if entry.since}
-"""Disciplines of Linux, with summaries."""
+DISCIPLINES: Mapping[str, Entry] = {entry.name: entry for entry in entries("qdisc").values() if entry.since}
+"""Disciplines of Linux, by name."""

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,24 +17,29 @@ from required import missing
 from waiting import wait_until
 
 from dumbbell.engines.kernel import binary, build, requirements, source
-from dumbbell.engines.kernel.series import BUILT
+from dumbbell.engines.kernel import series as all_series
+from dumbbell.engines.kernel.capabilities import capabilities
+from dumbbell.engines.kernel.series import series
 from dumbbell.engines.linux import programs
 from dumbbell.errors import BadInput, EnvironmentFault
 
 from .conftest import processes_in
 
 MAKEFILE = """\
-VERSION = 6
-PATCHLEVEL = 12
+VERSION = {major}
+PATCHLEVEL = {minor}
 SUBLEVEL = {sublevel}
+ifdef O
+HERE = $(O)/
+endif
 allnoconfig:
-\tcp $(KCONFIG_ALLCONFIG) .config
-\techo "CONFIG_ARCH=\\"$(ARCH)\\"" >> .config
+\tcp $(KCONFIG_ALLCONFIG) $(HERE).config
+\techo "CONFIG_ARCH=\\"$(ARCH)\\"" >> $(HERE).config
 linux:
 \t@echo "  CC      main.o"
 \t{before}
-\t@printf 'const char made[] = "%s"; int main(void) {{ return !*made; }}' "$$KBUILD_BUILD_USER [$$CFLAGS] $(shell cat patched)" > main.c
-\t$(CC) -o linux main.c
+\t@printf 'char made[] = "%s"; int main(void) {{ return !*made; }}' "$$KBUILD_BUILD_USER [$$CFLAGS] $(shell cat patched)" >$(HERE)main.c
+\t$(CC) -o $(HERE)linux $(HERE)main.c
 """
 PATCH = """\
 --- a/patched
@@ -48,10 +54,10 @@ PATCH = """\
 def tarball(tmp_path):
     """A function that packs small sources."""
 
-    def pack(name="linux-6.12.9", sublevel=9, before="", files=()):
+    def pack(name="linux-6.12.9", sublevel=9, before="", files=(), version=(6, 12)):
         tree = tmp_path / "tree" / name
         tree.mkdir(parents=True, exist_ok=True)
-        (tree / "Makefile").write_text(MAKEFILE.format(sublevel=sublevel, before=before))
+        (tree / "Makefile").write_text(MAKEFILE.format(major=version[0], minor=version[1], sublevel=sublevel, before=before))
         (tree / "patched").write_text("as it comes\n")
         for file in files:
             (tree / file).parent.mkdir(parents=True, exist_ok=True)
@@ -84,24 +90,25 @@ def machine(tmp_path, own_cache, compiled, monkeypatch):
         (tools / tool).write_text("#!/bin/sh\necho 1.0\n")
         (tools / tool).chmod(0o755)
     monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
-    patches, fragment = tmp_path / "patches", tmp_path / "fragment"
-    patches.mkdir()
-    (patches / "01-small.patch").write_text(PATCH)
-    fragment.write_text("CONFIG_NET=y\n# CONFIG_USB is not set\n")
-    monkeypatch.setattr(binary, "PATCHES", patches)
-    monkeypatch.setattr(binary, "FRAGMENT", fragment)
+    small = tmp_path / "series"
+    for version in ("6.12", "7.3"):
+        (small / version / "patch").mkdir(parents=True)
+        shutil.copy(all_series.PLACE / version / "series.toml", small / version)
+        (small / version / "patch" / "01-small.patch").write_text(PATCH)
+        (small / version / "fragment").write_text("CONFIG_NET=y\n# CONFIG_USB is not set\n")
+    monkeypatch.setattr(all_series, "PLACE", small)
     own_cache.mkdir(parents=True)
     for program in compiled:
         os.link(program, own_cache / program.name)
     try:
-        requirements.check(own_cache, Path("linux.tar"))
+        requirements.check(own_cache, series())
     except EnvironmentFault as fault:
         missing("kernel", fault)
     return own_cache
 
 
-def make(path, tell=lambda _: None, progress=lambda _done, _total: None):
-    return build.build(path, 2, tell, progress)
+def make(path=None, tell=lambda _: None, progress=lambda _done, _total: None, **more):
+    return build.build(build.Request(tarball=path, **more), 2, tell, progress)
 
 
 def kernels(cache):
@@ -121,7 +128,7 @@ def test_a_kernel_is_built_once(machine, tarball, monkeypatch):
     assert found.version == "6.12.9"
     assert found.linux.parent.name == found.key
     assert b"dumbbell [] as it should be" in found.linux.read_bytes()
-    assert counted == [(1, BUILT.objects)]
+    assert counted == [(1, series().objects)]
     assert any("6.12.9" in line for line in told)
     assert os.access(found.linux, os.X_OK)
     assert os.access(found.agent, os.X_OK)
@@ -136,7 +143,7 @@ def test_a_kernel_is_built_once(machine, tarball, monkeypatch):
 
     monkeypatch.setattr(source, "unpack", unexpected)
     assert not make(path)
-    assert not make(None)
+    assert not make()
 
 
 @pytest.mark.usefixtures("machine")
@@ -151,8 +158,8 @@ def test_the_key_follows_from_all_that_goes_in_and_nothing_else(tarball, tmp_pat
     assert binary.find().linux.read_bytes() == first.linux.read_bytes()
     keys = {first.key}
     for change in (
-        lambda: (binary.PATCHES / "01-small.patch").write_text(PATCH.replace("should", "might")),
-        lambda: binary.FRAGMENT.write_text("CONFIG_NET=y\n"),
+        lambda: (series().folder / "patch" / "01-small.patch").write_text(PATCH.replace("should", "might")),
+        lambda: series().fragment.write_text("CONFIG_NET=y\n"),
         lambda: tarball(sublevel=10),
     ):
         change()
@@ -164,7 +171,7 @@ def test_the_key_follows_from_all_that_goes_in_and_nothing_else(tarball, tmp_pat
 @pytest.mark.usefixtures("machine")
 def test_a_kernel_of_other_patches_is_not_found(tarball):
     make(tarball())
-    (binary.PATCHES / "01-small.patch").write_text(PATCH.replace("should", "might"))
+    (series().folder / "patch" / "01-small.patch").write_text(PATCH.replace("should", "might"))
     with pytest.raises(EnvironmentFault, match=r"dumbbell kernel build.*make kernel"):
         binary.find()
 
@@ -202,7 +209,7 @@ def test_a_build_that_fails_shows_the_end_of_its_log(machine, tarball):
 
 @pytest.mark.usefixtures("machine")
 def test_a_symbol_that_does_not_take_effect_is_named(tarball):
-    binary.FRAGMENT.write_text("CONFIG_NET=y\n# CONFIG_ARCH is not set\n")
+    series().fragment.write_text("CONFIG_NET=y\n# CONFIG_ARCH is not set\n")
     with pytest.raises(EnvironmentFault, match=r"^Linux 6\.12\.9 cannot be configured as expected: CONFIG_ARCH off did not take effect$"):
         make(tarball())
     with pytest.raises(EnvironmentFault, match="CONFIG_B=m, CONFIG_C=y did not take effect"):
@@ -210,8 +217,8 @@ def test_a_symbol_that_does_not_take_effect_is_named(tarball):
 
 
 def test_a_patch_that_does_not_apply_is_named(machine, tarball):
-    (binary.PATCHES / "02-other.patch").write_text(PATCH)
-    with pytest.raises(EnvironmentFault, match=r"^02-other\.patch does not apply to Linux 6\.12\.9: ."):
+    (series().folder / "patch" / "02-other.patch").write_text(PATCH)
+    with pytest.raises(EnvironmentFault, match=r"^02-other\.patch does not apply to Linux 6\.12\.9: patched: has the change already$"):
         make(tarball())
     assert kernels(machine) == []
 
@@ -220,15 +227,15 @@ BUILD = """
 import sys
 from pathlib import Path
 from dumbbell import cli
-from dumbbell.engines.kernel import binary
-binary.PATCHES, binary.FRAGMENT = map(Path, sys.argv[1:3])
-sys.argv = ["dumbbell", "kernel", "build", "--source", sys.argv[3]]
+from dumbbell.engines.kernel import series
+series.PLACE = Path(sys.argv[1])
+sys.argv = ["dumbbell", "kernel", "build", "--source", sys.argv[2]]
 cli.main()
 """
 
 
 def building(path):
-    return subprocess.Popen([sys.executable, "-c", BUILD, binary.PATCHES, binary.FRAGMENT, path])
+    return subprocess.Popen([sys.executable, "-c", BUILD, all_series.PLACE, path])
 
 
 def test_a_killed_build_leaves_nothing_that_looks_like_a_kernel(machine, tarball):
@@ -272,6 +279,137 @@ def test_two_builds_at_once_are_one(tarball, tmp_path):
     assert sum("another build is under way" in line for line in told) == 1
 
 
+# --- series, trees, names --------------------------------------------------------------------------------------------
+
+
+def test_series_are_data_and_stand_beside_each_other(machine, tarball):
+    assert all_series.versions() == ["6.12", "7.3"]
+    assert make(tarball())
+    with pytest.raises(EnvironmentFault, match=r"has no kernel of the series 7\.3 in .*`dumbbell kernel build --series 7\.3` builds it$"):
+        binary.find("7.3")
+    newer = tarball("linux-7.3.4", 4, version=(7, 3))
+    with pytest.raises(BadInput, match=r"holds Linux 7\.3\.4; expected 6\.12\.x, or --series 7\.3$"):
+        make(newer)
+    assert make(newer, series="7.3")
+    assert (binary.find().version, binary.find("6.12").version, binary.find("7.3").version) == ("6.12.9", "6.12.9", "7.3.4")
+    assert binary.find("7.3").series == "7.3"
+    assert not make(series="7.3")
+    assert len(kernels(machine)) == 2
+    with pytest.raises(BadInput, match=r"^--series 7\.4: unknown; expected one of 6\.12, 7\.3$"):
+        make(series="7.4")
+
+
+@pytest.mark.parametrize(("version", "nearest"), [("6.6.1", "6.12"), ("6.14.0", "6.12"), ("6.18.3", "7.3"), ("7.9.0-rc1", "7.3")])
+def test_the_nearest_series(version, nearest):
+    assert all_series.nearest(version).version == nearest
+
+
+def test_a_tree_of_ones_own(machine, tarball, tmp_path):
+    tarball("mine", 5, version=(7, 2), files=["kernel/left.c", "drivers/gpu/out.c"])
+    tree = tmp_path / "tree" / "mine"
+    (tree / "left.o").write_text("made by a build")
+    before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+    with pytest.raises(BadInput, match=r"make a kernel of your own; expected --name NAME for it$"):
+        make(tree=tree)
+    assert make(tree=tree, name="mine")
+    assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
+    found = binary.find("mine")
+    assert (found.version, found.series) == ("7.2.5", "7.3")
+    assert b"as it should be" in found.linux.read_bytes()
+    kept = machine / binary.KEPT / "7.3" / "linux"
+    assert sorted(str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()) == ["Makefile", "kernel/left.c", "patched"]
+    # An unchanged tree is not built again; a changed one is another kernel of the same name.
+    assert not make(tree=tree, name="mine")
+    (tree / "kernel" / "left.c").unlink()
+    (tree / "kernel" / "more.c").write_text("int more;")
+    old = (kept / "Makefile").stat().st_mtime_ns
+    assert make(tree=tree, name="mine")
+    assert binary.find("mine").key != found.key
+    assert sorted(str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()) == ["Makefile", "kernel/more.c", "patched"]
+    assert (kept / "Makefile").stat().st_mtime_ns == old
+    with pytest.raises(EnvironmentFault, match="has no kernel of the series 7"):
+        binary.find("7.3")
+
+
+def test_a_checkout_is_what_git_knows_of_it(tarball, tmp_path):
+    tarball("mine", 5)
+    tree = tmp_path / "tree" / "mine"
+    (tree / ".gitignore").write_text("ignored\n")
+    (tree / "ignored").write_text("")
+    subprocess.run(["git", "init", "-q", tree], check=True)
+    assert [str(path) for path in source.files_of_tree(tree, series())] == [".gitignore", "Makefile", "patched"]
+    (tree / "new.c").write_text("")
+    assert [str(path) for path in source.files_of_tree(tree, series())] == [".gitignore", "Makefile", "new.c", "patched"]
+
+
+@pytest.mark.usefixtures("machine")
+def test_own_patches_and_lines_of_the_configuration(tarball, tmp_path):
+    path, patch = tarball(), tmp_path / "own.patch"
+    patch.write_text(PATCH.replace("as it should be", "as I like it").replace("as it comes", "as it should be"))
+    assert make(path)
+    plain = binary.find()
+    assert make(path, patches=(patch,), config=("NET=n", "TCP_CONG_BBR=y"), name="own")
+    own = binary.find("own")
+    assert b"as I like it" in own.linux.read_bytes()
+    described = json.loads((own.linux.parent / "build.json").read_text())
+    assert described["own"] == {"patches": ["own.patch"], "config": ["# CONFIG_NET is not set", "CONFIG_TCP_CONG_BBR=y"]}
+    assert binary.find() == plain
+    with pytest.raises(EnvironmentFault, match=r"^own\.patch does not apply to Linux 6\.12\.9: patched: has the change already$"):
+        make(path, patches=(patch, patch), name="twice")
+    patch.write_text(PATCH.replace("as it comes", "as nobody has it").replace("as it should be", "as nobody wants it"))
+    with pytest.raises(EnvironmentFault, match=r"^own\.patch does not apply to Linux 6\.12\.9: patched:1: hunk 1 does not fit$"):
+        make(path, patches=(patch,), name="another")
+    for wrong in ({"config": ("NET",)}, {"patches": (tmp_path / "none",)}, {"tree": tmp_path}):
+        with pytest.raises(BadInput):
+            make(path, name="wrong", **wrong)
+    for name in ("6.99", "a b", "-a"):
+        with pytest.raises(BadInput, match="--name"):
+            make(path, name=name)
+
+
+def test_kernels_are_listed_and_removed(machine, tarball, tmp_path, dumbbell):
+    path, patch = tarball(), tmp_path / "own.patch"
+    patch.write_text(PATCH.replace("as it should be", "as I like it").replace("as it comes", "as it should be"))
+    make(path)
+    make(path, patches=(patch,), name="own")
+    make(path, patches=(patch,), name="same")
+    make(name="base")
+    listed = json.loads(dumbbell("kernel", "list", "--json").out)
+    assert [each["engines"] for each in sorted(listed["kernels"], key=lambda each: each["made_of"])] == [
+        ["kernel", "kernel:base"],
+        ["kernel:own", "kernel:same"],
+    ]
+    assert listed["objects_bytes"] > 0
+    assert "kernel:own, kernel:same" in dumbbell("kernel", "list").out
+    assert re.search(r"^ok +kernel:own +Linux 6\.12\.9", dumbbell("doctor").out, re.MULTILINE)
+    answer = dumbbell("kernel", "remove", "owm")
+    assert (answer.status, len(answer.err.splitlines())) == (2, 1)
+    assert dumbbell("kernel", "remove", "own", "--objects").status == 0
+    assert binary.names() == {"base": binary.find().key}
+    assert kernels(machine) == [binary.find().linux.parent]
+    assert binary.kept_bytes() == 0
+    assert dumbbell("kernel", "remove", "6.12").status == 0
+    assert (kernels(machine), binary.names()) == ([], {})
+    assert dumbbell("kernel", "remove").status == 2
+
+
+def test_a_tree_may_lack_disciplines_and_controls_and_nothing_else():
+    fragment = "CONFIG_NET=y\nCONFIG_NET_SCH_PIE=y\nCONFIG_TCP_CONG_BBR=y\n"
+    may_lack = ("CONFIG_NET_SCH_", "CONFIG_TCP_CONG_")
+    assert build.check_configuration("CONFIG_NET=y\nCONFIG_NET_SCH_PIE=y\n", fragment, "7.2.5", may_lack) == ["CONFIG_TCP_CONG_BBR=y"]
+    with pytest.raises(EnvironmentFault, match=r"CONFIG_NET=y did not take effect$"):
+        build.check_configuration("CONFIG_NET_SCH_PIE=y\n", fragment, "7.2.5", may_lack)
+
+
+def test_what_a_kernel_lacks_is_refused_by_name():
+    table = capabilities("kernel:mine", "7.3", ("CONFIG_TCP_CONG_BBR=y", "CONFIG_NET_SCH_PIE=y"))
+    assert {"bbr", "cubic"} & set(table.cc) == {"cubic"}
+    assert {"pie", "codel"} & set(table.qdisc) == {"codel"}
+    assert set(table.stack) == {"linux-7.3"}
+    assert table.stack["linux-7.3"].options["output_limit_bytes"] == 4 << 20
+    assert capabilities().stack["linux-6.12"].options["output_limit_bytes"] == 1 << 20
+
+
 # --- what a build needs ----------------------------------------------------------------------------------------------
 
 
@@ -281,7 +419,7 @@ def test_all_that_is_missing_is_said_at_once(own_cache, tmp_path, monkeypatch):
     monkeypatch.setattr(requirements, "_SYSTEM_FOLDERS", ())
     monkeypatch.setattr(requirements, "LEAST_DISK", 10**18)
     with pytest.raises(EnvironmentFault) as error:
-        requirements.check(own_cache, None)
+        requirements.check(own_cache, series(), has_sources=False)
     text = str(error.value)
     assert "\n" not in text
     for expected in ("bison, flex, gcc, ip, make", "linux-source-6.12.tar.xz", "iproute2", "xz-utils", "GB free, expected 1000000000.0 GB"):
@@ -291,32 +429,29 @@ def test_all_that_is_missing_is_said_at_once(own_cache, tmp_path, monkeypatch):
 
 def test_a_c_library_that_cannot_be_linked_statically(own_cache, monkeypatch):
     own_cache.mkdir(parents=True)
-    monkeypatch.setattr(requirements, "BUILT", dataclasses.replace(BUILT, tools={}))
     monkeypatch.setattr(requirements, "_links_statically", lambda: False)
     with pytest.raises(EnvironmentFault, match=r"not found: a static C library \(on Debian or Ubuntu: apt-get install libc6-dev\)$"):
-        requirements.check(own_cache, Path("linux.tar"))
+        requirements.check(own_cache, dataclasses.replace(series(), tools={}))
 
 
 def test_another_machine(own_cache, monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     with pytest.raises(EnvironmentFault, match="x86-64 machine; this is aarch64"):
-        requirements.check(own_cache, None)
+        requirements.check(own_cache, series(), has_sources=False)
 
 
-def test_a_folder_that_make_cannot_work_in(tmp_path, monkeypatch):
-    monkeypatch.setattr(requirements, "BUILT", dataclasses.replace(BUILT, tools={}))
+def test_a_folder_that_make_cannot_work_in(tmp_path):
     folder = tmp_path / "my kernels"
     folder.mkdir()
     with pytest.raises(EnvironmentFault, match="below a path with a blank or colon"):
-        requirements.check(folder, Path("linux.tar"))
+        requirements.check(folder, dataclasses.replace(series(), tools={}))
 
 
 def test_a_folder_that_programs_cannot_be_run_in(small_disk, monkeypatch):
-    monkeypatch.setattr(requirements, "BUILT", dataclasses.replace(BUILT, tools={}))
     monkeypatch.setattr(requirements, "LEAST_DISK", 0)
     subprocess.run(["mount", "-o", "remount,noexec", small_disk], check=True)
     with pytest.raises(EnvironmentFault, match="mounted noexec; XDG_CACHE_HOME chooses another folder"):
-        requirements.check(small_disk, Path("linux.tar"))
+        requirements.check(small_disk, dataclasses.replace(series(), tools={}))
 
 
 @pytest.mark.parametrize("home", ["", "relative"])
@@ -340,7 +475,7 @@ def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch, tarball):
 def test_sources_that_are_not_there(tmp_path):
     for path, what in ((tmp_path / "none.tar.xz", "is not there"), (tmp_path, "is a folder")):
         with pytest.raises(BadInput, match=re.escape(f"{path}: {what}; expected the sources of Linux 6.12 as a tarball")):
-            source.named(path)
+            source.named(path, series())
 
 
 def test_sources_that_are_damaged_or_others(tarball, tmp_path):
@@ -366,7 +501,7 @@ def test_sources_that_are_damaged_or_others(tarball, tmp_path):
         folder = tmp_path / f"from-{path.name}"
         folder.mkdir()
         with pytest.raises(BadInput, match=rf"{path.name}: {what}"):
-            source.unpack(path, folder)
+            source.unpack(path, folder, series())
 
 
 def test_what_the_build_reads_is_unpacked(tarball, tmp_path):
@@ -381,17 +516,18 @@ def test_what_the_build_reads_is_unpacked(tarball, tmp_path):
     others = ["arch/arm/a.c", "arch/xtensa/a.S", "drivers/gpu/drm/a.c", "Documentation/networking/a.rst", "tools/testing/a.sh"]
     folder = tmp_path / "unpacked"
     folder.mkdir()
-    assert source.unpack(tarball(files=[*read, *others]), folder) == "6.12.9"
+    assert source.unpack(tarball(files=[*read, *others]), folder, series()) == "6.12.9"
     assert [name for name in (*read, *others) if (folder / name).is_file()] == read
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_the_newest_package_is_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "PLACE", tmp_path)
-    assert source.installed() is None
+    assert source.installed(series()) is None
     (tmp_path / "linux-source-6.12.9").mkdir()
     for name in ("linux-source-6.8.tar.xz", "linux-source-6.12.7.tar.xz", "linux-source-6.12.9/linux-source-6.12.10.tar.bz2"):
         (tmp_path / name).write_text("")
-    assert source.installed() == tmp_path / "linux-source-6.12.9/linux-source-6.12.10.tar.bz2"
+    assert source.installed(series()) == tmp_path / "linux-source-6.12.9/linux-source-6.12.10.tar.bz2"
 
 
 # --- programs --------------------------------------------------------------------------------------------------------

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-_HERE = Path(__file__).parent
+from dumbbell.engines.linux import cache
+
+PLACE = Path(__file__).parent
+DEFAULT = "6.12"
+"""The series that the engine `kernel` has unless a name says another."""
+_MINORS = 20
+"""Minor versions of a major one, about: 5.19 came before 6.0, 6.19 before 7.0."""
 
 
 @dataclass(frozen=True)
@@ -17,28 +25,59 @@ class Series:
     """These, such as 6.12."""
     package: str
     """The distribution's package with the sources."""
+    suite: str
+    """The release of Debian that has the package."""
     objects: int
     """Number of object files, for the progress bar."""
     foreign: tuple[str, ...]
     """Files that are not unpacked, as patterns of tar."""
-    tools: dict[str, str]
+    tools: Mapping[str, str]
     """Required program -> the package of Debian and Ubuntu that contains it."""
+    stack: Mapping[str, Any]
+    """Options of its stack whose defaults differ from those of the default series, with these defaults."""
+    folder: Path
+    """The folder with its data."""
 
     @property
     def fragment(self) -> Path:
         """The configuration."""
-        return _HERE / self.version / "fragment"
+        return self.folder / "fragment"
 
     @property
-    def patches(self) -> Path:
-        """The folder of changes to the sources."""
-        return _HERE / self.version / "patch"
+    def patches(self) -> list[Path]:
+        """The changes to the sources, in the order in which they are applied."""
+        return sorted((self.folder / "patch").glob("*.patch"))
+
+    @property
+    def recipe(self) -> str:
+        """A hash of patches and configuration: what this version of the package applies to a kernel's sources."""
+        return cache.digest_of_files([*self.patches, self.fragment])
 
 
-def _read(version: str) -> Series:
-    data = tomllib.loads((_HERE / version / "series.toml").read_text(encoding="utf-8"))
-    return Series(version, data["package"], data["objects"], tuple(data["foreign"]), data["tools"])
+def versions() -> list[str]:
+    """The series that there are, oldest first."""
+    return sorted((file.parent.name for file in PLACE.glob("*/series.toml")), key=numbers)
 
 
-BUILT = _read("6.12")
-"""The series that `dumbbell kernel build` builds."""
+def series(version: str = DEFAULT) -> Series:
+    """The series of that version, which must be one of `versions`."""
+    folder = PLACE / version
+    data = tomllib.loads((folder / "series.toml").read_text(encoding="utf-8"))
+    foreign = tuple(data["foreign"])
+    return Series(version, data["package"], data["suite"], data["objects"], foreign, data["tools"], data.get("stack", {}), folder)
+
+
+def nearest(version: str) -> Series:
+    """The series whose patches fit a kernel of this version best: the one with the least distance, the newer of two."""
+    place = _place(version)
+    return series(min(reversed(versions()), key=lambda each: abs(_place(each) - place)))
+
+
+def numbers(version: str) -> list[int]:
+    """The numbers of a version, such as those of 6.12.117 or of 7.4-rc2, which sort as the versions do."""
+    return [int(part) for part in version.partition("-")[0].split(".")]
+
+
+def _place(version: str) -> int:
+    major, minor, *_ = numbers(version)
+    return major * _MINORS + minor
