@@ -31,7 +31,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/examples.md",
     "docs/fidelity.md",
     "docs/formats.md",
-    "docs/limits.md",
     "docs/notes/fidelity.md",
     "docs/notes/performance.md",
     "docs/performance.md",
