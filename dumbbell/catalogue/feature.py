@@ -9,6 +9,7 @@ class Feature(StrEnum):
     ADAPTIVE_RED = "adaptive RED"
     BIT_ERRORS = "bit errors"
     CAPTURES = "captures"
+    ECT1 = "ECT(1) of flows"
     EXCHANGES = "exchanges"
     FAULTS = "faults of links"
     FIRST_WRITES = "first writes"

@@ -261,6 +261,8 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
         yield need("opener", "feature", Feature.SERVER_OPENS)
     if workload.sce_echo:
         yield need("sce_echo", "feature", Feature.SCE)
+    if workload.ect:
+        yield need("ect", "feature", Feature.ECT1)
     if workload.direction == "reverse":
         yield need("direction", "feature", Feature.REVERSE_FLOWS)
     if workload.host.tso:

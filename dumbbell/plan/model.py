@@ -286,6 +286,8 @@ class Tcp(Workload):
     """True if both ends negotiate SACK."""
     timestamps: bool = True
     """True if both ends negotiate timestamps."""
+    ect: Literal[0, 1] = 0
+    """Codepoint of ECN-capable packets: ECT(0) or ECT(1)."""
 
     @property
     def kind(self) -> str:
@@ -316,7 +318,7 @@ class Tcp(Workload):
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """Return JSON without the kind. Usual values are left out: SACK, timestamps, the size of segments, DSCP, GRO, a program."""
+        """Return JSON without the kind. Usual values are left out: ECT(0), SACK, timestamps, the size of segments, DSCP, GRO, a program."""
         return {
             **self.place(),
             "opener": self.opener,
@@ -325,6 +327,7 @@ class Tcp(Workload):
             "host": self.host.plain(),
             "ecn": self.ecn,
             "sce_echo": self.sce_echo,
+            **({"ect": self.ect} if self.ect else {}),
             **({} if self.sack else {"sack": False}),
             **({} if self.timestamps else {"timestamps": False}),
             **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),

@@ -148,6 +148,7 @@ class Workloads:
             host=_host(written, self._table),
             ecn=ecn,
             sce_echo=sce_echo,
+            ect=written.ect or 0,
             sack=written.sack,
             timestamps=written.timestamps,
             dscp=written.dscp,

@@ -349,6 +349,10 @@ def _connections(written: Connections, settings: Settings, path: _PathFacts) -> 
     yield from too_long(("rtt",), max(written.rtts, default=None))
     if written.sce_echo and written.ecn is False:
         yield ("sce_echo",), "true needs ECN, which is off", "ecn: true, or no sce_echo"
+    if written.ect == 1 and written.ecn is False:
+        yield ("ect",), "1 needs ECN, which is off", "ecn: true, or no ect"
+    if written.ect == 1 and written.sce_echo:
+        yield ("ect",), "1 is a mark of SCE, which sce_echo echoes", "0, or no sce_echo"
     if written.src is not None and written.src == written.dst:
         yield ("dst",), f"{written.dst!r} is the source as well", "two hosts"
     for key in ("rmem", "wmem"):

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import PATH, plain_plan
@@ -344,6 +345,20 @@ def test_what_freebsd_does_not_do_is_told_at_once():
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "what", "expected"),
+    [
+        ({"ecn": False, "ect": 1}, "1 without ECN", "0"),
+        ({"ecn": True, "sce_echo": True, "ect": 1}, "1 where ECT(1) is a mark of SCE", "0"),
+        ({"ecn": True, "ect": 2}, "2", "0 or 1"),
+    ],
+)
+def test_a_codepoint_goes_with_ecn_and_is_no_mark(given: dict[str, Any], what: str, expected: str):
+    plan = base()
+    plan["workloads"][0] |= given
+    assert refused(plan) == [Refusal(Place("workload", 0), "ect", what, expected)]
+
+
 def test_the_sender_of_freebsd_opens():
     plan = base()
     plan["workloads"][0] |= {"stack": {"name": "freebsd-9", "options": {}}, "cc": {"kind": "reno"}, "ecn": False, "opener": "to"}
@@ -453,6 +468,7 @@ def test_no_refusal_is_missing_here():
         "on.ns",
         "opener",
         "ecn",
+        "ect",
         "sce_echo",
         "host.tso",
         "mtu_bytes",

@@ -57,6 +57,7 @@ const FEATURES: &[Feature] = &[
     Feature::Faults,
     Feature::FirstWrites,
     Feature::GroupSeries,
+    Feature::Ect1,
     Feature::HostQueues,
     Feature::OffloadGro,
     Feature::OffloadTso,

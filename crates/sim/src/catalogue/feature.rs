@@ -33,6 +33,7 @@ features! {
     AdaptiveRed = "adaptive RED",
     BitErrors = "bit errors",
     Captures = "captures",
+    Ect1 = "ECT(1) of flows",
     Exchanges = "exchanges",
     Faults = "faults of links",
     FirstWrites = "first writes",

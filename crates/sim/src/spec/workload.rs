@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Direction, DistributionSpec};
+use crate::packet::Ecn;
 use crate::segment::Options;
 
 /// Connections or streams that are alike. There is one a group, and none is moved in a run: its size does not matter.
@@ -158,6 +159,9 @@ pub struct TcpSpec {
     pub ecn: bool,
     /// The receiver echoes SCE marks (its sysctl tcp_sce).
     pub sce_echo: bool,
+    /// The codepoint of ECN-capable packets: ECT(0), or ECT(1) as L4S senders have it (RFC 9331).
+    #[serde(default)]
+    pub ect: u8,
     /// Negotiate SACK (RFC 2018).
     #[serde(default = "yes")]
     pub sack: bool,
@@ -186,6 +190,16 @@ impl TcpSpec {
     #[must_use]
     pub fn options(&self) -> Options {
         Options { sack: self.sack, timestamps: self.timestamps }
+    }
+
+    /// The ECN field of packets that queues may mark.
+    #[must_use]
+    pub fn codepoint(&self) -> Ecn {
+        match (self.ecn, self.ect) {
+            (false, _) => Ecn::NotEct,
+            (true, 0) => Ecn::Ect0,
+            (true, _) => Ecn::Ect1,
+        }
     }
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
             return Err(Flaws::one(field, what, "true, or a stack with RACK, such as linux-6.12"));
         }
     }
+    check_codepoint(spec)?;
     if spec.segment_bytes != MSS {
         check_segments(spec, options)?;
     }
@@ -74,6 +75,17 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
         return Err(Flaws::one("cc.kind", what, names_on(version, options)));
     }
     Ok(())
+}
+
+/// Refuses a codepoint that connections cannot have.
+fn check_codepoint(spec: &TcpSpec) -> Result<(), Flaws> {
+    match spec.ect {
+        0 => Ok(()),
+        1 if !spec.ecn => Err(Flaws::one("ect", "1 without ECN", 0)),
+        1 if spec.sce_echo => Err(Flaws::one("ect", "1 where ECT(1) is a mark of SCE", 0)),
+        1 => Ok(()),
+        other => Err(Flaws::one("ect", other, "0 or 1")),
+    }
 }
 
 /// Refuses a congestion control that needs what the stack does not do.

@@ -47,6 +47,7 @@ pub fn flow(name: &str, cc: &str, stack: &str) -> TcpSpec {
         host: host(),
         ecn: cc.contains("dctcp"),
         sce_echo: false,
+        ect: 0,
         sack: true,
         timestamps: true,
         segment_bytes: MSS as u32,

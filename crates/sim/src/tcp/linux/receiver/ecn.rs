@@ -21,6 +21,8 @@ pub(super) struct Wish {
 #[derive(Clone, Debug)]
 pub(super) struct Echo {
     enabled: bool,
+    /// The codepoint of an unmarked segment.
+    unmarked: Ecn,
     seen: bool,
     /// ECE on every ACK.
     pub latch: bool,
@@ -34,9 +36,12 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    pub fn new(enabled: bool, dctcp: bool, sce: Option<SceEcho>, sce_keeps_dctcp: bool) -> Self {
+    /// `codepoint`: of the sender's unmarked data; Not-ECT without ECN.
+    pub fn new(codepoint: Ecn, dctcp: bool, sce: Option<SceEcho>, sce_keeps_dctcp: bool) -> Self {
+        let enabled = codepoint != Ecn::NotEct;
         Self {
             enabled,
+            unmarked: codepoint,
             seen: false,
             latch: false,
             dctcp: (enabled && dctcp).then_some(false),
@@ -50,6 +55,17 @@ impl Echo {
     /// Both ends agree on ECN, as far as this one knows.
     pub fn is_on(&self) -> bool {
         self.enabled
+    }
+
+    /// The codepoint of an unmarked segment of a sender with ECN.
+    pub fn unmarked(&self) -> Ecn {
+        self.unmarked
+    }
+
+    /// ECT(1) is a mark of SCE; false where the sender itself sends it.
+    #[inline]
+    pub fn takes_ect1_for_sce(&self) -> bool {
+        self.unmarked != Ecn::Ect1
     }
 
     /// One of the ends does not want ECN.
@@ -73,7 +89,7 @@ impl Echo {
     /// True if codepoint `ecn` changes nothing and asks for nothing, so that another one like it does not, either.
     #[inline]
     pub fn expects(&self, ecn: Ecn) -> bool {
-        !self.enabled || (ecn == Ecn::Ect0 && self.seen && self.is_at_rest())
+        !self.enabled || (ecn == self.unmarked && self.seen && self.is_at_rest())
     }
 
     /// Nothing that an unmarked segment would end is going on.
@@ -195,7 +211,7 @@ mod tests {
 
     #[test]
     fn rfc3168_latches_until_cwr() {
-        let mut e = Echo::new(true, false, None, false);
+        let mut e = Echo::new(Ecn::Ect0, false, None, false);
         assert_eq!(feed(&mut e, Ecn::Ce, false).quick, 2);
         feed(&mut e, Ecn::Ect0, true);
         assert!(e.latch);
@@ -206,7 +222,7 @@ mod tests {
 
     #[test]
     fn dctcp_acknowledges_each_change() {
-        let mut e = Echo::new(true, true, None, false);
+        let mut e = Echo::new(Ecn::Ect0, true, None, false);
         let w = feed(&mut e, Ecn::Ce, true);
         assert!(w.special_ack && w.ack_now && e.latch);
         let w = feed(&mut e, Ecn::Ce, true);
@@ -217,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_special_ack_of_dctcp_echoes_what_came_before_although_a_cwr_came_with_the_change() {
-        let mut e = Echo::new(true, true, None, false);
+        let mut e = Echo::new(Ecn::Ect0, true, None, false);
         feed(&mut e, Ecn::Ce, false);
         e.on_cwr();
         assert!(e.on_segment(Ecn::Ect0, true).special_ack && e.take_flags() == flags::ECE);
@@ -227,7 +243,7 @@ mod tests {
 
     #[test]
     fn sce_marks_keep_a_dctcp_latch_in_the_sce_tree() {
-        let mut e = Echo::new(true, true, Some(SceEcho::T1), true);
+        let mut e = Echo::new(Ecn::Ect0, true, Some(SceEcho::T1), true);
         feed(&mut e, Ecn::Ce, false);
         feed(&mut e, Ecn::Ect1, false);
         assert!(e.latch);
@@ -237,13 +253,13 @@ mod tests {
 
     #[test]
     fn sce_changes_are_acknowledged_apart() {
-        let mut e = Echo::new(true, false, Some(SceEcho::T1), true);
+        let mut e = Echo::new(Ecn::Ect0, false, Some(SceEcho::T1), true);
         let w = feed(&mut e, Ecn::Ect1, true);
         assert!(w.special_ack && w.quick == 1 && e.sce_request);
         let w = feed(&mut e, Ecn::Ect1, true);
         assert_eq!(w, Wish::default());
         let w = feed(&mut e, Ecn::Ect0, true);
         assert!(w.special_ack && !e.sce_request);
-        assert_eq!(Echo::new(true, false, None, true).on_segment(Ecn::Ect1, true), Wish::default());
+        assert_eq!(Echo::new(Ecn::Ect0, false, None, true).on_segment(Ecn::Ect1, true), Wish::default());
     }
 }

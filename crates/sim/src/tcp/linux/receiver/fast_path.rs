@@ -110,7 +110,7 @@ impl Receiver {
         }
         let nothing_waits = !self.compression.holds() && !self.ack_now && !self.pushed;
         let roomy = self.buffer.is_measured() && self.buffer.has_scale() && !self.buffer.is_tight_in_order();
-        let unmarked = matches!(ecn, Ecn::NotEct | Ecn::Ect0) && self.echo.expects(ecn);
+        let unmarked = (ecn == Ecn::NotEct || ecn == self.echo.unmarked()) && self.echo.expects(ecn);
         if nothing_waits && roomy && unmarked {
             self.fast_path.form = form((HEADERS + self.layout.mss()) as u16, ecn.flags());
             // One short of the segment that fills the window being timed, or ends the transfer: those take the full path.

@@ -173,10 +173,10 @@ impl Receiver {
                 tsval: 0,
                 tsecr: 0,
                 attachment: NO_ATTACHMENT,
-                flags: Direction::Reverse.flags() | if spec.ecn && needs_ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
+                flags: Direction::Reverse.flags() | if needs_ecn { spec.codepoint() } else { Ecn::NotEct }.flags(),
             },
             buffer,
-            echo: Echo::new(spec.ecn, needs_ecn, sce, stack.dctcp_sce_latch),
+            echo: Echo::new(spec.codepoint(), needs_ecn, sce, stack.dctcp_sce_latch),
             counters: Counters::default(),
             clock,
             rtt: RttEstimates {
@@ -342,7 +342,7 @@ impl Receiver {
         }
         match p.ecn() {
             Ecn::Ce => self.counters.ce += 1,
-            Ecn::Ect1 => self.counters.sce += 1,
+            Ecn::Ect1 if self.echo.takes_ect1_for_sce() => self.counters.sce += 1,
             _ => {}
         }
         if seq == self.rcv_nxt && !self.is_closed_to(p) {

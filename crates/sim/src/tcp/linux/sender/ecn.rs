@@ -8,30 +8,37 @@ use crate::segment::{flags, Segment};
 /// Whether ECN is used, and whether CWR is to be sent. Told when the window was reduced; asked when new data are sent.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct EcnState {
-    on: bool,
+    /// The codepoint of data; Not-ECT without ECN.
+    codepoint: Ecn,
     cwr_queued: bool,
 }
 
 impl EcnState {
     /// Before the first reduction.
-    pub fn new(on: bool) -> Self {
-        Self { on, cwr_queued: false }
+    pub fn new(codepoint: Ecn) -> Self {
+        Self { codepoint, cwr_queued: false }
+    }
+
+    /// The codepoint of data.
+    #[inline]
+    pub fn codepoint(&self) -> Ecn {
+        self.codepoint
     }
 
     /// Both ends agreed on it.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.on
+        self.codepoint != Ecn::NotEct
     }
 
     /// One of the ends does not want it.
     fn turn_off(&mut self) {
-        (self.on, self.cwr_queued) = (false, false);
+        (self.codepoint, self.cwr_queued) = (Ecn::NotEct, false);
     }
 
     /// The window was reduced: the next new segment says so.
     pub fn queue_cwr(&mut self) {
-        self.cwr_queued = self.on;
+        self.cwr_queued = self.is_on();
     }
 
     /// CWR was sent, or the reduction was undone.

@@ -220,7 +220,7 @@ impl Sender {
                 tsval: 0,
                 tsecr: 0,
                 attachment: NO_ATTACHMENT,
-                flags: if spec.ecn { Ecn::Ect0 } else { Ecn::NotEct }.flags(),
+                flags: spec.codepoint().flags(),
             },
             timer: Timer::new(source),
             peer: PeerWindow::new(mss),
@@ -245,7 +245,7 @@ impl Sender {
             skbs: Skbs::default(),
             small_queue: SmallQueue::new(spec.host.tso),
             pacing,
-            ecn: EcnState::new(spec.ecn),
+            ecn: EcnState::new(spec.codepoint()),
             rec: Recovery::default(),
             undo: Undo::default(),
             prr: Prr::default(),
@@ -308,8 +308,8 @@ impl Sender {
     /// Codepoint of what is not first-time data: a control that needs ECN marks everything.
     #[inline]
     pub(in crate::tcp::linux) fn control_ecn(&self) -> Ecn {
-        if self.ecn.is_on() && self.needs.ecn {
-            Ecn::Ect0
+        if self.needs.ecn {
+            self.ecn.codepoint()
         } else {
             Ecn::NotEct
         }
