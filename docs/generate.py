@@ -36,7 +36,10 @@ from dumbbell_studies.sce.kernel import kernel_table
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("analyze", "controls", "fidelity", "limits/left-out", "performance", "results", "scenario")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("analyze", "controls", "fidelity", "index", "limits/left-out", "performance", "results", "scenario")
+    ),
 )
 SOURCES = ROOT / "crates" / "sim" / "src"
 BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
