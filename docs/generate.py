@@ -15,6 +15,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ DOCUMENTS = (
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("analyze", "controls", "fidelity", "index", "limits/left-out", "performance", "results", "scenario")
+        for name in ("analyze", "controls", "fidelity", "index", "limits/left-out", "performance", "results", "scenario", "stacks")
     ),
 )
 SOURCES = ROOT / "crates" / "sim" / "src"
@@ -170,7 +171,12 @@ BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
     "summary": summary_of_part,
 }
 
-KEYS: Mapping[str, Callable[[], str]] = {"units": keys.units, "keys": keys.keys}
+KEYS: Mapping[str, Callable[[], str]] = {
+    "units": keys.units,
+    "keys": keys.keys,
+    "linux-options": partial(keys.options, "linux"),
+    "bsd-options": partial(keys.options, "bsd"),
+}
 
 BENCHMARKS: Mapping[str, Callable[[], str]] = {"measured": benchmarks_measured, "side-by-side": benchmarks_side_by_side}
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from dumbbell.catalogue import entries
 from dumbbell.cli.schema import names
 from dumbbell.comparing.tables import Table
+from dumbbell.native import native
 from dumbbell.scenario.schema import schema
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 
@@ -78,6 +80,29 @@ def units() -> str:
     """The kinds of quantities."""
     rows = [[f"{_UNITS[kind.EXPECTED]}", kind.EXPECTED.partition(" ")[2]] for kind in (Rate, Duration, Size, Packets, Limit, Share)]
     return Table("", ["value", "written as"], rows).markdown()
+
+
+def options(implementation: str) -> str:
+    """The options of a TCP implementation, with the value that each of its stacks has."""
+    entry = entries("stack")[implementation]
+    listed = json.loads(native().capabilities())["stack"]
+    stacks = {name: stack["options"] for name, stack in listed.items() if stack["implementation"] == implementation}
+    rows = []
+    for each in entry.parameters:
+        named: dict[str, list[str]] = {}
+        for stack, values in stacks.items():
+            named.setdefault(_text(values[each.name]), []).append(stack)
+        usual, *others = sorted(named.items(), key=lambda item: item[0] != _text(each.default))
+        values = "; ".join([f"`{usual[0]}`", *(f"`{value}` ({', '.join(names)})" for value, names in others)])
+        unit = "" if each.kind != "integer" else f" {each.unit}" if each.unit else ""
+        bounds = "" if each.most is None else f", {each.least} to {each.most}"
+        kind = {"flag": "`true`, `false`", "integer": f"whole number{bounds}{unit}"}.get(each.kind) or ", ".join(
+            map("`{}`".format, each.words)
+        )
+        meanings = " ".join([each.meaning, *(f"`{word}`: {each.meanings[word]}" for word in each.words)])
+        told = ", ".join(f"`{word}`" for word in each.word.split("|") if word)
+        rows.append([f"`{each.name}`", kind, values, meanings, told])
+    return Table("", ["option", "values", "value of the stacks", "meaning", "on the host"], rows).markdown()
 
 
 def keys() -> str:

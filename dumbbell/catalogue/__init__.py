@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ class Parameter:
     kind: str
     """`flag`, `integer`, `choice`, `text`, or a quantity: `duration`, `seconds`, `limit-packets` ..."""
     meaning: str
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """Meanings of words of a choice, where the catalogue has them."""
     field: str = ""
     """Dotted name in a plan; empty if a plan has no field of its own for it."""
     unit: str = ""
@@ -47,7 +49,8 @@ class Parameter:
     """A value as scenarios have it."""
     word: str = ""
     """Linux's words for it. tc's: `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice. Of a
-    congestion control: the module's parameter, if that can be set while the kernel runs."""
+    congestion control: the module's parameter, if that can be set while the kernel runs. Of a stack's option: `SYSCTL={}`, where a flag has
+    `ON|OFF`, or the metric of a route."""
     since: str = ""
     """Series of Linux that has it first; empty if that is the entry's own."""
     variants: Sequence[str] = ()

@@ -12,6 +12,8 @@ from dumbbell.plan.refusal import Place, Refusal
 _GROUPS = {"control", "faults", "queues", "options", "connections", "streams", "tcp"}
 """Parts of names of fields that are only in plans."""
 _UNIT = re.compile(r"_(ns|s|bps|bytes|packets)$")
+_AS_WRITTEN = re.compile(r"(?:^|\.)(?:stack\.options|cc)\.")
+"""Before names that a scenario has as the plan has them, units and all: options of stacks and parameters of congestion controls."""
 
 Words = Mapping[str, Location]
 """Name of a field in a plan -> its location in the scenario, where they differ by more than the unit."""
@@ -62,6 +64,8 @@ class Origin:
         if name in self.words:
             return self.location + self.words[name]
         parts = (part for part in name.split(".") if part and part not in _GROUPS and not part.isdigit())
+        if _AS_WRITTEN.search(name):
+            return (*self.location, *parts)
         return (*self.location, *(_UNIT.sub("", part) for part in parts))
 
 

@@ -9,6 +9,7 @@ from support import PATH, docs_script
 
 from dumbbell import catalogue
 from dumbbell.documents.source import parse
+from dumbbell.engines.linux.hosts import Profile
 from dumbbell.native import native
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario, ScenarioError
@@ -136,6 +137,51 @@ def test_both_languages_take_the_bounds_of_a_control_and_refuse_what_is_beyond(n
         told = list(refusals(bound + beyond))
         assert len(told) == 2
         assert all(f"a whole number from {parameter.least} to {parameter.most}" in line for line in told)
+
+
+@pytest.mark.parametrize(("stack", "implementation"), [("linux-6.12", "linux"), ("freebsd-9", "bsd")])
+def test_the_simulator_takes_the_bounds_of_an_option_and_refuses_what_is_beyond(stack, implementation):
+    options = catalogue.entries("stack")[implementation].parameters
+    assert [each.name for each in options] == sorted(json.loads(native().capabilities())["stack"][stack]["options"], key=names(options))
+    flow = {"cc": "reno", "ecn": False}
+    for each in options:
+        for bound, beyond in ((each.least, -1), (each.most, 1)):
+            for value in () if bound is None else (bound, bound + beyond):
+                stacked = {"base": stack, each.name: value}
+                written = {"name": "a", "path": PATH, "flows": [{**flow, "stack": stacked}], "duration": "2s"}
+                try:
+                    prepare(Scenario(**written).expand())
+                except ScenarioError as error:
+                    told = [line for line in str(error).splitlines() if f"stack.{each.name}: " in line]
+                    assert any(f"{each.least} to {each.most}" in line or "invalid value" in line for line in told) == (value != bound)
+                else:
+                    assert value == bound, each.name
+
+
+def names(parameters):
+    """Return a key that sorts names as parameters are declared."""
+    return [each.name for each in parameters].index
+
+
+def test_options_that_the_kernel_takes_are_sysctls_or_metrics_of_routes():
+    scenario = Scenario(
+        name="a",
+        path=PATH,
+        flows=[
+            {
+                "cc": "reno",
+                "stack": {"initial_cwnd": 4, "rto_min_ms": 50, "reordering": 5, "sack_compression": False, "limit_answers": True},
+            }
+        ],
+        duration="2s",
+        engine="kernel",
+    )
+    (prepared,) = prepare(scenario.expand())
+    profile = Profile.of(prepared.plan.workloads[0])
+    assert profile.metrics == " initcwnd 4 rto_min 50ms"
+    sysctls = dict(profile.sysctls)
+    assert (sysctls["net.ipv4.tcp_reordering"], sysctls["net.ipv4.tcp_comp_sack_nr"]) == ("5", "0")
+    assert "net.ipv4.tcp_invalid_ratelimit" not in sysctls
 
 
 @pytest.mark.parametrize(

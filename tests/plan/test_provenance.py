@@ -36,6 +36,8 @@ STEPS = [{"kind": "outage", "at": "1s", "for": "1s", "direction": "both"}, {"kin
         (PATH, Place("workload", 1), "cc.beta", "flows.1.cc.beta"),
         (PATH, Place("workload", 1), "stack.name", "flows.1.stack.base"),
         (PATH, Place("workload", 1), "stack.options.hz", "flows.1.stack.hz"),
+        (PATH, Place("workload", 1), "stack.options.output_limit_bytes", "flows.1.stack.output_limit_bytes"),
+        (PATH, Place("workload", 1), "cc.scale_bytes", "flows.1.cc.scale_bytes"),
         (PATH, Place("workload", 1), "host.tso", "flows.1.host.offload"),
         (PATH, Place("workload", 1), "host.rcvbuf", "flows.1.host.rcvbuf"),
         (PATH, Place("workload", 1), "transfer_bytes", "flows.1.bytes"),

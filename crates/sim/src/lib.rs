@@ -47,7 +47,8 @@ pub fn catalogue() -> serde_json::Value {
     let qdiscs: Vec<Value> = qdisc::DISCIPLINES.iter().chain([&qdisc::TC]).map(Entry::listing).collect();
     let controls: Vec<Value> = cc::CONTROLS.iter().map(cc::Control::listing).collect();
     let faults: Vec<Value> = port::FAULTS.iter().map(Entry::listing).collect();
-    json!({"feature": features, "qdisc": qdiscs, "cc": controls, "fault": faults})
+    let stacks = tcp::implementation::entries();
+    json!({"feature": features, "qdisc": qdiscs, "cc": controls, "fault": faults, "stack": stacks})
 }
 
 /// Abilities that not every engine has, apart from those of queue disciplines.

@@ -8,27 +8,19 @@ count the packets in the bottleneck as the sender's own and hold back what follo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.catalogue import Parameter, entries
 from dumbbell.engines.linux.devices import GATES, NET, Devices, own_name, peer
 from dumbbell.plan import Place, Plan, Refusal, Side, Tcp, Workload
 from dumbbell.plan.addresses import SUBNETS, address
 from dumbbell.scenario.units import ETHERNET_MTU
 
-STACK_OPTIONS: dict[str, Any] = {
-    "initial_cwnd": 10,
-    "reordering": 3,
-    "rto_min_ms": 200,
-    "sack_compression": True,
-    "limit_answers": True,
-    "ecn_fallback": True,
-    "tail_loss_probe": True,
-    "slow_start_after_idle": True,
-    "output_limit_bytes": 1 << 20,
-}
-"""Options of the stack that a plan may override, with Linux's defaults."""
+_OPTIONS: Mapping[str, Parameter] = {each.name: each for each in entries("stack")["linux"].parameters if each.word}
+STACK_OPTIONS: Mapping[str, Any] = {name: each.default for name, each in _OPTIONS.items()}
+"""Options of the stack that a plan may override, with Linux's defaults: those that are a sysctl or a metric of a route."""
 _SIDES: tuple[Side, Side] = ("left", "right")
 MAC = "02:00:00:00:00:01"
 """The address of every host: without ARP, a host sends to its own address, and the device that gets the frame takes it."""
@@ -54,32 +46,21 @@ class Profile:
             "net.ipv4.tcp_rmem": " ".join(map(str, host.rmem)),
             "net.ipv4.tcp_wmem": " ".join(map(str, host.wmem)),
         }
-        if (reordering := options.get("reordering", STACK_OPTIONS["reordering"])) != STACK_OPTIONS["reordering"]:
-            sysctls["net.ipv4.tcp_reordering"] = str(reordering)
-        if "output_limit_bytes" in options:
-            sysctls["net.ipv4.tcp_limit_output_bytes"] = str(options["output_limit_bytes"])
-        if not options.get("sack_compression", True):
-            sysctls["net.ipv4.tcp_comp_sack_nr"] = "0"
-        if not options.get("limit_answers", True):
-            sysctls["net.ipv4.tcp_invalid_ratelimit"] = "0"
-        if not options.get("ecn_fallback", True):
-            sysctls["net.ipv4.tcp_ecn_fallback"] = "0"
-        if not options.get("tail_loss_probe", True):
-            sysctls["net.ipv4.tcp_early_retrans"] = "0"
-        if not options.get("slow_start_after_idle", True):
-            sysctls["net.ipv4.tcp_slow_start_after_idle"] = "0"
+        words = [_told(_OPTIONS[name], value) for name, value in options.items() if name in _OPTIONS]
+        sysctls |= dict(word.split("=", 1) for word in words if "=" in word)
         if not workload.sack:
             sysctls["net.ipv4.tcp_sack"] = "0"
         if not workload.timestamps:
             sysctls["net.ipv4.tcp_timestamps"] = "0"
         sysctls |= host.sysctls
-        metrics = ""
-        if "initial_cwnd" in options:
-            metrics += f" initcwnd {options['initial_cwnd']}"
-        if "rto_min_ms" in options:
-            metrics += f" rto_min {options['rto_min_ms']}ms"
+        metrics = "".join(f" {word}" for word in sorted(words) if word and "=" not in word)
         offload = "on" if host.gso else "tso" if host.tso else "none"
         return cls(offload, workload.ecn, tuple(sorted(sysctls.items())), metrics)
+
+
+def _told(option: Parameter, value: Any) -> str:
+    """Return the words that set an option: `SYSCTL=VALUE`, or a metric of a route; nothing for a flag that needs none."""
+    return option.word.split("|")[not value] if option.kind == "flag" else option.word.format(value)
 
 
 _WITHOUT_TCP = Profile("none", ecn=False, sysctls=(), metrics="")

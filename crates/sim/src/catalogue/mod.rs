@@ -3,8 +3,11 @@
 //! words, the refusals and the documents.
 
 mod feature;
+mod options;
 
 pub use feature::Feature;
+pub use options::{option, OptionType};
+pub(crate) use options::{options, words};
 
 use serde::Serialize;
 use serde_json::{json, Map, Value};
@@ -78,10 +81,13 @@ pub struct Parameter {
     pub most: Option<i64>,
     /// Meaning in a sentence or two.
     pub meaning: &'static str,
+    /// Meanings of the words of a choice that the catalogue has.
+    pub meanings: &'static [(&'static str, &'static str)],
     /// A value as scenarios have it.
     pub example: &'static str,
     /// Linux's words for it. tc's: `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice. Of a
-    /// congestion control: the module's parameter, if that can be set while the kernel runs. Empty if there are none.
+    /// congestion control: the module's parameter, if that can be set while the kernel runs. Of a stack's option: `SYSCTL={}`, where a flag
+    /// has `ON|OFF`, or the metric of a route. Empty if there are none.
     pub word: &'static str,
     /// Series of Linux that has it first; empty if that is the discipline's own.
     pub since: &'static str,
@@ -105,6 +111,7 @@ impl Parameter {
             least: None,
             most: None,
             meaning,
+            meanings: &[],
             example: "",
             word: "",
             since: "",
@@ -162,6 +169,18 @@ impl Parameter {
         Self { most: Some(most), ..self }
     }
 
+    /// A whole number of `unit`s.
+    #[must_use]
+    pub const fn unit(self, unit: &'static str) -> Self {
+        Self { kind: Kind::Integer(unit), ..self }
+    }
+
+    /// A whole number of `unit`s within these bounds.
+    #[must_use]
+    pub const fn range(self, unit: &'static str, least: i64, most: i64) -> Self {
+        self.unit(unit).at_least(least).at_most(most)
+    }
+
     /// With an example.
     #[must_use]
     pub const fn example(self, example: &'static str) -> Self {
@@ -183,6 +202,12 @@ impl Parameter {
     /// With the name of the module's parameter.
     #[must_use]
     pub const fn module(self, word: &'static str) -> Self {
+        Self { word, ..self }
+    }
+
+    /// With the sysctl, or the metric of a route.
+    #[must_use]
+    pub const fn sysctl(self, word: &'static str) -> Self {
         Self { word, ..self }
     }
 
@@ -252,7 +277,9 @@ impl Parameter {
         }
         put("least", json!(self.least));
         put("most", json!(self.most));
-        put("meaning", json!(self.meaning));
+        put("meaning", json!(self.meaning.trim_start()));
+        let meanings = self.meanings.iter().map(|(word, meaning)| ((*word).to_owned(), json!(meaning.trim_start())));
+        put("meanings", (!self.meanings.is_empty()).then(|| meanings.collect::<Map<String, Value>>()).into());
         put("example", json!(self.example));
         put("word", json!(self.word));
         put("since", json!(self.since));
@@ -282,6 +309,18 @@ impl Parameter {
         };
         let what = format!("{} is out of range", self.written(number));
         flaws.add(self.field, what, expected);
+    }
+
+    /// Adds a flaw if a value that somebody set is a number out of bounds.
+    fn check_set(&self, value: &Value, flaws: &mut Flaws) {
+        let number = value.as_u64().map(i128::from).or(value.as_i64().map(i128::from));
+        let (Kind::Integer(unit), Some(number)) = (self.kind, number) else { return };
+        match (self.least.map(i128::from), self.most.map(i128::from)) {
+            (Some(least), Some(most)) => flaws.range(self.name, number, unit, least..=most),
+            (Some(least), None) => flaws.at_least(self.name, number, unit, least),
+            (None, Some(most)) => flaws.at_most(self.name, number, unit, most),
+            (None, None) => {}
+        }
     }
 
     /// A default or a bound as a plan has it.
@@ -379,4 +418,18 @@ impl Entry {
         }
         flaws.done()
     }
+}
+
+/// Check the bounds of options that somebody set.
+///
+/// # Errors
+/// Options that are out of bounds.
+pub fn check_options(parameters: &[Parameter], set: &Map<String, Value>) -> Result<(), Flaws> {
+    let mut flaws = Flaws::default();
+    for parameter in parameters {
+        if let Some(value) = set.get(parameter.name) {
+            parameter.check_set(value, &mut flaws);
+        }
+    }
+    flaws.done()
 }

@@ -3,6 +3,7 @@
 use serde_json::{json, Map, Value};
 
 use super::bsd;
+use crate::catalogue::{check_options, Draws, Entry};
 use crate::cc::{find, Control, Needs, Parameters, Version, CONTROLS};
 use crate::packet::MSS;
 use crate::refusal::Flaws;
@@ -27,7 +28,9 @@ impl Implementation {
     /// A name or options that there are not, or values that no kernel can have.
     pub fn from_spec(spec: &StackSpec) -> Result<Self, Flaws> {
         if let Some((_, _, base)) = bsd::stack::STACKS.iter().find(|(name, ..)| *name == spec.name) {
-            let made = overridden(base, &spec.options).and_then(|stack| stack.check().map(|()| Self::Bsd(stack)));
+            let bounds = || check_options(bsd::stack::Stack::PARAMETERS, &spec.options);
+            let made = overridden(base, &spec.options)
+                .and_then(|stack| Flaws::both(bounds(), stack.check()).map(|_| Self::Bsd(stack)));
             return Flaws::within("options", made);
         }
         Stack::from_spec(spec).map(Self::Linux)
@@ -189,6 +192,29 @@ pub fn listing() -> Map<String, Value> {
         ((*name).to_owned(), entry)
     });
     linux.chain(bsd).collect()
+}
+
+/// The implementations as entries of the catalogue, with their options. Defaults are those of the first stack of each.
+#[must_use]
+pub fn entries() -> Vec<Value> {
+    let entry = |name, summary, parameters, defaults: Value| {
+        let about = summary;
+        let mut listed =
+            Entry { name, summary, about, draws: Draws::Nothing, parameters, tc: &[], since: "" }.listing();
+        for each in listed["parameters"].as_array_mut().into_iter().flatten() {
+            let default = &defaults[each["name"].as_str().unwrap_or_default()];
+            if let (Some(fields), false) = (each.as_object_mut(), default.is_null()) {
+                fields.remove("required");
+                fields.insert("default".to_owned(), default.clone());
+            }
+        }
+        listed
+    };
+    let (linux, bsd) = (json!(STACKS[0].options), json!(bsd::stack::STACKS[0].2));
+    vec![
+        entry("linux", "Linux's TCP", Stack::PARAMETERS, linux),
+        entry("bsd", "FreeBSD's TCP", bsd::stack::Stack::PARAMETERS, bsd),
+    ]
 }
 
 #[cfg(test)]

@@ -3,51 +3,56 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::options;
 use crate::refusal::Flaws;
 
 /// Most bytes that an option may be.
-const MOST_BYTES: u64 = 1 << 29;
+const MOST_BYTES: i64 = 1 << 29;
+/// Least size of a socket buffer, bytes.
+const LEAST_BUFFER: u64 = 8192;
 
-/// One stack. Wide because each field is an option that a scenario may override by its name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stack {
-    /// Ticks a second.
-    pub hz: u32,
-    /// Initial window of ten segments (RFC 6928).
-    pub initcwnd10: bool,
-    /// Initial window of RFC 3390 (else RFC 5681's); also the window after idling.
-    pub rfc3390: bool,
-    /// Limited transmit.
-    pub rfc3042: bool,
-    /// Appropriate byte counting.
-    pub rfc3465: bool,
-    /// Most segments that an ACK adds in slow start, and counts for in congestion avoidance.
-    pub abc_l_var: u32,
-    /// Every second segment is acknowledged at once, a single one when the timer fires.
-    pub delayed_ack: bool,
-    /// Delay of an acknowledgement, ms.
-    pub delacktime_ms: u32,
-    /// Least retransmission timeout, ms.
-    pub rexmit_min_ms: u32,
-    /// Added to every retransmission timeout, ms.
-    pub rexmit_slop_ms: u32,
-    /// Most holes of a scoreboard.
-    pub sack_maxholes: u32,
-    /// First size of a send buffer that no application has set, bytes.
-    pub sendspace: u64,
-    /// Step of such a buffer's growth, bytes; 0: it does not grow.
-    pub sendbuf_inc: u64,
-    /// The most that it grows to, bytes.
-    pub sendbuf_max: u64,
-    /// First size of a receive buffer that no application has set, bytes.
-    pub recvspace: u64,
-    /// Step of such a buffer's growth, bytes; 0: it does not grow.
-    pub recvbuf_inc: u64,
-    /// The most that it grows to, bytes.
-    pub recvbuf_max: u64,
-    /// Most memory of a socket buffer, bytes; sets the window scale.
-    pub maxsockbuf: u64,
+options! {
+    /// One stack. Wide because each field is an option that a scenario may override by its name.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Stack {
+        /// Ticks a second.
+        pub hz: u32 => .range("ticks a second", 100, 1000).sysctl("kern.hz={}"),
+        /// Initial window of ten segments (RFC 6928).
+        pub initcwnd10: bool => .sysctl("net.inet.tcp.experimental.initcwnd10=1|net.inet.tcp.experimental.initcwnd10=0"),
+        /// Initial window of RFC 3390 (else RFC 5681's); also the window after idling.
+        pub rfc3390: bool => .sysctl("net.inet.tcp.rfc3390=1|net.inet.tcp.rfc3390=0"),
+        /// Limited transmit.
+        pub rfc3042: bool => .sysctl("net.inet.tcp.rfc3042=1|net.inet.tcp.rfc3042=0"),
+        /// Appropriate byte counting.
+        pub rfc3465: bool => .sysctl("net.inet.tcp.rfc3465=1|net.inet.tcp.rfc3465=0"),
+        /// Most segments that an ACK adds in slow start, and counts for in congestion avoidance.
+        pub abc_l_var: u32 => .range("segments", 1, 100).sysctl("net.inet.tcp.abc_l_var={}"),
+        /// Every second segment is acknowledged at once, a single one when the timer fires.
+        pub delayed_ack: bool => .sysctl("net.inet.tcp.delayed_ack=1|net.inet.tcp.delayed_ack=0"),
+        /// Delay of an acknowledgement, ms.
+        pub delacktime_ms: u32 => .range("ms", 10, 10_000).sysctl("net.inet.tcp.delacktime={}"),
+        /// Least retransmission timeout, ms.
+        pub rexmit_min_ms: u32 => .range("ms", 10, 60_000).sysctl("net.inet.tcp.rexmit_min={}"),
+        /// Added to every retransmission timeout, ms.
+        pub rexmit_slop_ms: u32 => .range("ms", 0, 60_000).sysctl("net.inet.tcp.rexmit_slop={}"),
+        /// Most holes of a scoreboard.
+        pub sack_maxholes: u32 => .range("holes", 1, 65_536).sysctl("net.inet.tcp.sack.maxholes={}"),
+        /// First size of a send buffer that no application has set, bytes.
+        pub sendspace: u64 => .unit("bytes").sysctl("net.inet.tcp.sendspace={}"),
+        /// Step of such a buffer's growth, bytes; 0: it does not grow.
+        pub sendbuf_inc: u64 => .range("bytes", 0, MOST_BYTES).sysctl("net.inet.tcp.sendbuf_inc={}"),
+        /// The most that it grows to, bytes.
+        pub sendbuf_max: u64 => .range("bytes", LEAST_BUFFER as i64, MOST_BYTES).sysctl("net.inet.tcp.sendbuf_max={}"),
+        /// First size of a receive buffer that no application has set, bytes.
+        pub recvspace: u64 => .unit("bytes").sysctl("net.inet.tcp.recvspace={}"),
+        /// Step of such a buffer's growth, bytes; 0: it does not grow.
+        pub recvbuf_inc: u64 => .range("bytes", 0, MOST_BYTES).sysctl("net.inet.tcp.recvbuf_inc={}"),
+        /// The most that it grows to, bytes.
+        pub recvbuf_max: u64 => .range("bytes", LEAST_BUFFER as i64, MOST_BYTES).sysctl("net.inet.tcp.recvbuf_max={}"),
+        /// Most memory of a socket buffer, bytes; sets the window scale.
+        pub maxsockbuf: u64 => .range("bytes", 65_536, MOST_BYTES).sysctl("kern.ipc.maxsockbuf={}"),
+    }
 }
 
 /// The settings of a 9.2-RELEASE host; `initcwnd10` is off as on the hosts of CAIA TR 140630A, where the source has it on.
@@ -103,29 +108,11 @@ impl Stack {
         u64::from(ms) * u64::from(self.hz) / 1000
     }
 
-    /// Refuses values that no kernel can have.
+    /// Refuses first sizes of buffers that are more than an application may set.
     pub(in crate::tcp) fn check(&self) -> Result<(), Flaws> {
         let mut flaws = Flaws::default();
-        for (name, value, unit, range) in [
-            ("hz", self.hz, "ticks a second", 100..=1000),
-            ("abc_l_var", self.abc_l_var, "segments", 1..=100),
-            ("delacktime_ms", self.delacktime_ms, "ms", 10..=10_000),
-            ("rexmit_min_ms", self.rexmit_min_ms, "ms", 10..=60_000),
-            ("rexmit_slop_ms", self.rexmit_slop_ms, "ms", 0..=60_000),
-            ("sack_maxholes", self.sack_maxholes, "holes", 1..=65_536),
-        ] {
-            flaws.range(name, value, unit, range);
-        }
-        for (name, bytes, range) in [
-            ("maxsockbuf", self.maxsockbuf, 65_536..=MOST_BYTES),
-            ("sendspace", self.sendspace, 8192..=self.most_buffer()),
-            ("recvspace", self.recvspace, 8192..=self.most_buffer()),
-            ("sendbuf_max", self.sendbuf_max, 8192..=MOST_BYTES),
-            ("recvbuf_max", self.recvbuf_max, 8192..=MOST_BYTES),
-            ("sendbuf_inc", self.sendbuf_inc, 0..=MOST_BYTES),
-            ("recvbuf_inc", self.recvbuf_inc, 0..=MOST_BYTES),
-        ] {
-            flaws.range(name, bytes, "bytes", range);
+        for (name, bytes) in [("sendspace", self.sendspace), ("recvspace", self.recvspace)] {
+            flaws.range(name, bytes, "bytes", LEAST_BUFFER..=self.most_buffer());
         }
         flaws.done()
     }

@@ -1,175 +1,159 @@
 //! What versions of Linux do differently: values that options of a [`crate::tcp::linux::stack::Stack`] take.
 
-use serde::{Deserialize, Serialize};
+use crate::catalogue::{words, Kind, OptionType};
+use crate::cc::Growth;
 
-/// How losses are found, and with it which state machine handles an ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossDetection {
-    /// By time of transmission (RFC 8985; 4.18 and later have it alone).
-    Rack,
-    /// What is more than `reordering` segments below the highest SACKed one is lost, and so is a retransmission that was overtaken; by the
-    /// number of SACKed segments once reordering was seen (sysctl tcp_fack 1, until 4.14).
-    Fack,
-    /// What has more than `reordering` SACKed segments above it is lost (RFC 6675; sysctl tcp_fack 0).
-    Sack,
+words! {
+    /// How losses are found, and with it which state machine handles an ACK.
+    pub enum LossDetection {
+        /// By time of transmission (RFC 8985; 4.18 and later have it alone).
+        Rack = "rack",
+        /// What is more than `reordering` segments below the highest SACKed one is lost, and so is a retransmission that was overtaken; by the
+        /// number of SACKed segments once reordering was seen (sysctl tcp_fack 1, until 4.14).
+        Fack = "fack",
+        /// What has more than `reordering` SACKed segments above it is lost (RFC 6675; sysctl tcp_fack 0).
+        Sack = "sack",
+    }
+
+    /// Fast retransmit with fewer than three duplicate ACKs when there is no more to send (RFC 5827; sysctl tcp_early_retrans, 3.5 to 4.11).
+    pub enum EarlyRetransmit {
+        /// Never.
+        Off = "off",
+        /// As soon as all but one segment is SACKed (sysctl value 1).
+        AtOnce = "at-once",
+        /// A quarter of an RTT later, at least 2 ms (sysctl value 2).
+        Delayed = "delayed",
+    }
+
+    /// Check of a retransmission timeout for being needless (F-RTO).
+    pub enum Frto {
+        /// All is marked lost, but one ACK decides (RFC 5682; 3.10 and later).
+        Rfc5682 = "rfc5682",
+        /// Nothing is marked lost until the second ACK decides, with the help of SACKs (RFC 4138; sysctl tcp_frto 2, until 3.9).
+        Rfc4138 = "rfc4138",
+        /// Slow start from one segment at once (sysctl tcp_frto 0).
+        Off = "off",
+    }
+
+    /// When kernel timers fire.
+    pub enum TimerWheel {
+        /// Rounded up to the granularity of a level of the wheel, an eighth of what is ahead at most (4.8 and later).
+        Levels = "levels",
+        /// In their tick, from 256 ticks on rounded up by at most 1/256 (2.6.36 to 4.7).
+        Slack = "slack",
+        /// In their tick (until 2.6.35).
+        Exact = "exact",
+    }
+
+    /// The clock of HyStart; see the parameter `hystart_clock` of CUBIC.
+    pub enum HystartClock {
+        /// Microseconds.
+        Microseconds = "microseconds",
+        /// Ticks.
+        Ticks = "ticks",
+    }
+
+    /// How a receive buffer without a size of its own grows. A buffer with a size that the application set never grows.
+    pub enum ReceiveTuning {
+        /// Not at all (sysctl tcp_moderate_rcvbuf 0).
+        Off = "off",
+        /// To twice what was read in the last round trip (until 3.13).
+        Twice = "twice",
+        /// The same, and ahead of a sender that speeds up.
+        Ahead = "ahead",
+    }
+
+    /// Bytes that a connection may have in its host's queue, if the host has a queue of its own.
+    pub enum SmallQueues {
+        /// Whatever it sends (until 3.5).
+        Off = "off",
+        /// `output_limit_bytes` of new data; retransmissions are not asked (3.6 to 3.11).
+        Fixed = "fixed",
+        /// Two TSO segments, or a millisecond at the pacing rate if that is more, and `output_limit_bytes` at most; twice as much for
+        /// retransmissions. What still lies there is not sent again (4.14 and later).
+        Rate = "rate",
+    }
+
+    /// Which rule says that the window limited sending.
+    pub enum CwndLimited {
+        /// Remember that the window was full at any time of the present window of data (Linux 6.0 and later).
+        Sticky = "sticky",
+        /// Only at the moment of the most segments outstanding; in slow start only the doubling rule counts (before 6.0).
+        AtMaximum = "at-maximum",
+        /// When an ACK finds no more than three segments of the window unused, or with TSO less than a third of it (until 3.15).
+        AtAck = "at-ack",
+        /// When an ACK finds the window full once its SACKs are counted, or with TSO less than a third of it unused (2.6.18).
+        FullAtAck = "full-at-ack",
+    }
+
+    /// How PRR sends below ssthresh.
+    pub enum PrrBelowSsthresh {
+        /// max(delivered - sent, newly delivered), one more when the cumulative point advances without new loss (6.x).
+        Una = "una",
+        /// The same only when a retransmission was acknowledged; else what was newly delivered (4.x, 5.x).
+        Retransmission = "retransmission",
+        /// max(delivered - sent, newly delivered) and always one more (3.2 to 4.2).
+        SlowStart = "slow-start",
+    }
+
+    /// When a sender that builds TSO segments waits for more window.
+    pub enum TsoDefer {
+        /// Only if the next ACK is nearer than min(1 ms, srtt/2) (6.x).
+        AckNear = "ack-near",
+        /// Only if the oldest segment out is older than srtt/2 (5.1).
+        HeadOld = "head-old",
+        /// Up to two ticks, whatever is under way (3.x).
+        TwoTicks = "two-ticks",
+        /// Until ACKs have freed a third of the window (2.6.18).
+        Third = "third",
+    }
+
+    /// The receiver's answer to SCE marks. All four stand in the SCE tree's history (chromi/sce net/ipv4/tcp_input.c); which
+    /// of them the draft's kernel had is not known.
+    pub enum SceEcho {
+        /// A change of marking while a segment waits is acknowledged at once, and so is the segment that changed it.
+        T1 = "t1",
+        /// As T1, but the segment that changed it may wait.
+        T0 = "t0",
+        /// Each marked segment asks for two quick ACKs; unmarked ones do nothing.
+        Ta = "ta",
+        /// As T1, and every segment asks for a quick ACK.
+        Tb = "tb",
+    }
+
+    /// How the window comes down when congestion is found.
+    pub enum CwndReduction {
+        /// By what is delivered (PRR, RFC 6937; 3.2 and later).
+        Prr = "prr",
+        /// By one segment every second ACK, and each time to no more than what is in flight and one (rate halving, until 3.1). An undo leaves no
+        /// more than what is in flight and a burst.
+        RateHalving = "rate-halving",
+    }
+
+    /// Which segments SACKs prove lost; only where losses are found by counting.
+    pub enum LossMarking {
+        /// All that lie far enough below the highest SACKed one (3.9).
+        All = "all",
+        /// Of these the ones that were out when the episode began, and that are not on their way again. They are only marked when an ACK changes
+        /// nothing but its SACK blocks, or fills a hole in part, or SACKs something sent since. Once reordering was seen, the first one alone, or
+        /// when something sent since is SACKed. An ACK older than others marks nothing (2.6.18).
+        Episode = "episode",
+    }
+
+    /// When retransmissions are looked at that something sent later has overtaken; only where losses are found by counting.
+    pub enum LostRetransmissions {
+        /// At every ACK with SACK blocks (3.9).
+        EverySack = "every-sack",
+        /// Where more has changed than the end of the first block, or something was acknowledged since: else only what is new is walked (2.6.18).
+        NewHole = "new-hole",
+    }
 }
 
-/// Fast retransmit with fewer than three duplicate ACKs when there is no more to send (RFC 5827; sysctl tcp_early_retrans, 3.5 to 4.11).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EarlyRetransmit {
-    /// Never.
-    Off,
-    /// As soon as all but one segment is SACKed (sysctl value 1).
-    AtOnce,
-    /// A quarter of an RTT later, at least 2 ms (sysctl value 2).
-    Delayed,
-}
-
-/// What a retransmission timeout does before it believes in losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Frto {
-    /// All is marked lost, but one ACK decides (RFC 5682; 3.10 and later).
-    Rfc5682,
-    /// Nothing is marked lost until the second ACK decides, with the help of SACKs (RFC 4138; sysctl tcp_frto 2, until 3.9).
-    Rfc4138,
-    /// Slow start from one segment at once (sysctl tcp_frto 0).
-    Off,
-}
-
-/// When kernel timers fire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimerWheel {
-    /// Rounded up to the granularity of a level of the wheel, an eighth of what is ahead at most (4.8 and later).
-    Levels,
-    /// In their tick, from 256 ticks on rounded up by at most 1/256 (2.6.36 to 4.7).
-    Slack,
-    /// In their tick (until 2.6.35).
-    Exact,
-}
-
-/// What HyStart measures with; see the parameter `hystart_clock` of CUBIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HystartClock {
-    /// Microseconds.
-    Microseconds,
-    /// Ticks.
-    Ticks,
-}
-
-/// How a receive buffer without a size of its own grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReceiveTuning {
-    /// Not at all (sysctl tcp_moderate_rcvbuf 0).
-    Off,
-    /// To twice what was read in the last round trip (until 3.13).
-    Twice,
-    /// The same, and ahead of a sender that speeds up.
-    Ahead,
-}
-
-/// What a connection may have in its host's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SmallQueues {
-    /// Whatever it sends (until 3.5).
-    Off,
-    /// `output_limit_bytes` of new data; retransmissions are not asked (3.6 to 3.11).
-    Fixed,
-    /// Two TSO segments, or a millisecond at the pacing rate if that is more, and `output_limit_bytes` at most; twice as much for
-    /// retransmissions. What still lies there is not sent again (4.14 and later).
-    Rate,
-}
-
-/// Which rule says that the window limited sending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CwndLimited {
-    /// Remember that the window was full at any time of the present window of data (Linux 6.0 and later).
-    Sticky,
-    /// Only at the moment of the most segments outstanding; in slow start only the doubling rule counts (before 6.0).
-    AtMaximum,
-    /// When an ACK finds no more than three segments of the window unused, or with TSO less than a third of it (until 3.15).
-    AtAck,
-    /// When an ACK finds the window full once its SACKs are counted, or with TSO less than a third of it unused (2.6.18).
-    FullAtAck,
-}
-
-/// How PRR sends below ssthresh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrrBelowSsthresh {
-    /// max(delivered - sent, newly delivered), one more when the cumulative point advances without new loss (6.x).
-    Una,
-    /// The same only when a retransmission was acknowledged; else what was newly delivered (4.x, 5.x).
-    Retransmission,
-    /// max(delivered - sent, newly delivered) and always one more (3.2 to 4.2).
-    SlowStart,
-}
-
-/// When a sender that builds TSO segments waits for more window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TsoDefer {
-    /// Only if the next ACK is nearer than min(1 ms, srtt/2) (6.x).
-    AckNear,
-    /// Only if the oldest segment out is older than srtt/2 (5.1).
-    HeadOld,
-    /// Up to two ticks, whatever is under way (3.x).
-    TwoTicks,
-    /// Until ACKs have freed a third of the window (2.6.18).
-    Third,
-}
-
-/// What the receiver does about SCE marks. All four stand in the SCE tree's history (chromi/sce net/ipv4/tcp_input.c); which
-/// of them the draft's kernel had is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SceEcho {
-    /// A change of marking while a segment waits is acknowledged at once, and so is the segment that changed it.
-    T1,
-    /// As T1, but the segment that changed it may wait.
-    T0,
-    /// Each marked segment asks for two quick ACKs; unmarked ones do nothing.
-    Ta,
-    /// As T1, and every segment asks for a quick ACK.
-    Tb,
-}
-
-/// How the window comes down when congestion is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CwndReduction {
-    /// By what is delivered (PRR, RFC 6937; 3.2 and later).
-    Prr,
-    /// By one segment every second ACK, and each time to no more than what is in flight and one (rate halving, until 3.1). An undo leaves no
-    /// more than what is in flight and a burst.
-    RateHalving,
-}
-
-/// Which segments SACKs prove lost; only where losses are found by counting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossMarking {
-    /// All that lie far enough below the highest SACKed one (3.9).
-    All,
-    /// Of these the ones that were out when the episode began, and that are not on their way again. They are only marked when an ACK changes
-    /// nothing but its SACK blocks, or fills a hole in part, or SACKs something sent since. Once reordering was seen, the first one alone, or
-    /// when something sent since is SACKed. An ACK older than others marks nothing (2.6.18).
-    Episode,
-}
-
-/// When retransmissions are looked at that something sent later has overtaken; only where losses are found by counting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LostRetransmissions {
-    /// At every ACK with SACK blocks (3.9).
-    EverySack,
-    /// Where more has changed than the end of the first block, or something was acknowledged since: else only what is new is walked (2.6.18).
-    NewHole,
+impl OptionType for Growth {
+    const KIND: Kind = Kind::Choice(&["segments", "acks"]);
+    const MEANINGS: &'static [(&'static str, &'static str)] = &[
+        ("segments", "Segments that were delivered (3.13 and later)."),
+        ("acks", "ACKs: each counts once, whatever it acknowledges. The threshold itself still belongs to slow start."),
+    ];
+    const ABOUT: &'static str = "The window grows by this.";
 }
