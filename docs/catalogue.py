@@ -30,6 +30,8 @@ _TYPES = {
     ("tc", "command"): "TcCommand",
 }
 """Keys that may be written in several ways: their types in `dumbbell.scenario.typed`."""
+_NAMES = {"dualpi2": "DualPi2"}
+"""Names of models that do not follow from the entry's."""
 _DEFAULTS = {("cake", "sce"): "False"}
 _QUANTITIES = {
     "duration": "Duration",
@@ -98,7 +100,7 @@ def models(group: str) -> str:
 
 
 def _model(group: str, entry: Entry) -> str:
-    name = "".join(part.title() for part in entry.name.split("_"))
+    name = _NAMES.get(entry.name) or "".join(part.title() for part in entry.name.split("_"))
     lines = [f"class {name}({'Discipline' if group == 'qdisc' else 'Fault'}):", _documented(entry.about), ""]
     if group == "qdisc":
         lines.append(f"    depends_on_seed: ClassVar[bool] = {entry.draws != 'nothing'}")

@@ -43,3 +43,4 @@ class Feature(StrEnum):
     TRANSFERS = "transfers"
     UDP = "UDP"
     VOICE_CALLS = "voice calls"
+    WHOLE_CHUNKS = "queues of whole chunks"

@@ -15,11 +15,13 @@ from dumbbell.scenario.generated import qdiscs as generated
 from dumbbell.scenario.generated.qdiscs import Bfifo, Fq, FqPie, Netem, Pfifo, Tc
 
 _MS = 10**6
+_RFC_ALPHA, _RFC_BETA = 38, 768
+"""0.1 * 15 ms / (100 ms)^2 and 0.3 / 100 ms, in 1/256 Hz."""
 _DS_FIELD = 0xFF
 """All bits of the DS field and the ECN field."""
 
 # Exported by dumbbell and dumbbell.scenario.
-__all__ = ["Bfifo", "Cake", "Codel", "Dummynet", "Fq", "FqCodel", "FqPie", "Netem", "Pfifo", "Pie", "Qdisc", "Red", "Sfq", "Tc"]
+__all__ = ["Bfifo", "Cake", "Codel", "DualPi2", "Dummynet", "Fq", "FqCodel", "FqPie", "Netem", "Pfifo", "Pie", "Qdisc", "Red", "Sfq", "Tc"]
 
 
 class _OfSeveralKernels(Discipline):
@@ -135,6 +137,40 @@ class Sfq(generated.Sfq):
             yield ("perturb",), f"{self.perturb} is no whole number of seconds", "e.g. 10s, or 0s for never"
 
 
+class DualPi2(generated.DualPi2):
+    __doc__ = generated.DualPi2.__doc__
+
+    def wrong(self) -> Iterator[tuple[Location, str, str]]:
+        """Two steps at once, and a ramp that has no room."""
+        yield from super().wrong()
+        if self.step_packets is not None and "step_thresh" in self.model_fields_set:
+            yield ("step_packets",), "stands beside step_thresh", "either of them"
+        if self.variant == "rfc9332" and self.ramp_to <= self.ramp_from:
+            yield ("ramp_to",), f"{self.ramp_to} is not after ramp_from, {self.ramp_from}", f"more than {self.ramp_from}"
+
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan. The defaults of the RFC differ from the kernel's (RFC 9332, Appendix A.1)."""
+        made = super().planned(port)
+        if self.variant == "rfc9332":
+            defaults = {"tupdate_ns": 15 * _MS, "alpha": _RFC_ALPHA, "beta": _RFC_BETA, "limit_packets": _room(port)}
+            written = {each.field for each in self.entry().parameters if each.name in self.model_fields_set}
+            made |= {field: value for field, value in defaults.items() if field not in written}
+        return made
+
+    @classmethod
+    def features(cls, planned: Parameters) -> Iterator[tuple[str, Feature]]:
+        """The RFC's code is no kernel's, and whole chunks are no packets."""
+        if planned["variant"] == "rfc9332":
+            yield "variant", Feature.OTHER_KERNELS
+        if not planned["split_gso"]:
+            yield "split_gso", Feature.WHOLE_CHUNKS
+
+
+def _room(port: PortFacts) -> int:
+    """The RFC's limit: 250 ms of the link rate, in packets."""
+    return max(1, port.rate_bps // (4 * 8 * port.frame_bytes))
+
+
 class Dummynet(generated.Dummynet):
     __doc__ = generated.Dummynet.__doc__
 
@@ -144,9 +180,9 @@ class Dummynet(generated.Dummynet):
 
 
 _Mapping = Annotated[
-    Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | Dummynet | Netem | Tc, Field(discriminator="kind")
+    Pfifo | Bfifo | Cake | Codel | FqCodel | Pie | FqPie | Red | Sfq | Fq | DualPi2 | Dummynet | Netem | Tc, Field(discriminator="kind")
 ]
-_Kind = Literal["pfifo", "bfifo", "cake", "codel", "fq_codel", "pie", "fq_pie", "red", "sfq", "fq", "dummynet", "netem", "tc"]
+_Kind = Literal["pfifo", "bfifo", "cake", "codel", "fq_codel", "pie", "fq_pie", "red", "sfq", "fq", "dualpi2", "dummynet", "netem", "tc"]
 Qdisc = Annotated[
     _Mapping,
     BeforeValidator(lambda written: {"kind": written} if isinstance(written, str) else written, json_schema_input_type=_Kind | _Mapping),

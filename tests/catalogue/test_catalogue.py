@@ -22,6 +22,8 @@ NEEDED = {
     ("red", "nodrop"): {"ecn": True},
     ("fq_codel", "ce_threshold_selector"): {"ce_threshold": "1ms"},
     ("pie", "hz"): {"variant": "2013"},
+    ("dualpi2", "ramp_from"): {"variant": "rfc9332", "ramp_to": "2s"},
+    ("dualpi2", "ramp_to"): {"variant": "rfc9332"},
 }
 """Keys that rules ask for beside the one that is tried."""
 BOUNDS = [

@@ -25,7 +25,7 @@ QDISCS = {
     "red": RED,
     "dummynet": {"kind": "dummynet", "limit": "64KiB", "tick": "1ms"},
     "netem": {"kind": "netem", "delay": "5ms", "tick": "1ms"},
-    **{kind: {"kind": kind} for kind in ("cake", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq")},
+    **{kind: {"kind": kind} for kind in ("cake", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq", "dualpi2")},
 }
 LONG_NS, BEYOND = 2**60, 2**31
 

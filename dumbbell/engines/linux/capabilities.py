@@ -52,6 +52,7 @@ def of_linux(
             "feature": [
                 *(*OFFLOAD.values(), Feature.SYSCTLS, Feature.OUTAGES, Feature.RATE_STEPS, *FEATURES),
                 *(Feature.REVERSE_FLOWS, Feature.CAPTURES, Feature.FAULTS, Feature.HOST_QUEUES, Feature.SERVER_OPENS, Feature.SLOW_READERS),
+                Feature.WHOLE_CHUNKS,
             ],
             "listeners": "own",
         },

@@ -23,6 +23,9 @@ _ONLY_IF_ANY = ("drop_overmemory",)
 _NO_RATE = 10**16
 """Rate of a link that takes no time, bit/s: netem divides bits by it, in whole ns."""
 
+_WEIGHT = 256
+"""Units of a weight of dualpi2 in 1 Hz."""
+
 Parameters = Mapping[str, Any]
 
 
@@ -185,9 +188,15 @@ def _red(qdisc: Parameters) -> str:
     return words(qdisc, {"bandwidth": f"bandwidth {qdisc['control']['bandwidth_bps']}bit"})
 
 
+def _dualpi2(qdisc: Parameters) -> str:
+    step = {"step_thresh": ""} if qdisc["step_packets"] is not None else {}
+    return words(qdisc, step | {name: f"{name} {qdisc[name] / _WEIGHT:.9g}" for name in ("alpha", "beta")})
+
+
 _WORDS: Mapping[str, Callable[[Parameters], str]] = {
     "cake": _cake,
     "red": _red,
+    "dualpi2": _dualpi2,
     "netem": lambda qdisc: netem(qdisc["delay_ns"], None, qdisc["limit_packets"]),
     "tc": lambda qdisc: str(qdisc["command"]),
 }

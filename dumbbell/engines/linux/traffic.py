@@ -83,6 +83,10 @@ def end_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
         yield end_line(host.name, "eth0")
 
 
+_ECT = {0: 2, 1: 1}
+"""The bits of ECT(0) and ECT(1) in the ECN field (RFC 3168, section 5)."""
+
+
 def _options(workload: Workload, mtu: int) -> Iterator[str]:
     """Yield the options of sockets that differ from the defaults."""
     tcp = workload.over
@@ -90,6 +94,8 @@ def _options(workload: Workload, mtu: int) -> Iterator[str]:
         yield f"mss {mss_option(tcp.segment_bytes, tcp.timestamps)}"
     if codepoint := _codepoint(workload):
         yield f"dscp {codepoint}"
+    if isinstance(workload, Traffic) and (ect := workload.parameters.get("ect")) is not None:
+        yield f"ecn {_ECT[ect]}"
     if tcp is not None and tcp.host.nodelay:
         yield "nodelay 1"
     if tcp is not None and tcp.host.max_pacing_bps is not None:

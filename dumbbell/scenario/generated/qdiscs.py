@@ -267,6 +267,56 @@ class Fq(Discipline):
     """Sojourn time above which packets are CE-marked."""
 
 
+class DualPi2(Discipline):
+    """DualPI2 (RFC 9332, Linux dualpi2): a queue with little delay for L4S traffic, and one for all else, whose marks and drops are
+    coupled."""
+
+    depends_on_seed: ClassVar[bool] = True
+    is_randomised: ClassVar[bool] = True
+
+    kind: Literal["dualpi2"] = "dualpi2"
+    variant: Literal["linux-7.3", "rfc9332"] = "linux-7.3"
+    """`rfc9332`: the pseudocode of RFC 9332, Appendix A, which marks L4S packets by a ramp, combines the two probabilities by their
+    maximum and draws no random numbers. Its defaults differ: `tupdate: 15ms`, `alpha: 38`, `beta: 768`, and 250 ms of the link rate as
+    `limit`."""
+    limit: Limit = Limit.parse("10000p")
+    """Limit of the queue, packets or `bdp`."""
+    memlimit: Size | None = None
+    """Memory limit of both queues. By default `limit` times two of the largest frames."""
+    coupling_factor: Annotated[int, Field(ge=1, le=255)] = 2
+    """Factor between the controller's probability and that of marks in the L4S queue. Classic packets are marked or dropped with the
+    square of the controller's probability."""
+    step_thresh: Duration = Duration.parse("1ms")
+    """Sojourn time above which every packet of the L4S queue is marked."""
+    step_packets: Packets | None = None
+    """Length of the L4S queue above which every packet of it is marked. It replaces `step_thresh`; tc has one word for both."""
+    min_qlen_step: Packets = Packets.parse("0p")
+    """Length of the L4S queue from which on arriving packets are subject to the step."""
+    ramp_from: Duration = Duration.parse("800us")
+    """Delay of the L4S queue at which the ramp of its marks begins."""
+    ramp_to: Duration = Duration.parse("1200us")
+    """Delay of the L4S queue from which on every packet of it is marked."""
+    drop_on_overload: Flag = True
+    """Drops packets of both queues when marks alone do not suffice, so that the delay stays low. `false`: L4S packets are marked until
+    the limit is met."""
+    drop_enqueue: Flag = False
+    """Applies the coupled probabilities when a packet arrives, not when it leaves."""
+    ecn_mask: Literal["l4s_ect", "any_ect"] = "l4s_ect"
+    """Packets of the L4S queue: those with ECT(1) or CE (`l4s_ect`), or all that are ECN-capable (`any_ect`)."""
+    classic_protection: Annotated[int, Field(ge=0, le=100)] = 10
+    """Share of the classic queue, per cent, while both queues have packets."""
+    target: Duration = Duration.parse("15ms")
+    """Delay that the controller aims at."""
+    tupdate: Duration = Duration.parse("16ms")
+    """Time between updates of the probability."""
+    alpha: Annotated[int, Field(ge=1, le=2147483647)] = 41
+    """Weight of the deviation from the target, 1/256 Hz: 41 is what tc writes as 0.16."""
+    beta: Annotated[int, Field(ge=1, le=2147483647)] = 819
+    """Weight of the trend of the delay, 1/256 Hz: 819 is what tc writes as 3.2."""
+    split_gso: Flag = True
+    """Splits chunks of several segments, so that each segment is marked or dropped on its own."""
+
+
 class Dummynet(Discipline):
     """A pipe of FreeBSD's dummynet: tail drop by bytes that tests before it adds, and a shaper; rate and limit count IP packets."""
 

@@ -27,6 +27,9 @@ class Datagrams(Traffic):
     """Time from which they are sent."""
     dscp: Dscp = 0
     """Codepoint of the datagrams and of their replies."""
+    ect: Literal[0, 1] | None = None
+    """ECN codepoint of the datagrams and of their replies: 0 for ECT(0), 1 for ECT(1). By default they are not ECN-capable. Nothing responds
+    to their marks."""
 
     @property
     @abstractmethod
@@ -69,6 +72,7 @@ class Datagrams(Traffic):
             "measured": self.measures,
             "playout_ns": None,
             **({"dscp": self.dscp} if self.dscp else {}),
+            **({} if self.ect is None else {"ect": self.ect}),
         }
 
     @property

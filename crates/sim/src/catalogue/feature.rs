@@ -67,4 +67,5 @@ features! {
     Transfers = "transfers",
     Udp = "UDP",
     VoiceCalls = "voice calls",
+    WholeChunks = "queues of whole chunks",
 }

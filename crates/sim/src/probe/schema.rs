@@ -340,27 +340,42 @@ pub const PORT_COLUMNS: &[Quantity] = &[
     time("first_drop_ns", "the first drop; none if there was none").by(Source::Sim).or_none(),
 ];
 
-/// Columns of the table of classes, which results call tins: a row for each tin of a cake that has several of them, or keywords that few use.
+/// Columns of the table of classes, which results call tins: a row for each tin of a cake that has several of them, or keywords that few
+/// use, and for each queue of dualpi2.
 pub const CLASS_COLUMNS: &[Quantity] = &[
-    label("tin", "name, unique in the run: that of the port, and that of the tin in it"),
+    label("tin", "name, unique in the run: that of the port, and that of the tin or queue in it"),
     label("port", "name of the port"),
-    gauge("threshold_bps", "bit/s", "the part of the rate on which it has first claim; 0 without a rate"),
-    gauge("target_ms", "ms", "COBALT's target"),
-    gauge("interval_ms", "ms", "COBALT's interval"),
+    gauge("threshold_bps", "bit/s", "the part of the rate on which it has first claim; 0 without a rate").or_none(),
+    gauge("target_ms", "ms", "COBALT's target").or_none(),
+    gauge("interval_ms", "ms", "COBALT's interval").or_none(),
     total("arrived_packets", "packets", "offered"),
     total("arrived_bytes", "bytes", "offered, headers included"),
     total("dropped_packets", "packets", "dropped, but for ACKs that were filtered"),
-    total("ack_drops", "packets", "ACKs that were dropped because a later one says all that they say"),
+    total("ack_drops", "packets", "ACKs that were dropped because a later one says all that they say").or_none(),
     total("ce_marks", "packets", "marked CE"),
     total("sce_marks", "packets", "marked SCE").by(Source::Sim),
     gauge("backlog_bytes", "bytes", "queued"),
-    gauge("peak_delay_ms", "ms", "moving mean of the sojourn time that follows long ones fast"),
-    gauge("average_delay_ms", "ms", "moving mean of the sojourn time"),
-    gauge("base_delay_ms", "ms", "moving mean of the sojourn time that follows short ones fast"),
-    gauge("sparse_flows", "", "queues with little to send, those that are empty and decay included"),
-    gauge("bulk_flows", "", "queues that always have something to send"),
-    gauge("unresponsive_flows", "", "queues that BLUE drops packets of"),
-    gauge("flow_quantum_bytes", "bytes", "what a queue may send a round"),
+    gauge("peak_delay_ms", "ms", "moving mean of the sojourn time that follows long ones fast").or_none(),
+    gauge("average_delay_ms", "ms", "moving mean of the sojourn time").or_none(),
+    gauge("base_delay_ms", "ms", "moving mean of the sojourn time that follows short ones fast").or_none(),
+    gauge("sparse_flows", "", "queues with little to send, those that are empty and decay included").or_none(),
+    gauge("bulk_flows", "", "queues that always have something to send").or_none(),
+    gauge("unresponsive_flows", "", "queues that BLUE drops packets of").or_none(),
+    gauge("flow_quantum_bytes", "bytes", "what a queue may send a round").or_none(),
+    total("sent_packets", "packets", "of a queue of dualpi2, handed on").by(Source::Sim).or_none(),
+    total(
+        "step_marks",
+        "packets",
+        "of a queue of dualpi2, marked CE because of its own delay; the other marks are coupled",
+    )
+    .by(Source::Sim)
+    .or_none(),
+    gauge("sojourn_mean_ms", "ms", "of a queue of dualpi2, how long packets waited in it, the mean")
+        .by(Source::Sim)
+        .or_none(),
+    gauge("sojourn_median_ms", "ms", "its median, to 3 %").by(Source::Sim).or_none(),
+    gauge("sojourn_p99_ms", "ms", "its 99th percentile, to 3 %").by(Source::Sim).or_none(),
+    gauge("sojourn_max_ms", "ms", "the longest").by(Source::Sim).or_none(),
 ];
 
 /// The whole schema, as the Python package reads it.

@@ -11,7 +11,7 @@ use crate::packet::DropCause;
 use crate::playback::Viewed;
 use crate::port::media::Medium;
 use crate::port::FaultCounts;
-use crate::qdisc::TinTotals;
+use crate::qdisc::{DelayTotals, TinTotals};
 use crate::tcp::linux::sender::LimitedTimes;
 use crate::time::Time;
 
@@ -409,12 +409,17 @@ pub fn ports(network: &Network) -> Rows {
     table
 }
 
-/// The table of classes. Numbers that only tins of cake have are none in other rows.
+fn in_ms(ns: f64) -> f64 {
+    ns / 1e6
+}
+
+/// The table of classes. Numbers that only tins of cake have, or only queues of dualpi2, are none in other rows.
 #[must_use]
 pub fn classes(network: &Network) -> Rows {
     let mut table = Rows::new(names(CLASS_COLUMNS));
     for p in &network.ports {
         for class in p.medium.classes() {
+            let delays = |value: fn(DelayTotals) -> Option<f64>| class.delays.and_then(value).unwrap_or(f64::NAN);
             let of_tin = |value: fn(TinTotals) -> f64| class.tin.map_or(f64::NAN, value);
             let row = row![CLASS_COLUMNS;
                 "threshold_bps": of_tin(|tin| tin.threshold_bps as f64),
@@ -434,6 +439,12 @@ pub fn classes(network: &Network) -> Rows {
                 "bulk_flows": of_tin(|tin| tin.bulk_flows as f64),
                 "unresponsive_flows": of_tin(|tin| tin.unresponsive_flows as f64),
                 "flow_quantum_bytes": of_tin(|tin| f64::from(tin.flow_quantum)),
+                "sent_packets": delays(|of| Some(of.sent_packets as f64)),
+                "step_marks": delays(|of| Some(of.step_marks as f64)),
+                "sojourn_mean_ms": delays(|of| of.mean.map(in_ms)),
+                "sojourn_median_ms": delays(|of| of.median.map(in_ms)),
+                "sojourn_p99_ms": delays(|of| of.p99.map(in_ms)),
+                "sojourn_max_ms": delays(|of| of.most.map(in_ms)),
             ];
             table.push(&format!("{}/{}", p.id, class.name), &row);
         }

@@ -4,6 +4,7 @@
 pub mod cake;
 mod class;
 mod codel;
+mod dualpi2;
 mod dummynet;
 mod ecn;
 mod fifo;
@@ -28,8 +29,9 @@ mod sfq;
 mod truesize;
 
 pub use cake::{Cake, CakeTins, TinTotals};
-pub use class::ClassTotals;
+pub use class::{ClassTotals, DelayTotals};
 pub use codel::Codel;
+pub use dualpi2::DualPi2;
 pub use dummynet::Dummynet;
 pub use fifo::{Fifo, Limit};
 pub use fq::Fq;
@@ -66,6 +68,7 @@ pub const DISCIPLINES: &[Entry] = &[
     red::ENTRY,
     sfq::ENTRY,
     fq::ENTRY,
+    dualpi2::ENTRY,
     dummynet::ENTRY,
     netem::ENTRY,
 ];
@@ -212,6 +215,8 @@ pub enum AnyQdisc {
     Sfq(Box<PeekBuffer<Sfq>>),
     /// fq.
     Fq(Box<PeekBuffer<Fq>>),
+    /// dualpi2.
+    DualPi2(Box<PeekBuffer<DualPi2>>),
     /// A pipe of dummynet.
     Dummynet(Box<Dummynet>),
     /// netem that delays.
@@ -254,6 +259,7 @@ impl AnyQdisc {
             QdiscSpec::Red { limit_bytes, ref control } => Self::Red(Box::new(Red::new(limit_bytes, control)?)),
             QdiscSpec::Sfq(ref spec) => Self::Sfq(boxed(Sfq::new(spec, rng)?)),
             QdiscSpec::Fq(ref spec) => Self::Fq(boxed(Fq::new(spec, rng))),
+            QdiscSpec::DualPi2(ref spec) => Self::DualPi2(boxed(DualPi2::new(spec, frame)?)),
             QdiscSpec::Dummynet { rate_bps: 0, .. } => return Err(Flaws::one("rate_bps", "0 bit/s", "at least 1")),
             QdiscSpec::Dummynet { rate_bps, limit_bytes, tick_ns } => {
                 Self::Dummynet(Box::new(Dummynet::new(rate_bps, limit_bytes, tick_ns)))
@@ -278,6 +284,7 @@ fn entry(spec: &QdiscSpec) -> &'static Entry {
         QdiscSpec::Red { .. } => &red::ENTRY,
         QdiscSpec::Sfq(_) => &sfq::ENTRY,
         QdiscSpec::Fq(_) => &fq::ENTRY,
+        QdiscSpec::DualPi2(_) => &dualpi2::ENTRY,
         QdiscSpec::Dummynet { .. } => &dummynet::ENTRY,
         QdiscSpec::Netem { .. } => &netem::ENTRY,
     }
@@ -367,7 +374,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch!(Fifo, Cake, CakeTins, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq, Dummynet, Netem);
+dispatch!(Fifo, Cake, CakeTins, Codel, FqCodel, Pie, Pie2013, FqPie, Red, Sfq, Fq, DualPi2, Dummynet, Netem);
 
 #[cfg(test)]
 mod tests {
@@ -405,6 +412,10 @@ mod tests {
                 "headdrop": false, "flows": 128}),
             json!({"kind": "fq", "limit_packets": 1000, "flow_limit_packets": 100, "quantum_bytes": 3028, "initial_quantum_bytes": 15140,
                 "refill_delay_ns": 40_000_000, "ce_threshold_ns": 1_000_000}),
+            json!({"kind": "dualpi2", "variant": "linux-7.3", "limit_packets": 10_000, "memory_limit_bytes": 1 << 20, "coupling": 2,
+                "step_ns": 1_000_000, "step_packets": 5, "min_qlen_step_packets": 0, "ramp_from_ns": 800_000, "ramp_to_ns": 1_200_000,
+                "drop_on_overload": true, "drop_enqueue": false, "ecn_mask": "l4s_ect", "classic_protection": 10,
+                "target_ns": 15_000_000, "tupdate_ns": 16_000_000, "alpha": 41, "beta": 819, "split_gso": true}),
             json!({"kind": "dummynet", "rate_bps": 1_000_000, "limit_bytes": 50_000, "tick_ns": 1_000_000}),
             json!({"kind": "netem", "delay_ns": 1_000_000, "limit_packets": 100, "tick_ns": 1_000_000}),
         ]

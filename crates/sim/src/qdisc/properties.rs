@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use super::lab::{packet, Lab};
 use super::{Qdisc, Verdict};
 use crate::packet::Ecn;
-use crate::spec::{CodelFloor, CodelSpec, FqSpec, Pie2013Spec, PieSpec, QdiscSpec, QueuesSpec, RedSpec, SfqSpec};
+use crate::spec::{
+    CodelFloor, CodelSpec, DualPi2Mask, DualPi2Spec, DualPi2Variant, FqSpec, Pie2013Spec, PieSpec, QdiscSpec,
+    QueuesSpec, RedSpec, SfqSpec,
+};
 use crate::time::{Time, MS, US};
 
 const FLOWS: u32 = 6;
@@ -109,6 +112,35 @@ fn fq() -> impl Strategy<Value = FqSpec> {
     )
 }
 
+fn dualpi2() -> impl Strategy<Value = DualPi2Spec> {
+    let variant = prop::sample::select(vec![DualPi2Variant::Linux, DualPi2Variant::Rfc]);
+    let mask = prop::sample::select(vec![DualPi2Mask::L4sEct, DualPi2Mask::AnyEct]);
+    let step = (0..5 * MS, prop::option::of(0..20_u64), 0..20_u64);
+    (1..100_u64, 1..5_u32, 0..101_u32, US..20 * MS, 50 * US..40 * MS, variant, mask, step, any::<(bool, bool)>())
+        .prop_map(|(limit_packets, coupling, protection, target_ns, tupdate_ns, variant, ecn_mask, step, flags)| {
+            DualPi2Spec {
+                variant,
+                limit_packets,
+                memory_limit_bytes: None,
+                coupling,
+                step_ns: step.0,
+                step_packets: step.1,
+                min_qlen_step_packets: step.2,
+                ramp_from_ns: step.0,
+                ramp_to_ns: step.0 + MS,
+                drop_on_overload: flags.0,
+                drop_enqueue: flags.1,
+                ecn_mask,
+                classic_protection: protection,
+                target_ns,
+                tupdate_ns,
+                alpha: 4100,
+                beta: 8190,
+                split_gso: true,
+            }
+        })
+}
+
 fn queues() -> impl Strategy<Value = QueuesSpec> {
     (1..2000_u32, 256..4000_u32, prop::option::of(2_000..200_000_u64))
         .prop_map(|(flows, quantum_bytes, memory_limit_bytes)| QueuesSpec { flows, quantum_bytes, memory_limit_bytes })
@@ -135,6 +167,7 @@ fn spec() -> impl Strategy<Value = QdiscSpec> {
         (1..200_000_u64, red()).prop_map(|(limit_bytes, control)| QdiscSpec::Red { limit_bytes, control }),
         sfq().prop_map(QdiscSpec::Sfq),
         fq().prop_map(QdiscSpec::Fq),
+        dualpi2().prop_map(QdiscSpec::DualPi2),
         (limit, queues(), 0..101_u64, pie()).prop_map(|(limit_packets, queues, ecn_prob, control)| {
             QdiscSpec::FqPie { limit_packets, queues, ecn_prob, control }
         }),
@@ -229,11 +262,16 @@ proptest! {
     #[test]
     fn packets_are_conserved_in_order_without_idling(pattern in pattern()) {
         let history = run(&pattern);
-        for flow in 0..FLOWS {
-            let order: Vec<u32> = history.sent.iter().filter(|s| s.1 == flow as usize).map(|s| s.2).collect();
-            prop_assert!(order.is_sorted_by(|a, b| a < b), "flow {flow}: {order:?}");
-        }
         let capable = |seq: u32| pattern.arrivals[seq as usize].2;
+        for flow in 0..FLOWS {
+            // dualpi2 has a queue for packets that are ECN-capable and one for the others.
+            let queues = matches!(pattern.spec, QdiscSpec::DualPi2(_)).then_some([false, true]);
+            for queue in queues.map_or(vec![None], |two| two.map(Some).to_vec()) {
+                let sent = history.sent.iter().filter(|s| s.1 == flow as usize).map(|s| s.2);
+                let order: Vec<u32> = sent.filter(|&seq| queue.is_none_or(|ect| capable(seq) == ect)).collect();
+                prop_assert!(order.is_sorted_by(|a, b| a < b), "flow {flow}: {order:?}");
+            }
+        }
         prop_assert!(history.sent.iter().all(|s| capable(s.2) == (s.4 != Ecn::NotEct)));
         let marked = history.sent.iter().filter(|s| s.4 == Ecn::Ce).count() as u64;
         prop_assert!(marked <= history.ce_marks);

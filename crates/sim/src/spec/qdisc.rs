@@ -97,6 +97,9 @@ pub enum QdiscSpec {
     Sfq(SfqSpec),
     /// A queue per flow, served in turn, new flows first.
     Fq(FqSpec),
+    /// Two coupled queues, for L4S and for other traffic.
+    #[serde(rename = "dualpi2")]
+    DualPi2(DualPi2Spec),
     /// A pipe of dummynet, which shapes itself.
     Dummynet {
         /// Rate, bit/s of IP packets.
@@ -265,6 +268,69 @@ pub struct FqSpec {
     pub refill_delay_ns: Option<u64>,
     /// Marks everything that waited longer, ns.
     pub ce_threshold_ns: Option<u64>,
+}
+
+/// dualpi2's parameters. Wide because tc has as many. Times are taken in whole microseconds, as tc has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DualPi2Spec {
+    /// Whose rules.
+    pub variant: DualPi2Variant,
+    /// Limit of both queues, packets.
+    pub limit_packets: u64,
+    /// Memory limit of both queues, bytes; `None`: `limit_packets` times two of the largest frames.
+    pub memory_limit_bytes: Option<u64>,
+    /// Coupling factor k.
+    pub coupling: u32,
+    /// Sojourn time above which packets of the L4S queue are marked, ns.
+    pub step_ns: u64,
+    /// Packets of the L4S queue above which they are marked instead.
+    pub step_packets: Option<u64>,
+    /// Length of the L4S queue from which on arriving packets are subject to the step, packets.
+    pub min_qlen_step_packets: u64,
+    /// Delay at which the RFC's ramp begins, ns.
+    pub ramp_from_ns: u64,
+    /// Delay at which it ends, ns.
+    pub ramp_to_ns: u64,
+    /// Drops packets of both queues once k p' is above 1.
+    pub drop_on_overload: bool,
+    /// Applies the coupled probabilities on arrival.
+    pub drop_enqueue: bool,
+    /// The packets of the L4S queue.
+    pub ecn_mask: DualPi2Mask,
+    /// Share of the classic queue while both have packets, per cent.
+    pub classic_protection: u32,
+    /// Delay aimed at, ns.
+    pub target_ns: u64,
+    /// Between updates of the probability, ns.
+    pub tupdate_ns: u64,
+    /// Weight of the deviation from the target, 1/256 Hz.
+    pub alpha: u32,
+    /// Weight of the trend, 1/256 Hz.
+    pub beta: u32,
+    /// Splits chunks of several segments; the simulator has no others.
+    pub split_gso: bool,
+}
+
+/// Whose rules a dualpi2 follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DualPi2Variant {
+    /// Linux's.
+    #[serde(rename = "linux-7.3")]
+    Linux,
+    /// Those of RFC 9332, Appendix A.
+    #[serde(rename = "rfc9332")]
+    Rfc,
+}
+
+/// dualpi2's keywords for the packets of the L4S queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DualPi2Mask {
+    /// ECT(1) and CE.
+    L4sEct,
+    /// All that are ECN-capable.
+    AnyEct,
 }
 
 /// Cake's keywords for tins.

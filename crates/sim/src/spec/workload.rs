@@ -418,6 +418,9 @@ pub struct DatagramsSpec {
     /// Differentiated services codepoint, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
+    /// Their ECN field: 0 for ECT(0), 1 for ECT(1); `None`: they are not ECN-capable.
+    #[serde(default)]
+    pub ect: Option<u8>,
     /// Time from one datagram to the next, ns. The first is sent at the start if all intervals are the same, else an interval later.
     pub interval_ns: DistributionSpec,
     /// Frame length on the meter, bytes. A draw outside the sizes that Ethernet has becomes the nearest one.

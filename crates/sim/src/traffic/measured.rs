@@ -1,14 +1,13 @@
-//! Streams of datagrams that measure: when each was sent, when it reached the other end and, if that sends it back, when it was back. Not
-//! ECN-capable.
+//! Streams of datagrams that measure: when each was sent, when it reached the other end and, if that sends it back, when it was back.
 
 use super::pace::Pace;
-use super::udp::{datagram, number};
+use super::udp::{codepoint, datagram, number};
 use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::{End, Outbox};
 use crate::output::{Datagram, Fate};
-use crate::packet::{FlowTuple, Packet};
+use crate::packet::{Ecn, FlowTuple, Packet};
 use crate::probe::{flow_row, FlowRow};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
@@ -28,9 +27,12 @@ pub struct Measured {
     reply: bool,
     /// They are ICMP echo requests.
     icmp: bool,
+    /// The ECN field of each, and of its reply.
+    ecn: Ecn,
     /// All that were sent. A packet's number is its place here.
     datagrams: Vec<Datagram>,
     arrived: u64,
+    marked: u64,
     back: u64,
 }
 
@@ -51,8 +53,10 @@ impl Measured {
             start: stream.start_ns,
             reply: spec.reply,
             icmp,
+            ecn: codepoint(spec)?,
             datagrams: vec![],
             arrived: 0,
+            marked: 0,
             back: 0,
         })
     }
@@ -75,7 +79,7 @@ impl Traffic for Measured {
         out.set_timer(self.source, next);
         let seq = self.datagrams.len() as u32;
         self.datagrams.push(Datagram { sent: out.now(), there: Fate::Lost, back: Fate::NotSent });
-        out.send(End::Sender, datagram(self.flow, End::Sender, len, seq));
+        out.send(End::Sender, datagram(self.flow, End::Sender, len, seq, self.ecn));
     }
 
     /// The other end answers every arriving datagram at once, in a packet of the same size. It answers a copy too. The first one to arrive
@@ -91,6 +95,7 @@ impl Traffic for Measured {
             return;
         }
         self.arrived += 1;
+        self.marked += u64::from(p.ecn() == Ecn::Ce);
         if it.there == Fate::Lost {
             it.there = arrived;
         }
@@ -99,7 +104,7 @@ impl Traffic for Measured {
                 it.back = Fate::Lost;
             }
             // The answer to an echo request has the codepoint with which that came.
-            let mut answer = datagram(self.flow, End::Receiver, p.len, number(p));
+            let mut answer = datagram(self.flow, End::Receiver, p.len, number(p), self.ecn);
             if self.icmp && p.is_washed() {
                 answer.wash();
             }
@@ -127,6 +132,7 @@ impl Traffic for Measured {
             "dropped_packets": drops.data,
             "in_flight_packets": inside.0,
             "duplicated_packets": drops.data_copies,
+            "ce_arrived": self.marked,
             "acks_sent": of_replies(sent_back),
             "acks_arrived": of_replies(arrived_back),
             "acks_dropped": of_replies(drops.acks),

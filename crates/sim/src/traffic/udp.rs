@@ -1,11 +1,11 @@
-//! Datagrams that only load the network and do not respond to congestion: one after the other, even if they are lost. Not ECN-capable.
+//! Datagrams that only load the network and do not respond to congestion: one after the other, even if they are lost.
 
 use super::pace::Pace;
 use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
 use crate::network::FlowDrops;
 use crate::outbox::{End, Outbox};
-use crate::packet::{Body, FlowTuple, Kind, Packet, Way, NO_ATTACHMENT};
+use crate::packet::{Body, Ecn, FlowTuple, Kind, Packet, Way, NO_ATTACHMENT};
 use crate::probe::{flow_row, FlowRow};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
@@ -21,8 +21,11 @@ pub struct Udp {
     source: usize,
     pace: Pace,
     start: Time,
+    /// The ECN field of each.
+    ecn: Ecn,
     sent: u64,
     arrived: u64,
+    marked: u64,
 }
 
 /// The streams of a workload.
@@ -40,8 +43,10 @@ impl Udp {
             source: site.source + Self::SOURCES * i as usize,
             pace: Pace::build(spec, stream, site.network.seed, site.network.duration_ns)?,
             start: stream.start_ns,
+            ecn: codepoint(spec)?,
             sent: 0,
             arrived: 0,
+            marked: 0,
         })
     }
 }
@@ -62,11 +67,12 @@ impl Traffic for Udp {
         self.sent += 1;
         let (len, next) = self.pace.send(out.now());
         out.set_timer(self.source, next);
-        out.send(End::Sender, datagram(self.flow, End::Sender, len, 0));
+        out.send(End::Sender, datagram(self.flow, End::Sender, len, 0, self.ecn));
     }
 
-    fn on_packet(&mut self, _p: &Packet, _out: &mut impl Outbox) {
+    fn on_packet(&mut self, p: &Packet, _out: &mut impl Outbox) {
         self.arrived += 1;
+        self.marked += u64::from(p.ecn() == Ecn::Ce);
     }
 
     fn exchanged(&self, _which: usize) -> Exchanged {
@@ -82,6 +88,7 @@ impl Traffic for Udp {
             "dropped_packets": drops.data,
             "in_flight_packets": inside.0,
             "duplicated_packets": drops.data_copies,
+            "ce_arrived": self.marked,
         }
     }
 
@@ -90,9 +97,19 @@ impl Traffic for Udp {
     }
 }
 
-/// A datagram with a number that the end `from` sends.
-pub(super) fn datagram(flow: u32, from: End, len: u16, seq: u32) -> Packet {
-    let flags = from.direction().flags() | Kind::Datagram.flags();
+/// The ECN field of the datagrams of a workload.
+pub(super) fn codepoint(spec: &DatagramsSpec) -> Result<Ecn, Flaws> {
+    match spec.ect {
+        None => Ok(Ecn::NotEct),
+        Some(0) => Ok(Ecn::Ect0),
+        Some(1) => Ok(Ecn::Ect1),
+        Some(other) => Err(Flaws::one("ect", other, "0 or 1")),
+    }
+}
+
+/// A datagram with a number and an ECN field that the end `from` sends.
+pub(super) fn datagram(flow: u32, from: End, len: u16, seq: u32, ecn: Ecn) -> Packet {
+    let flags = from.direction().flags() | Kind::Datagram.flags() | ecn.flags();
     Packet { way: Way::new(flow), len, flags, body: Body([seq, 0, 0, 0]), attachment: NO_ATTACHMENT }
 }
 

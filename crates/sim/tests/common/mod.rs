@@ -73,6 +73,7 @@ pub fn udp(interval_ns: u64, stop_ns: u64) -> DatagramsSpec {
         to: 1,
         direction: Direction::Forward,
         dscp: 0,
+        ect: None,
         interval_ns: DistributionSpec::Fixed(interval_ns),
         size_bytes: DistributionSpec::Fixed(1514),
         bursts: None,

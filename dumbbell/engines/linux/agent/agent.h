@@ -102,6 +102,7 @@ struct flow {
 	int sndbuf, rcvbuf; /* as given to setsockopt; 0: auto-tuned */
 	int mss; /* likewise; 0: what the device carries */
 	int dscp;
+	int ecn;
 	int64_t start_ns, stop_ns;
 	int64_t bytes; /* to send; -1: no end */
 	const struct application *application; /* of a session */

@@ -191,6 +191,8 @@ static void read_socket_option(struct flow *flow, const char *name, const char *
 		flow->mss = least(value, 1);
 	else if (!strcmp(name, "dscp"))
 		flow->dscp = least(value, 0);
+	else if (!strcmp(name, "ecn"))
+		flow->ecn = least(value, 1);
 	else if (!strcmp(name, "nodelay"))
 		flow->nodelay = least(value, 1);
 	else if (!strcmp(name, "max_pacing_rate"))

@@ -67,8 +67,8 @@ int make_socket(const struct flow *flow, const struct end *end)
 		set(fd, SOL_SOCKET, SO_RCVBUFFORCE, &flow->rcvbuf, sizeof(flow->rcvbuf), "rcvbuf");
 	if (flow->sndbuf)
 		set(fd, SOL_SOCKET, SO_SNDBUFFORCE, &flow->sndbuf, sizeof(flow->sndbuf), "sndbuf");
-	if (flow->dscp) {
-		int tos = flow->dscp << 2;
+	if (flow->dscp || flow->ecn) {
+		int tos = flow->dscp << 2 | flow->ecn;
 
 		set(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos), "dscp");
 	}

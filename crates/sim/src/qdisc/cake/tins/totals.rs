@@ -97,6 +97,7 @@ impl Tin {
             sce_marks: cake.stats.sce_marks,
             backlog_bytes: cake.bytes,
             tin: Some(tin),
+            delays: None,
         }
     }
 }
