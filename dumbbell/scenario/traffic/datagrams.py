@@ -28,8 +28,8 @@ class Datagrams(Traffic):
     dscp: Dscp = 0
     """Codepoint of the datagrams and of their replies."""
     ect: Literal[0, 1] | None = None
-    """ECN codepoint of the datagrams and of their replies: 0 for ECT(0), 1 for ECT(1). By default they are not ECN-capable. Nothing responds
-    to their marks."""
+    """ECN codepoint of the datagrams and of their replies: 0 for ECT(0), 1 for ECT(1). By default they are not ECN-capable. Nothing
+    responds to their marks."""
 
     @property
     @abstractmethod

@@ -318,7 +318,7 @@ pub enum DualPi2Variant {
     /// Linux's.
     #[serde(rename = "linux-7.3")]
     Linux,
-    /// Those of RFC 9332, Appendix A.
+    /// The rules of RFC 9332, Appendix A.
     #[serde(rename = "rfc9332")]
     Rfc,
 }

@@ -9,7 +9,7 @@ use super::pi::{Controller, MAX_PROB};
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// What a probability asks for.
+/// Request of a probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
     /// Nothing.
@@ -115,7 +115,7 @@ pub(super) struct Deterministic {
     pub factor: f64,
     /// Delays at which the ramp begins and ends, ns.
     pub ramp: [u64; 2],
-    /// Of the L4S and the classic queue.
+    /// Sums of the L4S and the classic queue.
     pub sums: [Sum; 2],
 }
 
@@ -173,7 +173,7 @@ impl Deterministic {
     }
 }
 
-/// What the RFC does with a packet of the L4S queue.
+/// Fate of a packet of the L4S queue by the rules of the RFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Nothing.
