@@ -270,7 +270,7 @@ def _marks(flow: Connections, table: EngineFacts) -> tuple[bool, bool]:
     wants_sce = cc is not None and cc.wants_sce
     sce_echo = wants_sce and flow.ecn is not False if flow.sce_echo is None else flow.sce_echo
     needs_ecn = cc is not None and (cc.needs_ecn or wants_sce)
-    return needs_ecn or sce_echo if flow.ecn is None else flow.ecn, sce_echo
+    return needs_ecn or sce_echo or flow.ect is not None if flow.ecn is None else flow.ecn, sce_echo
 
 
 def _host(flow: Connections, table: EngineFacts) -> HostSettings:

@@ -203,7 +203,8 @@ class Connections(Model):
     ecn: Flag | None = None
     """Negotiate ECN; by default on if the cc answers to marks or SCE is echoed."""
     ect: Literal[0, 1] | None = None
-    """Codepoint of ECN-capable packets: ECT(0), or ECT(1), which asks for a queue of L4S (RFC 9331). By default 0."""
+    """Codepoint of ECN-capable packets: ECT(0), or ECT(1), which asks for a queue of L4S (RFC 9331). By default 0. A codepoint
+    that is given switches ECN on."""
     sce_echo: Flag | None = None
     """The receiver echoes SCE marks (its sysctl tcp_sce); by default on if the cc answers to them, and ECN is not switched off."""
     sack: Flag = True
