@@ -25,7 +25,8 @@ QDISCS = {
     "red": RED,
     "dummynet": {"kind": "dummynet", "limit": "64KiB", "tick": "1ms"},
     "netem": {"kind": "netem", "delay": "5ms", "tick": "1ms"},
-    **{kind: {"kind": kind} for kind in ("cake", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq", "dualpi2")},
+    "dualpi2": {"kind": "dualpi2", "variant": "rfc9332"},
+    **{kind: {"kind": kind} for kind in ("cake", "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq")},
 }
 LONG_NS, BEYOND = 2**60, 2**31
 
@@ -63,6 +64,7 @@ OF_QDISCS = [
     ("red", "control.burst_packets", 29, "29 packets", "at least 30"),
     ("red", "control.burst_packets", 2**32 - 1, f"{2**32 - 1} packets", "a shorter burst"),
     ("red", "control.bandwidth_bps", 7, "7 bit/s", "at least 8"),
+    ("dualpi2", "ramp_to_ns", 800_000, "800000 ns is not after ramp_from_ns, 800000 ns", "at least 800001"),
     ("dummynet", "rate_bps", 0, "0 bit/s", "at least 1"),
     ("sfq", "divisor", 100, "100 buckets", "a power of two"),
     ("cake", "sce", 2000, "2000 is out of range", "0 to 1024, 65534 or 65535"),
@@ -103,6 +105,7 @@ OTHERS = [
     ("workloads.0.cc.kind", "vegas2", "workload 0", "cc.kind", 'unknown "vegas2"', "one of reno, cubic, "),
     ("workloads.0.cc.speed", 3, "workload 0", "cc.speed", "no such parameter", "fast_convergence, "),
     ("workloads.0.stack.name", "linux-9", "workload 0", "stack.name", 'unknown "linux-9"', "one of freebsd-9, "),
+    ("workloads.1.ect", 2, "workload 1", "ect", "2", "0 or 1"),
     ("workloads.1.interval_ns", 0, "workload 1", "interval_ns", "0 ns", "at least 1"),
     ("workloads.1.size_bytes", 1515, "workload 1", "size_bytes", "1515 bytes", "64 to 1514"),
     ("series.flows", [1], "run", "series.flows", "workload 1", "workloads of bulk flows"),
