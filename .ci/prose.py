@@ -34,7 +34,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/notes/fidelity.md",
     "docs/notes/performance.md",
     "docs/performance.md",
-    "docs/qdiscs.md",
     "docs/results.md",
     "docs/scenario.md",
     "docs/security.md",
@@ -54,7 +53,7 @@ HOUSE: dict[str, str] = {
     r"anew|(?:made|computed) again": "recomputed, rerun",
     r"(?:what|that) (?:is|are|was|were) (?:already there|there already|there)": "existing",
     r"ours|theirs": "dumbbell, published",
-    r"(?<!congestion )(?<!access )(?<!flow )controls|(?:a|an|the|my|your|own|each|every|another|one|other) control(?! \w+ection)": (
+    r"(?<!congestion )(?<!access )(?<!flow )controls|(?:a|an|the|my|your|own|each|every|another|one|other) control(?! (?:law|connection|network|packet))": (
         "congestion control"
     ),
     r"lines? rates?|(?:slow|slower|fast|cable|subscriber|full) lines?": "link, link rate",
