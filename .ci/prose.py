@@ -53,9 +53,8 @@ HOUSE: dict[str, str] = {
     r"anew|(?:made|computed) again": "recomputed, rerun",
     r"(?:what|that) (?:is|are|was|were) (?:already there|there already|there)": "existing",
     r"ours|theirs": "dumbbell, published",
-    r"(?<!congestion )(?<!access )(?<!flow )controls|(?:a|an|the|my|your|own|each|every|another|one|other) control(?! (?:law|connection|network|packet))": (
-        "congestion control"
-    ),
+    r"(?<!congestion )(?<!access )(?<!flow )controls": "congestion controls",
+    r"(?:a|an|the|my|your|own|each|every|another|one|other) control(?! (?:law|connection|network|packet))": "congestion control",
     r"lines? rates?|(?:slow|slower|fast|cable|subscriber|full) lines?": "link, link rate",
 }
 """Patterns of words that only the project used, with the field's words for them."""
