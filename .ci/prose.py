@@ -26,7 +26,6 @@ BEGINNINGS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 EXEMPT: tuple[str, ...] = (
     "docs/architecture.md",
     "docs/clusters.md",
-    "docs/controls.md",
     "docs/ends.md",
     "docs/examples.md",
     "docs/fidelity.md",
