@@ -66,6 +66,7 @@ def command(
         list[str] | None, typer.Option("--over", help="With --statistic: a key of the sweep whose values are taken together; repeatable.")
     ] = None,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show every column, with six digits.")] = False,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
     json: JsonOption = False,
 ) -> None:
@@ -107,9 +108,9 @@ def command(
     if json:
         print_json({"title": table.title, "rows": table.records()})
     elif form is Form.TEXT:
-        from dumbbell.cli.tables import print_tables
+        from dumbbell.cli.tables import print_tables, print_trimmed
 
-        print_tables(tables)
+        (print_tables if everything or number is not None else print_trimmed)(tables)
     else:
         show({Form.CSV: table.csv, Form.MARKDOWN: table.markdown, Form.LATEX: table.latex}[form](), end="")
 

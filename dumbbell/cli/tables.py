@@ -29,6 +29,16 @@ def print_fitted(table: Table) -> None:
         print_wrapped(f"0 everywhere: {', '.join(dropped)}")
 
 
+def print_trimmed(tables: Iterable[Table]) -> None:
+    """Write tables to stdout in the form that fits the terminal, with few digits and without columns that say nothing; these are named."""
+    for number, table in enumerate(tables):
+        shown, told = table.trimmed()
+        typer.echo(("\n" if number else "") + shown.fitted(terminal_width(), bold=sys.stdout.isatty()), nl=False)
+        if told:
+            show("")
+            print_wrapped(f"{'; '.join(told)}. --all shows them.")
+
+
 def print_wrapped(text: str) -> None:
     """Write a sentence to stdout, in lines of the terminal's width."""
     show(textwrap.fill(text, terminal_width(), break_long_words=False, break_on_hyphens=False))

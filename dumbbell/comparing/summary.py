@@ -44,7 +44,8 @@ def tin_table(runs: Sequence[Run], title: str) -> Table:
 def run_table(runs: Sequence[Summarised], title: str) -> Table:
     """One row per run."""
     keys = _keys(runs)
-    return Table(title, [*keys, *RUN_METRICS], [[*_cell(run, keys), *_values(RUN_METRICS, run.summary.run)] for run in runs])
+    rows = [[*_cell(run, keys), *_values(RUN_METRICS, run.summary.run)] for run in runs]
+    return Table(title, [*keys, *RUN_METRICS], rows, len(keys))
 
 
 def summary_tidy(runs: Sequence[Summarised]) -> str:
@@ -66,7 +67,8 @@ def _table(
 ) -> Table:
     """A row for each flow, group, stream or tin, with the coordinates of its run."""
     keys = _keys(runs)
-    return Table(title, [*keys, what, *columns], [[*_cell(run, keys), name, *_values(columns, values)] for run, name, values in rows])
+    listed = [[*_cell(run, keys), name, *_values(columns, values)] for run, name, values in rows]
+    return Table(title, [*keys, what, *columns], listed, len(keys) + 1)
 
 
 def _values(columns: Sequence[str], values: Mapping[str, float]) -> list[Value]:

@@ -19,6 +19,8 @@ WIDTH = 116
 """Characters of a line, where nobody says how many there are."""
 _GAP = "  "
 """Separates columns on a terminal."""
+_MOST_DIGITS = 1000
+"""Numbers from here on have no decimals where digits are few."""
 _SINGLE = 2
 """Lines of a table with a single row."""
 _FEW_LINES = 2
@@ -115,12 +117,30 @@ class Table:
         table = Table(self.title, [self.columns[i] for i in kept], [[row[i] for i in kept] for row in self.rows], labels)
         return table, [self.columns[i] for i in left_out]
 
+    def trimmed(self) -> tuple[Table, list[str]]:
+        """The table with four digits and without columns that say nothing, and lines that name these columns: those without a value, those
+        that are equal in all rows (if there are several), and those that equal another one in each row."""
+        columns = list(zip(*self.fields, strict=True)) if self.rows else []
+        empty = [i for i, fields in enumerate(columns) if not any(fields)]
+        equal = [i for i, fields in enumerate(columns) if len(self.rows) > 1 and i not in empty and len(set(fields)) == 1]
+        rest = [i for i in range(len(columns)) if i not in (*empty, *equal)]
+        twins = {i: j for i in rest for j in reversed(rest) if j < i < self._labels and columns[i] == columns[j]}
+        if not set(rest) - set(range(self._labels)):  # all numbers are equal: keep them
+            equal, rest = [], [i for i in range(len(columns)) if i not in empty]
+        kept = [i for i in rest if i not in twins] if columns else list(range(len(self.columns)))
+        brief = [[_brief(row[i]) for i in kept] for row in self.rows]
+        table = Table(self.title, [self.columns[i] for i in kept], brief, sum(i < self._labels for i in kept))
+        told = [f"no value: {', '.join(self.columns[i] for i in empty)}"] if empty else []
+        if equal:
+            told.append(f"equal everywhere: {', '.join(f'{self.columns[i]} {as_text(_brief(self.rows[0][i]))}' for i in equal)}")
+        return table, [*told, *(f"{self.columns[i]} equals {self.columns[j]}" for i, j in twins.items())]
+
     def fitted(self, width: int, bold: bool = False) -> str:
         """Text for a terminal of this width, in the first form that fits: rows as they are; rows whose headings have few lines; rows as
         columns; rows whose headings have many lines; else the columns in parts, one below the other, each with the columns of text that
         come first."""
         right, rows = self._numeric(), [[" ".join(field.split()) for field in row] for row in (self.columns, *self.fields)]
-        if self._fits(rows, width):
+        if not self.rows or self._fits(rows, width):
             return self.text(width, bold)
         head = self._headed(bold)
         labels = self._labels
@@ -157,6 +177,15 @@ def as_text(cell: Cell) -> str:
     if isinstance(cell, float):
         return "" if math.isnan(cell) else f"{cell:.6g}"
     return "" if cell is None else str(cell)
+
+
+def _brief(cell: Cell) -> Cell:
+    """A number with four digits, all before the point; other cells as they are."""
+    return Shown(cell, _four_digits) if isinstance(cell, float) and math.isfinite(cell) else cell
+
+
+def _four_digits(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= _MOST_DIGITS else f"{value:.4g}"
 
 
 def fixed(value: float | None, decimals: int) -> Shown:

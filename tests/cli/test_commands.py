@@ -454,3 +454,16 @@ def test_an_interrupted_run_goes_on_where_it_was(dumbbell, tmp_path, stop):
     assert {key: (out / key / "run.json").stat().st_ino for key in first} == before
     assert sorted(os.listdir(out)) == sorted([*there(), ".lock", "index.jsonl", "study.json"])
     assert len(there()) == 40
+
+
+def test_a_table_names_the_columns_that_it_leaves_out_and_shows_them_with_all(dumbbell, file, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    dumbbell("run", file, "--out", tmp_path / "out", "--quiet")
+    short = dumbbell("table", tmp_path / "out").out
+    assert max(map(len, short.splitlines())) <= 80
+    assert "no value: completion_s; equal everywhere: flow reno, " in " ".join(short.split())
+    whole = dumbbell("table", tmp_path / "out", "--all").out
+    assert "completion_s" in whole.splitlines()[2]
+    assert "--all" not in whole
+    csv = dumbbell("table", tmp_path / "out", "--format", "csv").out
+    assert csv.splitlines()[0].split(",")[:2] == ["path.rtt", "flow"]

@@ -171,3 +171,24 @@ def test_columns_that_are_left_out_are_named():
     assert names == ["ping of the one stream (ms)"]
     assert table.columns == ["queue", "goodput (Mbit/s)", "MOS"]
     assert table.fields[1] == ["fq_codel", "44.8±0.2", "4.36"]
+
+
+def test_columns_that_say_nothing_are_left_out_and_named_once():
+    table = Table(
+        "",
+        ["queue", "back", "seed", "goodput", "srtt", "marks", "completion"],
+        [["pfifo", "pfifo", 1, 9.5412345, 1234.5678, 0, math.nan], ["cake", "cake", 2, 9.0412345, 31.25, 0, math.nan]],
+        3,
+    )
+    shown, told = table.trimmed()
+    assert shown.columns == ["queue", "seed", "goodput", "srtt"]
+    assert shown.fields == [["pfifo", "1", "9.541", "1235"], ["cake", "2", "9.041", "31.25"]]
+    assert told == ["no value: completion", "equal everywhere: marks 0", "back equals queue"]
+    assert table.fields[0][3] == "9.54123"  # CSV and the others keep their digits
+
+
+def test_a_single_row_keeps_its_numbers_and_so_do_rows_that_are_all_equal():
+    one, told = Table("", ["queue", "goodput"], [["pfifo", 9.5]]).trimmed()
+    assert (one.fields, told) == ([["pfifo", "9.5"]], [])
+    same, told = Table("", ["queue", "goodput"], [["pfifo", 9.5], ["cake", 9.5]]).trimmed()
+    assert (same.fields, told) == ([["pfifo", "9.5"], ["cake", "9.5"]], [])

@@ -19,6 +19,8 @@ from dumbbell.results.summary import FLOW_GOODPUT
 
 ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
 """Kind of row -> its coordinates in addition to the cell."""
+_MOST_DIGITS = 4
+"""Digits of a mean with its interval, unless more are before the point."""
 
 
 def repeats_table(
@@ -73,7 +75,7 @@ def repeats_table(
         ]
         rows.append([*at, len({each.run for each in members}), *of])
     heads = [head for column in columns for head in ((column, f"{column}_low", f"{column}_high") if apart else (column,))]
-    return Table(title, [*keys, "runs", *heads], rows)
+    return Table(title, [*keys, "runs", *heads], rows, len(keys))
 
 
 def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: Manner) -> list[str]:
@@ -103,5 +105,8 @@ def _field(number: Estimate, statistic: str) -> str:
         return centre
     if statistic != "mean":
         return f"{centre} [{low}, {high}]"
-    places = len(centre.partition(".")[2])
-    return f"{centre}±{(number.high - number.low) / 2:.{places}f}"
+    half, places = (number.high - number.low) / 2, len(centre.partition(".")[2])
+    enough = max(0, _MOST_DIGITS - 1 - (math.floor(math.log10(abs(number.centre))) if number.centre else 0))
+    seen = max(0, -math.floor(math.log10(half))) if half > 0 else 0  # so that the interval does not read as 0
+    places = min(places, max(enough, seen))
+    return f"{number.centre:.{places}f}±{half:.{places}f}"
