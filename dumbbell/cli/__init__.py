@@ -34,7 +34,23 @@ from dumbbell.files import FULL
 _NAME = "dumbbell"
 
 _MODULES = (
-    *("run", "new", "reproduce", "compare", "agree", "claims", "cluster", "table", "plot", "view", "check", "pack", "list", "schema"),
+    *(
+        "run",
+        "new",
+        "reproduce",
+        "compare",
+        "agree",
+        "claims",
+        "cluster",
+        "table",
+        "advise",
+        "plot",
+        "view",
+        "check",
+        "pack",
+        "list",
+        "schema",
+    ),
     *("plan", "doctor", "bench", "analyze", "calibrate", "export", "import_runs", "completion", "kernel", "testbed"),
 )
 """The modules with the commands, in the order of the help."""

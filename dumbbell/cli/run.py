@@ -18,6 +18,7 @@ from dumbbell.cli.run_rows import RunRows
 from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_scenario
 from dumbbell.cli.template_command import TemplateCommand
 from dumbbell.collector import collector_paused
+from dumbbell.comparing.across.advice import is_of_queue
 from dumbbell.comparing.across.answer import Answer
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.executor import Executor
@@ -107,7 +108,7 @@ def command(
         damaged = f", {len(outcome.damaged)} damaged left out" if outcome.damaged else ""
         note(f"{ran} of {len(jobs)} runs in {human_time(wall_s)}{reused}{damaged}; results in {store.path}")
     if not json and not quiet:
-        note(f"next: {_next(store.path, len(jobs))}")
+        note(f"next: {_next(answer, store.path, len(jobs))}")
     if count["invalid"]:
         raise typer.Exit(1)
 
@@ -130,11 +131,13 @@ def _show(answer: Answer) -> None:
         print_wrapped(answer.sentence)
 
 
-def _next(folder: Path, runs: int) -> str:
+def _next(answer: Answer, folder: Path, runs: int) -> str:
     """The command to type next, with what it does."""
     where = shlex.quote(str(folder))
     if runs > _MOST_SHOWN:
         return f"`dumbbell table {where} --statistic mean` for the {runs} runs, or `dumbbell view {where}`"
+    if answer.runs > 1 and any(map(is_of_queue, answer.varied)):
+        return f"`dumbbell advise {where}` for the best queue, or `dumbbell view {where}` for the browser"
     return f"`dumbbell plot {where}` for figures, or `dumbbell view {where}` for the browser"
 
 

@@ -55,6 +55,16 @@ class Answer:
         return len(self._runs)
 
     @property
+    def runs(self) -> int:
+        """The maximum number of runs of a cell."""
+        return max(self._runs.values(), default=0)
+
+    @property
+    def judged(self) -> Mapping[Measure, Mapping[Cell, Sequence[float]]]:
+        """The numbers that differences are told of: measure -> cell -> its values over the seeds."""
+        return self._named(self._judged)
+
+    @property
     def sentence(self) -> str | None:
         """The sentence about the differences; None if there are none to tell. It says so if no cell has an interval, because each has one
         run or its runs are equal: seeds change nothing where nothing is drawn."""
@@ -75,12 +85,13 @@ class Answer:
         """The keys with several values."""
         return [key for axis in axes(self._runs) for key in axis]
 
-    def table(self) -> Table:
-        """A row for each cell, as many as a terminal shows, with means and the halves of their 95 % intervals."""
+    def table(self, judged: bool = False) -> Table:
+        """A row for each cell, as many as a terminal shows, with means and the halves of their 95 % intervals. `judged`: only the numbers
+        that differences are told of."""
         swept = axes(self._runs)
         keys = self._keys(swept)
         rows: list[list[Field]] = []
-        shown = self._named(self._shown)
+        shown = self._named(self._judged if judged else self._shown)
         cells = list(self._runs)[:_MOST_CELLS]
         numbers = {measure: {cell: estimate(values.get(cell, ()), "mean") for cell in cells} for measure, values in shown.items()}
         several = len(set(self._runs.values())) > 1

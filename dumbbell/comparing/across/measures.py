@@ -38,7 +38,7 @@ JAIN = Measure("jain_index", "Jain index", "", more_is_better=True)
 """How evenly the bulk flows of a run share."""
 _MOST_GROUPS = 6
 """Groups of bulk flows in one direction whose goodputs are told apart."""
-_LOADED = 0.1
+LOADED = 0.1
 """Utilisation below which a queue is left out: ACKs alone load their direction by less."""
 
 
@@ -134,7 +134,7 @@ def _between_groups(summary: Summary) -> dict[Measure, float]:
 def _queues(summary: Summary) -> dict[Measure, float]:
     """Utilisation in percent and delay of each queue, named by its direction if it is the only one there."""
     traits = summary.traits.get("ports", {})
-    ports = {port: values for port, values in summary.ports.items() if not values["utilisation"] < _LOADED}
+    ports = {port: values for port, values in summary.ports.items() if not values["utilisation"] < LOADED}
     ways = [_way(traits, port) for port in ports]
     found: dict[Measure, float] = {}
     for port, way in zip(ports, ways, strict=True):

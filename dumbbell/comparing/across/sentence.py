@@ -161,7 +161,7 @@ def _split(measure: Measure, cells: Mapping[Cell, Sequence[float]], axis: tuple[
     best: _Split | None = None
     for count in range(1, len(values)):
         low, high = (tuple(sorted(part, key=values.index)) for part in (by_size[:count], by_size[count:]))
-        if not all(max(_limits(each[value])[1] for value in low) < min(_limits(each[value])[0] for value in high) for each in known):
+        if not all(max(limits(each[value])[1] for value in low) < min(limits(each[value])[0] for value in high) for each in known):
             continue
         ratio = min(_ratio(max(each[value].centre for value in low), min(each[value].centre for value in high)) for each in known)
         if best is None or ratio > best.ratio:
@@ -173,7 +173,7 @@ def _rest(cell: Cell, axis: tuple[str, ...]) -> Cell:
     return tuple((key, value) for key, value in cell if key not in axis)
 
 
-def _limits(number: Estimate) -> tuple[float, float]:
+def limits(number: Estimate) -> tuple[float, float]:
     """The interval; of repeats that are all equal, as a MOS at its minimum, their value."""
     return (number.low, number.high) if number.has_interval else (number.centre, number.centre)
 

@@ -97,6 +97,23 @@ def tc_words(qdisc: Parameters) -> str:
     return _WORDS.get(qdisc["kind"], words)(qdisc)
 
 
+def queue_on_a_link(qdisc: Parameters, device: str) -> list[str]:
+    """tc's lines for a queue on a device whose own link is the bottleneck, so that no shaper is needed."""
+    return [f"qdisc replace dev {device} root {tc_words(qdisc)}"]
+
+
+def shaped_queue(qdisc: Parameters, device: str, rate: int) -> list[str]:
+    """tc's lines for a queue on a device before a bottleneck that is elsewhere: cake shapes itself, others get an htb of this rate, whose
+    bucket tc chooses."""
+    if qdisc["kind"] == "cake":
+        return queue_on_a_link({**qdisc, "rate_bps": rate}, device)
+    return [
+        f"qdisc replace dev {device} root handle 1: htb default 1",
+        f"class replace dev {device} parent 1: classid 1:1 htb rate {rate}bit",
+        f"qdisc replace dev {device} parent 1:1 handle {_CHILD} {tc_words(qdisc)}",
+    ]
+
+
 def overflow(statistics: Parameters, drops: int) -> int:
     """Return how many of the drops were for want of room, by tc's statistics of a queue discipline. The other drops are its own
     decisions."""
