@@ -25,11 +25,12 @@ STRUCTS = {
     "RateSample": "dumbbell_sample",
     "Lost": "dumbbell_lost",
     "Parameter": "dumbbell_parameter",
+    "Emitter": "dumbbell_emitter",
     "Control": "dumbbell_control",
 }
 """In the order in which they are written, and what C calls them."""
 ENUMS = ("CaState", "Growth")
-_SCALARS = {"u64": "uint64_t", "i64": "int64_t", "u32": "uint32_t", "i32": "int32_t", "bool": "bool", "usize": "size_t"}
+_SCALARS = {"u64": "uint64_t", "i64": "int64_t", "u32": "uint32_t", "i32": "int32_t", "bool": "bool", "usize": "size_t", "f64": "double"}
 _POINTERS = {"*const c_char": "const char *", "*mut c_char": "char *", "*mut c_void": "void *"}
 _WIDTH = 100
 _ABOUT = "A congestion control of one's own for dumbbell, in a shared library. Made by docs/interface.py; do not edit."

@@ -6,6 +6,7 @@ results = dumbbell.run(dumbbell.Scenario.from_file("scenario.yaml"))
 results.frame                       # polars: coordinates of the sweep, t_ns, entity, series, value
 dumbbell.plot(results, x="path.rtt", y="goodput", by="group")       # a matplotlib figure
 dumbbell.table(results)                                             # means over repeats with their intervals
+dumbbell.compare(before, results).sentence                          # cell by cell, with a test
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dumbbell.api import plot, run, table
+    from dumbbell.api import compare, plot, run, table
     from dumbbell.results import Results, Run, Store, load
     from dumbbell.scenario import (
         Access,
@@ -78,6 +79,7 @@ __all__ = [
     "Sweep",
     "Until",
     "__version__",
+    "compare",
     "control",
     "load",
     "plot",
@@ -91,6 +93,7 @@ _HOMES = {
     "Round": "dumbbell.scenario.function",
     "Run": "dumbbell.results",
     "Store": "dumbbell.results",
+    "compare": "dumbbell.api",
     "control": "dumbbell.scenario.function",
     "load": "dumbbell.results",
     "plot": "dumbbell.api",

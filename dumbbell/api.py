@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dumbbell.executor import Executor, Threads
 from dumbbell.executor.progress_state import Progress
 from dumbbell.results import Results, Store
+from dumbbell.results.summary import Summary, summarise_window
+from dumbbell.results.windowed import WHOLE, Window, window_of
 from dumbbell.running.execute import execute
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
@@ -19,10 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dumbbell.comparing.across.coordinates import RunSet
+    from dumbbell.comparing.folders import Comparison
     from dumbbell.comparing.tables import Table
     from dumbbell.drawing.across.scales import Limits
     from dumbbell.drawing.layout import Way
     from dumbbell.drawing.style import Size
+    from dumbbell.results import Run
 
 Where: TypeAlias = Mapping[str, object] | str | Sequence[str]
 """`{"rtt": "20ms"}`, a list of values where several will do, or as on the command line `"rtt=20ms"`."""
@@ -59,7 +64,7 @@ def run(
 
 
 def plot(
-    what: Results | str | Path | Sequence[Results | str | Path] | Mapping[str, Results | str | Path],
+    what: Results | Comparison | str | Path | Sequence[Results | str | Path] | Mapping[str, Results | str | Path],
     x: str | None = None,
     y: str | Sequence[str] = (),
     by: str | Sequence[str] = (),
@@ -86,7 +91,8 @@ def plot(
     """Draw a figure of many runs, as `dumbbell plot` does with options of the same names; without any, the summary of a sweep.
 
     Args:
-        what: Results, a results folder, several of these, or several by the names that the figure has for them.
+        what: Results, a results folder, several of these, or several by the names that the figure has for them; or a comparison of two, of
+            which only `title` and `size` say more.
         x: A key of the sweep or its last word, `time`, or for `kind="scatter"` a column.
         y: Columns of `dumbbell table` with or without their unit, or series: a row of panels each.
         by: One key for colours, or two, the second for styles of lines.
@@ -106,13 +112,14 @@ def plot(
         xlim: Ends of the x axis; None for one that the data determine.
         ylim: Ends of the y axis.
         size: `screen`, `one-column` or `two-column`.
-        start_s: Start of the time axis.
-        stop_s: End of the time axis.
+        start_s: Start of the time axis; without a time axis, of the window that metrics are taken over.
+        stop_s: End of either.
 
     Raises `BadInput` for an unknown name.
     """
     from dumbbell.comparing.across.questions import Asked, settle, summary
     from dumbbell.comparing.across.words import PYTHON
+    from dumbbell.comparing.folders import Comparison
     from dumbbell.drawing.across.figure import across_figure
     from dumbbell.drawing.across.scales import Scales, logarithmic
     from dumbbell.drawing.across.wording import Wording
@@ -130,7 +137,11 @@ def plot(
         samples=samples,
         window_s=window_s,
     )
-    sources = _sources(what)
+    if isinstance(what, Comparison):
+        from dumbbell.drawing.forest import forest
+
+        return forest(what, size, title)
+    sources = _sources(what, WHOLE if asked.is_over_time else Window(start_s, stop_s))
     settled = summary(sources, PYTHON) if asked == Asked() else settle(asked, sources, manner=PYTHON)
     given: dict[Way, Limits | None] = {"x": xlim, "y": ylim}
     limits: dict[Way, Limits] = {way: ends for way, ends in given.items() if ends is not None}
@@ -145,20 +156,43 @@ def table(
     y: str | Sequence[str] = (),
     where: Where = (),
     over: str | Sequence[str] = (),
+    from_: str | float | None = None,
+    until: str | float | None = None,
 ) -> Table:
     """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `group`, `run`, `flow` or `stream`.
 
     It has `csv()`, `markdown()`, `latex()`, `text(width)` and `records()`; notebooks show it. The other arguments are those of `plot`.
+    `from_` and `until` (`"40s"`, or seconds) take the metrics over a part of each run, which the title says.
     """
     from dumbbell.comparing.across.tables import repeats_table
     from dumbbell.comparing.across.words import PYTHON
 
     asked = _several(y), _conditions(where), _several(over)
-    return repeats_table(_sources(what), "", per, statistic, *asked, manner=PYTHON)
+    window = window_of(from_, until, ("from_", "until"))
+    return repeats_table(_sources(what, window), window.words, per, statistic, *asked, manner=PYTHON)
 
 
-def _sources(what: object) -> list[RunSet]:
-    """The runs that are meant, without invalid ones."""
+def compare(
+    first: Results | str | Path,
+    second: Results | str | Path,
+    per: str | None = None,
+    y: str | Sequence[str] = (),
+    from_: str | float | None = None,
+    until: str | float | None = None,
+) -> Comparison:
+    """Compare two results, or two results folders, cell by cell, with a test: paired by seed where both have the same seeds, else Welch's.
+
+    The comparison has a `sentence`, a `table()` and the numbers in `compared`; `plot` draws it. `per` and `y` are as for `table`, `from_`
+    and `until` as well. Raises `BadInput` for an unknown name, or if no cell is in both.
+    """
+    from dumbbell.comparing.folders import compare_folders
+
+    sources = _sources([first, second], window_of(from_, until, ("from_", "until")))
+    return compare_folders(sources[0], sources[1], per, _several(y))
+
+
+def _sources(what: object, window: Window = WHOLE) -> list[RunSet]:
+    """The runs that are meant, without invalid ones. Their metrics are those of a window."""
     from dumbbell.comparing.across.coordinates import RunSet
     from dumbbell.results.folder import open_outlines, run_of
     from dumbbell.study.folders import find_folder
@@ -169,14 +203,22 @@ def _sources(what: object) -> list[RunSet]:
     found = []
     for number, (name, each) in enumerate(named, 1):
         if isinstance(each, Results):
-            found.append(RunSet(name or f"results {number}", [run for run in each if run.status != "invalid"]))
+            runs = [run for run in each if run.status != "invalid"]
+            if not window.is_whole:
+                runs = [replace(run, summarised=partial(_summary_in, window)) for run in runs]
+            found.append(RunSet(name or f"results {number}", runs))
         else:
             path = find_folder(Path(each))
-            found.append(RunSet(name or path.resolve().name, open_outlines(path), run_of(path)))
+            found.append(RunSet(name or path.resolve().name, open_outlines(path, window), run_of(path)))
     labels = [source.label for source in found]
     paths = {number: str(each) for number, (_, each) in enumerate(named) if not isinstance(each, Results)}
     alike = {number for number, label in enumerate(labels) if labels.count(label) > 1}
     return [replace(source, label=paths.get(i, source.label)) if i in alike else source for i, source in enumerate(found)]
+
+
+def _summary_in(window: Window, run: Run) -> Summary:
+    """The metrics of a run over a window."""
+    return summarise_window(run, window)
 
 
 def _several(words: str | Sequence[str]) -> tuple[str, ...]:

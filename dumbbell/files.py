@@ -26,7 +26,7 @@ MOST_JSON_BYTES = 256 << 20
 PARTIAL = ".partial-"
 """Prefix of files and folders that are not yet whole."""
 _OF_FILES = frozenset(
-    (".csv", ".gz", ".html", ".json", ".log", ".parquet", ".pcap", ".pcapng", ".pdf", ".png", ".svg", ".txt", ".xpl", ".yaml")
+    (".csv", ".gz", ".html", ".json", ".log", ".parquet", ".pcap", ".pcapng", ".pdf", ".png", ".qlog", ".svg", ".txt", ".xpl", ".yaml")
 )
 """Endings that no folder of results has."""
 

@@ -96,6 +96,37 @@ def entries(group: str) -> Mapping[str, Entry]:
     return _read()[group]
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state variable, which a scenario may record as a series."""
+
+    name: str
+    unit: str
+    """Unit; empty for plain numbers and words."""
+    meaning: str
+    words: Sequence[str] = ()
+    """Words that the values 0, 1, ... stand for; empty if the values are numbers."""
+
+
+@cache
+def states(group: str) -> Mapping[str, Sequence[State]]:
+    """Return the state variables of congestion controls (`cc`) or queue disciplines (`qdisc`) by the name of these; those of every sender
+    (`sender`) by the name `sender`."""
+    listed = _document()["state"][group]
+    named = {"sender": listed} if group == "sender" else listed
+    return {name: tuple(State(**each) for each in several) for name, several in named.items()}
+
+
+@cache
+def state_names() -> Mapping[str, State]:
+    """Return all state variables by name. Those of one name are of the same quantity, but each algorithm has a meaning of its own."""
+    several = (each for group in ("sender", "cc", "qdisc") for listed in states(group).values() for each in listed)
+    found: dict[str, State] = {}
+    for each in several:
+        found.setdefault(each.name, each)
+    return found
+
+
 @cache
 def _read() -> Mapping[str, Mapping[str, Entry]]:
     return {group: {each["name"]: _entry(each) for each in listed} for group, listed in _document().items() if isinstance(listed, list)}

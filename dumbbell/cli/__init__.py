@@ -45,6 +45,7 @@ _MODULES = (
         "table",
         "advise",
         "plot",
+        "explain",
         "view",
         "check",
         "pack",

@@ -1,12 +1,16 @@
-"""`dumbbell compare DIR REFERENCE`: how far runs are from published numbers."""
+"""`dumbbell compare DIR REFERENCE`: how far runs are from published numbers, or from the runs of another folder."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dumbbell.cli.figure_options import folder_of_figures
+from dumbbell.cli.measuring import FromTimeOption, UntilOption
 from dumbbell.cli.output import JsonOption, note, print_json
 from dumbbell.cli.tables import print_tables
 from dumbbell.comparing.agreement import agreement_table, every_cell_table, worst_table
@@ -14,22 +18,51 @@ from dumbbell.comparing.difference import below_bar, difference
 from dumbbell.comparing.format import Format, Tolerance
 from dumbbell.comparing.reference import Reference, read_reference, why_missing, without_run
 from dumbbell.errors import BadInput, nearest
-from dumbbell.results.folder import Folder, open_folder
+from dumbbell.results.folder import Folder, open_folder, open_outlines, run_of
+from dumbbell.results.windowed import Window, window_of
 from dumbbell.study import find_part, formats, study_names
 from dumbbell.study.folders import find_folder, part_of
 
 
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
-    reference: Annotated[str, typer.Argument(help="A study (sce, sce/one-flow) or a CSV file with the columns of a published one.")],
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REFERENCE|DIR", help="A study (sce, sce/one-flow), a CSV file with the columns of a published one, or another folder."
+        ),
+    ],
     tolerance: Annotated[
         list[str] | None,
         typer.Option("--tolerance", metavar="METRIC=TERMS", help="E.g. rtt_ms=10%,1 (the greater) or throughput_mbit=3%bandwidth_mbit."),
     ] = None,
+    per: Annotated[str | None, typer.Option("--per", help="Of two folders: rows of run, group (by default), flow or stream.")] = None,
+    y: Annotated[
+        list[str] | None, typer.Option("--y", help="Of two folders: only this metric, with or without its unit; repeatable.")
+    ] = None,
+    from_: FromTimeOption = None,
+    until: UntilOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", callback=folder_of_figures, help="Of two folders: draw the differences, into this folder.")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below the study's bar.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Compare runs with published numbers, metric by metric; a reference value without a run is missing, not wrong."""
+    """Compare runs with published numbers, metric by metric, or the runs of two folders, cell by cell.
+
+    A reference value without a run is missing, not wrong. Two folders are compared with a test: paired by seed where both have the same
+    seeds, else Welch's.
+    """
+    if Path(reference).is_dir():
+        if tolerance or check:
+            raise BadInput(
+                f"{'--tolerance' if tolerance else '--check'} was given with two folders; expected it with a study or a CSV file"
+            )
+        _folders(folder, Path(reference), per, y or (), window_of(from_, until), out, json)
+        return
+    for option, given in (("--per", per), ("--y", y), ("--from", from_), ("--until", until), ("--out", out)):
+        if given is not None:
+            raise BadInput(f"{option} was given with {reference}; expected it with two folders")
     opened = open_folder(find_folder(folder))
     found_reference, every_cell = _reference(reference, opened)
     format_ = found_reference.format
@@ -64,6 +97,40 @@ def command(
         raise typer.Exit(1)
 
 
+def _folders(first: Path, second: Path, per: str | None, y: Sequence[str], window: Window, out: Path | None, json: bool) -> None:
+    """Compare two folders of one's own."""
+    from dumbbell.comparing.across.coordinates import RunSet
+    from dumbbell.comparing.folders import compare_folders
+
+    paths = [find_folder(first), find_folder(second)]
+    names = [path.resolve().name for path in paths]
+    labels = names if names[0] != names[1] else [str(path) for path in paths]
+    if paths[0].resolve() == paths[1].resolve():
+        raise BadInput(f"{second}: is the same folder; expected another one")
+    found = compare_folders(
+        *(RunSet(label, open_outlines(path, window), run_of(path)) for label, path in zip(labels, paths, strict=True)), per, y
+    )
+    if json:
+        print_json(
+            {"folders": labels, "per": found.per, "window": window.words or None, "compared": [each.plain() for each in found.compared]}
+        )
+    else:
+        table = found.table()
+        print_tables([replace(table, title=f"{table.title}{f', {window.words}' if window.words else ''}")])
+        note(found.sentence)
+        if any(each.stands for each in found.compared):
+            note("* remains after the correction for many comparisons")
+    for label, count in zip(labels, found.only, strict=True):
+        if count:
+            note(f"{count} {'cell is' if count == 1 else 'cells are'} only in {label}, and left out")
+    if out is not None:
+        from dumbbell.drawing import style
+        from dumbbell.drawing.forest import forest
+
+        written = style.save(forest(found), out, f"{labels[1]}-minus-{labels[0]}", ("png", "svg"))
+        note(f"1 figure in {out}: {written[0].stem}{', '.join(path.suffix for path in written)}")
+
+
 def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
     """Return the reference, and true if all its cells are to be listed. For a part with several references it is the first one that has
     runs."""
@@ -75,9 +142,6 @@ def _reference(name: str, opened: Folder) -> tuple[Reference, bool]:
         published = [format_ for format_ in part.formats if format_.name in part.published]
         chosen = next((format_ for format_ in published if format_.measure(opened.runs)), published[0])
         return part.reference(chosen), part.every_cell
-    if Path(name).is_dir():
-        folders = f"`dumbbell plot {opened.path} {name}` lays the runs of folders over each other"
-        raise BadInput(f"{name}: is a folder; expected a study ({', '.join(study_names())}) or a CSV file; {folders}")
     if not Path(name).exists() and "." not in name and "/" not in name:
         raise BadInput(
             f"{name}: no such study or file{nearest(name, study_names())}; expected one of {', '.join(study_names())} or a CSV file"

@@ -32,7 +32,7 @@ def command(
     run: Annotated[str | None, typer.Option("--run", metavar="KEY", help="Only the run whose key begins so; all by default.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write runs as files of other tools: Flent, iperf3, xplot, mahimahi, TEACUP, or their series as CSV or Parquet."""
+    """Write runs as files of other tools: Flent, iperf3, xplot, mahimahi, TEACUP, qlog, or their series as CSV or Parquet."""
     opened = open_folder(find_folder(folder))
     chosen = _chosen([*opened.runs, *opened.invalid], run, opened.path)
     new = not out.exists()

@@ -11,6 +11,7 @@ import typer
 from dumbbell.cli.streams import redirected_here
 from dumbbell.errors import BadInput
 from dumbbell.files import creatable
+from dumbbell.scenario.units import Duration
 from dumbbell.study import View
 
 if TYPE_CHECKING:
@@ -21,11 +22,30 @@ if TYPE_CHECKING:
 SIZES = ("screen", "one-column", "two-column", "print")
 """Names that `--size` takes."""
 
+
+def seconds_of(text: str | float) -> float:
+    """A time on the command line, `40s` or `40`, in seconds. Raises `BadInput` for something else."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return int(Duration.parse(str(text))) / 1e9
+    except ValueError as error:
+        raise BadInput(f"{text!r}: {error}; expected a time such as 40s") from None
+
+
 SizeOption = Annotated[
     str, typer.Option("--size", help="screen, or for a paper at 300 dpi: one-column (3.4 inches wide), two-column (7.1; also: print).")
 ]
-FromOption = Annotated[float, typer.Option("--from", min=0.0, help="Start of the time axis, s.")]
-ToOption = Annotated[float | None, typer.Option("--to", help="End of the time axis, s.")]
+FromOption = Annotated[
+    float,
+    typer.Option("--from", parser=seconds_of, metavar="TIME", help="Start of the time axis, or of the window of metrics."),
+]
+ToOption = Annotated[
+    float | None,
+    typer.Option("--to", "--until", parser=seconds_of, metavar="TIME", help="End of either."),
+]
 InOrderOption = Annotated[
     bool, typer.Option("--in-order", help="Of a single run: goodput as it is read, in order, in place of the delivery rate.")
 ]
@@ -61,6 +81,8 @@ def view_of(size: str, from_s: float, to_s: float | None) -> View:
     stop_s = math.inf if to_s is None else to_s
     if not math.isfinite(from_s):
         raise BadInput(f"--from {from_s:g} is no time; expected a number of s")
+    if from_s < 0:
+        raise BadInput(f"--from {from_s:g} is before the run; expected a time such as 40s")
     if math.isnan(stop_s):
         raise BadInput("--to nan is no time; expected a number of s")
     if stop_s <= from_s:

@@ -23,15 +23,16 @@ class Kind(StrEnum):
     STACK = "stack"
     STUDY = "study"
     ENGINE = "engine"
+    STATE = "state"
 
 
 def command(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: JsonOption = False) -> None:
-    """List congestion controls, queue disciplines, stacks, studies or engines."""
+    """List congestion controls, queue disciplines, stacks, studies, engines, or state variables (`series: [control, queue]`)."""
     entries = _entries(kind)
     if json:
         print_json(entries)
     elif entries:
-        print_columns([row for entry in entries for row in (_row(entry), *_parameters(entry))])
+        print_columns([row for entry in entries for row in (_row(entry), *_parameters(entry), *_variables(entry))])
 
 
 def _row(entry: dict[str, Any]) -> tuple[str, ...]:
@@ -47,6 +48,12 @@ def _parameters(entry: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         yield f"  {name}", ", ".join(parameter["engines"]), meaning + values
 
 
+def _variables(entry: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, state in entry.get("states", {}).items():
+        words = f": {', '.join(state['words'])}" if state["words"] else ""
+        yield f"  {name}", f"{state['meaning']}{words}{', ' + state['unit'] if state['unit'] else ''}"
+
+
 def _engines(entry: dict[str, object]) -> tuple[str, ...]:
     engines = entry.get("engines")
     return (", ".join(engines),) if isinstance(engines, list) else ()
@@ -60,6 +67,8 @@ def _variants(entry: dict[str, object]) -> str:
 def _entries(kind: Kind) -> list[dict[str, object]]:
     if kind is Kind.ENGINE:
         return [{"name": name, "summary": summary} for name, summary in ENGINES.items()]
+    if kind is Kind.STATE:
+        return list(_states())
     if kind is Kind.STUDY:
         from dumbbell.study.registry import find_study, study_names
 
@@ -103,6 +112,20 @@ def _of_qdisc(name: str, tables: Sequence[Capabilities]) -> Iterator[tuple[str, 
     for each in entries("qdisc")[name].parameters:
         lacking = {each.feature} if each.feature and each.kind != "choice" else set()
         yield each.name, _facts(each, [table.engine for table in tables if name in table.qdisc and lacking <= table.feature])
+
+
+def _states() -> Iterator[dict[str, object]]:
+    """Yield what has state variables, each with these by name."""
+    from dumbbell.catalogue import states
+
+    summaries = {"sender": "every sender, whatever its congestion control"}
+    for group, of in (("sender", "control"), ("cc", "control"), ("qdisc", "queue")):
+        for owner, listed in states(group).items():
+            yield {
+                "name": owner,
+                "summary": summaries.get(owner, f"recorded by `series: [{of}]`"),
+                "states": {each.name: {"unit": each.unit, "meaning": each.meaning, "words": list(each.words)} for each in listed},
+            }
 
 
 def _facts(parameter: Parameter, engines: list[str]) -> dict[str, object]:

@@ -18,6 +18,7 @@ from dumbbell.comparing.across.questions import Asked, Settled, settle, summary
 from dumbbell.comparing.across.words import COMMAND
 from dumbbell.errors import BadInput
 from dumbbell.results.folder import open_outlines, run_of
+from dumbbell.results.windowed import WHOLE, Window
 from dumbbell.study import View
 from dumbbell.study.folders import find_folder
 
@@ -124,7 +125,8 @@ def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, 
 
     Returns None if nothing is requested and there is one run alone.
     """
-    sources, paths = _sources(folders)
+    window = WHOLE if asked is not None and asked.is_over_time else Window(output.view.start_s, output.view.stop_s)
+    sources, paths = _sources(folders, window)
     if asked is None and sum(len(source.runs) for source in sources) < 2 and len(folders) == 1:
         return None
     with ExitStack() as shown:
@@ -164,10 +166,10 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, scales: Scales, 
     return written
 
 
-def _sources(folders: Sequence[Path]) -> tuple[list[RunSet], list[Path]]:
+def _sources(folders: Sequence[Path], window: Window) -> tuple[list[RunSet], list[Path]]:
     """The runs of folders, each called by its name, or where two have the same by their paths."""
     paths = [find_folder(folder) for folder in folders]
-    runs = [open_outlines(path) for path in paths]
+    runs = [open_outlines(path, window) for path in paths]
     names = [path.resolve().name for path in paths]
     labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
     if len(set(labels)) < len(labels):

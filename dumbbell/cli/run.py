@@ -48,13 +48,32 @@ def command(
     ] = False,
     rows: Annotated[bool, typer.Option("--rows", help="Print a row for each flow, group and stream of each run, not the summary.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    again: Annotated[
+        str | None,
+        typer.Option("--again", metavar="KEY", help="Of a results folder in place of a file: compute a stored run again with more to see."),
+    ] = None,
+    series: Annotated[
+        list[str] | None,
+        typer.Option("--series", help="With --again: control, queue or state variables of `dumbbell list state`; repeatable."),
+    ] = None,
+    events: Annotated[
+        list[str] | None, typer.Option("--events", help="With --again: all, or acks, losses, marks, state; repeatable.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario and print what differs.
 
     The summary has a row for each cell of the sweep: means over the runs with 95 % intervals. Existing runs in the results folder are not
-    rerun.
+    rerun. With --again KEY, and a results folder for FILE, a stored run is computed again, with more to see.
     """
+    if again is not None:
+        from dumbbell.cli.again import again as run_again
+
+        run_again(file, again, series or (), events or (), allow_library, json)
+        return
+    if series or events:
+        option = "--series" if series else "--events"
+        raise BadInput(f"{option} was given without --again; expected --again KEY, or series and events in the scenario")
     if quiet + rows + json > 1:
         given = [name for name, there in (("--quiet", quiet), ("--rows", rows), ("--json", json)) if there]
         raise BadInput(f"{' and '.join(given)} were given together; expected one of them")

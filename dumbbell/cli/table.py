@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.cli.figure_options import no_redirect
+from dumbbell.cli.measuring import FromTimeOption, UntilOption, headed
 from dumbbell.cli.output import JsonOption, note, print_json, show
 from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.estimates import STATISTICS
@@ -19,6 +20,7 @@ from dumbbell.comparing.summary import datagram_table, group_table, run_table, s
 from dumbbell.comparing.tables import Table
 from dumbbell.errors import BadInput
 from dumbbell.results.folder import Folder, open_folder, open_outlines, run_of
+from dumbbell.results.windowed import Window, window_of
 from dumbbell.study.folders import find_folder, part_of
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ def command(
     over: Annotated[
         list[str] | None, typer.Option("--over", help="With --statistic: a key of the sweep whose values are taken together; repeatable.")
     ] = None,
+    from_: FromTimeOption = None,
+    until: UntilOption = None,
     number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every column, with six digits.")] = False,
     form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
@@ -90,20 +94,25 @@ def command(
     if json and (tidy or form is not Form.TEXT):
         raise BadInput(f"--json and {'--tidy' if tidy else '--format'} were both given; expected one of them")
     if tidy:
+        if from_ is not None or until is not None:
+            raise BadInput(f"{'--from' if from_ is not None else '--until'} was given with --tidy; expected it without")
         show(_tidy(open_folder(find_folder(folder)), kind), end="")
         return
     wanted = next((name for name, given in options[1:-1] if given), None)
+    window = window_of(from_, until)
+    if not window.is_whole and (tidy or by_tin or number is not None):
+        raise BadInput(f"{'--from' if from_ is not None else '--until'} was given with {asked[0]}; expected it without")
     if statistic is None and (y or where or over):
         given = "--y" if y else "--where" if where else "--over"
         raise BadInput(f"{given} was given without --statistic; expected --statistic mean, median or spread with it")
     if statistic is not None:
         if by_tin or number is not None:
             raise BadInput(f"{asked[0]} and --statistic were given together; expected one of them")
-        tables = [_over_repeats(folder, wanted, statistic, (y or (), where or (), over or ()), form is Form.CSV or json)]
+        tables = [_over_repeats(folder, wanted, statistic, (y or (), where or (), over or ()), form is Form.CSV or json, window)]
     elif by_tin:
         tables = [_tins(open_folder(find_folder(folder)))]
     else:
-        tables = _summaries(folder, wanted) if number is None else [_numbered(open_folder(find_folder(folder)), number)]
+        tables = _summaries(folder, wanted, window) if number is None else [_numbered(open_folder(find_folder(folder)), number)]
     table = tables[0]
     if json:
         print_json({"title": table.title, "rows": table.records()})
@@ -128,20 +137,21 @@ def _tidy(opened: Folder, kind: str | None) -> str:
     return tidy(opened.runs, formats[kind] if kind else next(with_runs, part.formats[0]))
 
 
-def _summaries(folder: Path, wanted: str | None) -> list[Table]:
+def _summaries(folder: Path, wanted: str | None, window: Window) -> list[Table]:
     """The table of an option; without one those of flows, of groups and of streams of datagrams, as far as there are any."""
     path = find_folder(folder)
-    runs = open_outlines(path)
+    runs = open_outlines(path, window)
+    title = headed(path, runs, window)
     for status in ("warn", "invalid"):
         if count := sum(run.summary.status == status for run in runs):
             note(f"{count} of {len(runs)} runs {'has' if count == 1 else 'have'} the status {status}; the reasons are in their run.json")
     tables = {"--runs": run_table, "--groups": group_table, "--datagrams": datagram_table}
     if wanted is not None:
-        made = tables[wanted](runs, str(path))
+        made = tables[wanted](runs, title)
         if runs and not made.rows:
             note(f"{path}: the runs have nothing for {wanted}; `dumbbell table {path}` shows what they have")
         return [made]
-    all_made = [make(runs, str(path)) for make in (summary_table, group_table, datagram_table)]
+    all_made = [make(runs, title) for make in (summary_table, group_table, datagram_table)]
     there = [table for table in all_made if table.rows]
     if runs and not there:
         note(f"{path}: the runs have no flows; `dumbbell plot` and `dumbbell view` draw the series of their queues")
@@ -149,15 +159,16 @@ def _summaries(folder: Path, wanted: str | None) -> list[Table]:
 
 
 def _over_repeats(
-    folder: Path, wanted: str | None, statistic: str, asked: tuple[Sequence[str], Sequence[str], Sequence[str]], apart: bool
+    folder: Path, wanted: str | None, statistic: str, asked: tuple[Sequence[str], Sequence[str], Sequence[str]], apart: bool, window: Window
 ) -> Table:
     """A row a cell; `asked`: columns, conditions and keys that are taken together."""
     check_statistic(statistic)
     path = find_folder(folder)
-    runs = open_outlines(path)
+    runs = open_outlines(path, window)
+    title = f"{headed(path, runs, window)}: {STATISTICS[statistic]}"
     per = {"--runs": "run", "--groups": "group", "--datagrams": "stream"}.get(wanted or "")
     y, where, over = asked
-    return repeats_table([RunSet(path.name, runs, run_of(path))], f"{path}: {STATISTICS[statistic]}", per, statistic, y, where, over, apart)
+    return repeats_table([RunSet(path.name, runs, run_of(path))], title, per, statistic, y, where, over, apart)
 
 
 def _tins(opened: Folder) -> Table:

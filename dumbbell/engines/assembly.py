@@ -34,6 +34,8 @@ class Measured:
     captures: Mapping[str, bytes] = field(default_factory=dict)
     outputs: Mapping[str, bytes] = field(default_factory=dict)
     """Output of programs that made flows, by file."""
+    events: bytes | None = None
+    """The record of events, as the file that is stored."""
     cpu_s: float | None = None
     """CPU seconds of the engine's own processes; None if it ran in this one."""
 
@@ -58,6 +60,7 @@ def assembled(prepared: Prepared, found: Measured) -> Run:
         samples=tuple(found.samples),
         captures=found.captures,
         outputs=found.outputs,
+        happened=found.events,
         plan=found.plan.plain(),
         cpu_s=found.cpu_s,
     )

@@ -237,6 +237,10 @@ def _needs(plan: Plan, workloads: Sequence[tuple[int, Workload]]) -> Iterator[_N
         yield _Need(RUN, "series.groups", "feature", Feature.GROUP_SERIES)
     if plan.series.shares:
         yield _Need(RUN, "series.shares", "feature", Feature.PORT_SHARES)
+    if plan.series.state:
+        yield _Need(RUN, "series.state", "feature", Feature.STATE_SERIES)
+    if plan.series.events:
+        yield _Need(RUN, "series.events", "feature", Feature.EVENTS)
 
 
 def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:

@@ -12,6 +12,7 @@ WRITTEN: Mapping[str, str] = {
     "teacup": "siftr_extracts",
     "csv": "long_csv",
     "parquet": "parquet",
+    "qlog": "qlog",
 }
 """Format -> the module in dumbbell.exchange.writers that has its function `write`."""
 READ: Mapping[str, str] = {

@@ -417,10 +417,16 @@ class Series:
     ports: tuple[int, ...]
     shares: tuple[int, ...]
     """Ports that count the bytes of each of those connections and groups."""
+    state: tuple[str, ...] = ()
+    """State variables of those connections and ports: names, or `control` and `queue` for all of senders and of queues."""
+    events: tuple[str, ...] = ()
+    """Kinds of events that are recorded of those connections."""
 
     def plain(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {"flows": list(self.flows), "groups": list(self.groups), "ports": list(self.ports), "shares": list(self.shares)}
+        chosen = {"flows": list(self.flows), "groups": list(self.groups), "ports": list(self.ports), "shares": list(self.shares)}
+        # A plan without these has the text, and so the key, that it had before there were any.
+        return chosen | {name: list(words) for name, words in (("state", self.state), ("events", self.events)) if words}
 
 
 # --- the whole ---------------------------------------------------------------------------------------------------------

@@ -37,7 +37,12 @@ def series(resolved: ResolvedScenario, ports: Sequence[Port], origins: Sequence[
     if problems:
         raise ScenarioError(problems)
     return Series(
-        _positions(chosen.flows, entries), _positions(chosen.groups, groups), _positions(chosen.ports, ids), _positions(chosen.shares, ids)
+        _positions(chosen.flows, entries),
+        _positions(chosen.groups, groups),
+        _positions(chosen.ports, ids),
+        _positions(chosen.shares, ids),
+        tuple(dict.fromkeys(chosen.state)),
+        tuple(dict.fromkeys(settings.events)),
     )
 
 

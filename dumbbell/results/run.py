@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,9 @@ from dumbbell.results.tables import FLOWS, GROUPS, PORTS, TINS, Table, counters
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
+
+    from dumbbell.results.checksums import StoredFile
+    from dumbbell.results.more import More
 
 Coordinate = str | int | float
 
@@ -57,6 +61,10 @@ class Run:
     """pcap files by name: contents in memory, or paths. `Store.verify` checks the file at a path."""
     outputs: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False, compare=False)
     """Output of programs that made flows, by file: contents in memory, or paths."""
+    happened: bytes | StoredFile | None = field(default=None, repr=False, compare=False)
+    """The record of events: events.parquet, in memory or in the store; None if none was asked for."""
+    more: More | None = field(default=None, repr=False, compare=False)
+    """Records that `dumbbell run --again` made of the run; None without any."""
     plan: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     """The plan that the engine was given, see dumbbell.plan; None for a run stored by a version that did not store plans."""
     cpu_s: float | None = field(default=None, repr=False, compare=False)
@@ -103,7 +111,7 @@ class Run:
     def sampled(self) -> Mapping[str, Sequence[str]]:
         """Kind of entity (`flow`, `port`) -> names of the sampled series, including series without any value."""
         if isinstance(self.samples, SeriesFile):
-            return self.samples.names
+            return self.samples.names if self.more is None else self.more.with_names(self.samples.names)
         found: dict[str, dict[str, None]] = {}
         for block in self.samples:
             found.setdefault(block.entity.partition("/")[0], {}).update(dict.fromkeys(block.names))
@@ -115,6 +123,16 @@ class Run:
         if self.plan is None:
             raise BadInput(f"run {self.key[:10]} ({self.name}) has no plan, an earlier dumbbell made it; expected a run of this one")
         return self.plan
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """The events of its flows in order: t_ns, flow, kind, sequence, count, cwnd, ssthresh, inflight, rtt_ms, delivery_bps, reason.
+
+        Empty if the scenario asks for none (`events: all`). Read from the store at each use, not cached. Raises `DamagedRun`.
+        """
+        from dumbbell.results.events import frame
+
+        return frame(self.happened if self.happened is not None or self.more is None else self.more.events)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -129,6 +147,10 @@ class Run:
         try:
             t_ns, values = self.samples.series(entity, name) if isinstance(self.samples, SeriesFile) else self._sampled(entity, name)
         except KeyError:
+            if self.more is not None and self.more.series is not None:
+                with suppress(KeyError):
+                    t_ns, values = self.more.series.series(entity, name)
+                    return t_ns / 1e9, values
             raise KeyError(f"run {self.key[:10]} has no series {name!r} of {entity!r}") from None
         return t_ns / 1e9, values
 
@@ -140,6 +162,8 @@ class Run:
             found = {
                 (block.entity, name): (t_ns, values) for block in self.samples for name, t_ns, values in block.series() if name in names
             }
+        if self.more is not None and self.more.series is not None:
+            found = {**self.more.series.several(names), **found}
         return {whose: (t_ns / 1e9, values) for whose, (t_ns, values) in found.items()}
 
     def _sampled(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
+from dumbbell.catalogue import State, states
 from dumbbell.native import native
 
-_EVERY_ENGINE, _OF_TCP = "every-engine", "every-engine-of-tcp"
+_EVERY_ENGINE, _OF_TCP, _STATE = "every-engine", "every-engine-of-tcp", "state"
 _OF_PARTS = ("ms", "share", "ratio", "rating", "MOS")
 """Units of which there may be parts."""
 
@@ -27,7 +28,7 @@ class Quantity:
     (cumulative since the start)."""
     source: str
     """Provider: `every-engine`, `every-engine-of-tcp` (for TCP connections only), the name of an engine, or a requirement: `captures`,
-    `requests`, `datagrams` (that measure), `programs` (that make a flow)."""
+    `requests`, `datagrams` (that measure), `programs` (that make a flow), `state` (that the scenario asks for this state variable)."""
     optional: bool
     """True if it may be missing even so."""
     meaning: str
@@ -92,8 +93,12 @@ class Schema:
 def schema() -> Schema:
     """The schema. Raises `EnvironmentFault` if the native module is not built."""
     found = json.loads(native().schema())
+    series = {kind: _quantities(listed) for kind, listed in found["series"].items()}
+    for kind, groups in (("flow", ("sender", "cc")), ("port", ("qdisc",))):
+        series[kind] |= {each.name: _state(each) for group in groups for listed in states(group).values() for each in listed}
+    series["tin"] = {name: replace(each, source=_STATE) for name, each in _quantities(found["tins"]).items() if each.is_number}
     return Schema(
-        series={kind: _quantities(listed) for kind, listed in found["series"].items()},
+        series=series,
         flows=_quantities(found["flows"]),
         groups=_quantities(found["groups"]),
         ports=_quantities(found["ports"]),
@@ -105,6 +110,13 @@ def schema() -> Schema:
 def whole(table: str) -> frozenset[str]:
     """The columns of a table whose values are integers."""
     return frozenset(name for name, quantity in schema().table(table).items() if quantity.is_whole)
+
+
+def _state(variable: State) -> Quantity:
+    """A state variable as a series."""
+    words = f": {', '.join(f'{i} {word}' for i, word in enumerate(variable.words))}" if variable.words else ""
+    unit = variable.unit or ("state" if variable.words else "")
+    return Quantity(variable.name, unit, "gauge", _STATE, True, f"{variable.meaning}{words}")
 
 
 def _quantities(listed: list[dict[str, Any]]) -> dict[str, Quantity]:

@@ -6,6 +6,7 @@ DIR/KEY/run.json            scenario, engine, command, tables of flows and ports
 DIR/KEY/host.json           facts about the machine that ran it; again name, cell and scenario, to rerun it if run.json is damaged
 DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
+DIR/KEY/events.parquet      the record of events, if the scenario asks for it; likewise again*, see dumbbell.results.more
 DIR/KEY/flows.parquet       the table of flows if it is long; likewise ports.parquet
 DIR/packs/ID/               many runs, see dumbbell.results.pack; of such a run DIR/KEY has the captures and what programs have written
 DIR/index.jsonl             the summaries of the runs, see dumbbell.results.index
@@ -37,8 +38,12 @@ from dumbbell.collector import collector_paused
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
 from dumbbell.files import SafeFolder, parse_json, temporary
 from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
+from dumbbell.results.events import EVENTS
 from dumbbell.results.index import INDEX, Index, fingerprint
 from dumbbell.results.json_files import read_of_store, sealed_record
+from dumbbell.results.more import AGAIN
+from dumbbell.results.more import FILES as MORE
+from dumbbell.results.more import read as read_more
 from dumbbell.results.names import NotOurs, is_cell, is_key, is_name
 from dumbbell.results.pack import PACKED, Pack, PackedFile
 from dumbbell.results.packs import PACKS, Packs, has_packs
@@ -156,6 +161,9 @@ class Store:
     def _verify_in(self, key: str, shelf: Shelf) -> bool:
         run, files = self._read_from(shelf, key)
         shelf.verify(key, files, run.digest)
+        for file in (run.more.series.file if run.more.series else None, run.more.events) if run.more is not None else ():
+            if file is not None:
+                file.verify()
         if not isinstance(run.samples, SeriesFile) or run.samples.file.sha256 is None:
             return False
         self._host_in(key, shelf)
@@ -262,6 +270,16 @@ class Store:
         with suppress(FileNotFoundError):  # it was packed meanwhile
             self._keep(key, fingerprint(files[RUN], self._folders.listed(key)), summary)
 
+    def add_more(self, key: str, files: Mapping[str, bytes]) -> None:
+        """Write what was recorded of a stored run when it was computed again, see `dumbbell.results.more`. It replaces what there was."""
+        with self.place.disk_errors(), self.place.locked(fcntl.LOCK_EX):
+            self.folder.make(key)
+            for name in MORE:  # again.json first: without it the others count for nothing
+                if name not in files and os.path.lexists(self.path / key / name):
+                    self.folder.remove(f"{key}/{name}")
+            for name in sorted(files, key=lambda name: name == AGAIN):
+                self.place.replace(f"{key}/{name}", files[name])
+
     def _written(self, run: Run, files: Mapping[str, bytes], summary: Summary) -> Run:
         """Return a run that was just written, with its series and other files where they are in the store. Nothing is read."""
         folder = self.path / run.key
@@ -271,6 +289,7 @@ class Store:
             samples=SeriesFile(file, run.sampled, by_now=partial(self._series_by_now, run.key, self._folders)),
             captures={name: folder / name for name in sorted(run.captures)},
             outputs={name: folder / name for name in sorted(run.outputs)},
+            happened=None if run.happened is None else StoredFile.of_record(self.folder, f"{run.key}/{EVENTS}", file_entry(files[EVENTS])),
             summarised=partial(_known, summary),
         )
 
@@ -400,8 +419,9 @@ class Store:
                 each.verify()  # the error says what is there instead
                 raise damaged(each.path, "no such file")
             each.verify_size(there[each.path.name].st_size)
-            if each.path.suffix == ".parquet" and each.path.name != SERIES:
+            if each.path.suffix == ".parquet" and each.path.name not in (SERIES, EVENTS):
                 each.verify()  # of long tables there are few, and whoever reads a run reads them
+        more = read_more(self.folder, key, record["digest"]) if AGAIN in self._folders.listed(key) else None
         series = replace(series_file(record, flows, stored[SERIES]), by_now=partial(self._series_by_now, key, shelf))
         run = Run(
             key=key,
@@ -419,6 +439,8 @@ class Store:
             samples=shelf.series(key, series),
             captures={name: folder / name for name in sorted(there) if name.endswith(".pcap")},
             outputs={name: folder / name for name in sorted(there) if name.startswith(_OUTPUT)},
+            happened=stored.get(EVENTS),
+            more=more,
             plan=record.get("plan"),
             summarised=partial(self._summary, fingerprint(content, there)) if shelf is self._folders else self._packed_summary,
         )

@@ -18,7 +18,8 @@ from dumbbell.results.conservation import Status
 from dumbbell.results.imported import is_imported
 from dumbbell.results.limits import limited_shares
 from dumbbell.results.names import are_names, is_name
-from dumbbell.results.tables import NOT_TCP
+from dumbbell.results.tables import NOT_TCP, entity_of
+from dumbbell.results.windowed import Counters, Window, halves, measured_window, rows_within
 
 if TYPE_CHECKING:
     from dumbbell.results.run import Run
@@ -134,12 +135,21 @@ class Summary:
     """Name of the engine."""
     ports: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Port with a queue and a rate -> PORT_METRICS."""
+    halves: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Group of bulk flows -> its goodput (Mbit/s) in both halves of the window; see `dumbbell.results.windowed.halves`."""
 
     def plain(self) -> dict[str, object]:
         """Return data for JSON: lists of metrics in their order, null for NaN."""
         several = {"flows": self.flows, "groups": self.groups, "datagrams": self.datagrams, "ports": self.ports}
         listed = {kind: {name: _listed(values) for name, values in each.items()} for kind, each in several.items()}
-        return {"status": self.status, **listed, "run": _listed(self.run), "traits": self.traits, "engine": self.engine}
+        return {
+            "status": self.status,
+            **listed,
+            "run": _listed(self.run),
+            "traits": self.traits,
+            "engine": self.engine,
+            "halves": self.halves,
+        }
 
     @classmethod
     def from_plain(cls, found: object) -> Summary | None:
@@ -148,11 +158,11 @@ class Summary:
             return None
         flows, groups = _all_named(FLOW_METRICS, found.get("flows")), _all_named(GROUP_METRICS, found.get("groups"))
         datagrams, run = _all_named(DATAGRAM_METRICS, found.get("datagrams")), _named(RUN_METRICS, found.get("run"))
-        traits, engine = _traits(found.get("traits")), found.get("engine")
+        traits, engine, parts = _traits(found.get("traits")), found.get("engine"), _halves(found.get("halves"))
         ports = _all_named(PORT_METRICS, found.get("ports"))
-        if run is None or flows is None or groups is None or datagrams is None or ports is None or traits is None or not is_name(engine):
+        if run is None or flows is None or groups is None or datagrams is None or ports is None or traits is None or parts is None:
             return None
-        return cls(found["status"], flows, run, groups, datagrams, traits, engine, ports)
+        return cls(found["status"], flows, run, groups, datagrams, traits, engine, ports, parts) if is_name(engine) else None
 
 
 class Summarised(Protocol):
@@ -182,9 +192,164 @@ class Outline:
     key: str = ""
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def summarise(run: Run) -> Summary:
-    """Computes the metrics of a run, reading its series only once. If the sum of the samples overflows, the mean is infinite or NaN."""
+    """Computes the metrics of a run over the window that its scenario says, or the whole run. It reads the series only once. If the sum of
+    the samples overflows, the mean is infinite or NaN."""
+    window = measured_window(run)
+    return _whole(run) if window.is_whole else summarise_window(run, window)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def summarise_window(run: Run, window: Window) -> Summary:
+    """Computes the metrics of a run over a window, see `dumbbell.results.windowed`. What no series tells is NaN."""
+    counters = Counters(run)
+    window = window.within(counters.duration_s)
+    rows = {str(row["flow"]): row for row in run.flows.rows()}
+    lives = {entity: counters.life_s(entity) for entity in run.counters if entity.startswith("flow/")}
+    there = {entity: (max(start, window.start_s), min(end, window.stop_s)) for entity, (start, end) in lives.items()}
+    there = {entity: (start, stop) for entity, (start, stop) in there.items() if stop > start}
+    found = {
+        entity.removeprefix("flow/"): _flow_in_window(counters, entity, rows[entity.removeprefix("flow/")], window, ends)
+        for entity, ends in there.items()
+    }
+    bulk = _bulk(run)
+    rates = [values[FLOW_GOODPUT] for name, values in found.items() if name in bulk]
+    connections = [row for row in rows.values() if row.get("transport") not in NOT_TCP]
+    start_ns, end_ns = _window_ns(run, connections)
+    start_s, stop_s = max(start_ns / metrics.NS_PER_S, window.start_s), min(end_ns / metrics.NS_PER_S, window.stop_s)
+    totals = _totals_in_window(counters, connections, start_s, stop_s)
+    srtt = [counters.values(entity, _SRTT, *ends) for entity, ends in there.items() if _has_every_flow(run)]
+    pooled = np.concatenate([np.empty(0), *srtt])
+    ports = [entity for entity in run.counters if entity.startswith("port/")]
+    over_ports = {
+        name: math.fsum(counters.of(entity, name).between(window.start_s, window.stop_s) for entity in ports)
+        for name in ("drops", "ce_marks")
+    }
+    coming = {name for name in totals if name in set(run.groups.names)}
+    together = {
+        "flows": math.nan if coming - {str(row.get("group")) for row in connections} else float(len(found)),
+        GOODPUT: _rate_mbit(math.fsum(rx_bytes for rx_bytes, _ in totals.values()), stop_s - start_s),
+        "jain_index": metrics.jain(rates) if rates and not any(map(math.isnan, rates)) else math.nan,
+        "srtt_mean_ms": _mean(pooled),
+        "srtt_p95_ms": _p95(pooled),
+        "retransmits": math.fsum(again for _, again in totals.values()),
+        "drops": over_ports["drops"] if ports else math.nan,
+        "ce_marks": over_ports["ce_marks"] if ports else math.nan,
+    }
+    members: dict[str, list[Mapping[str, Any]]] = {}
+    for row in connections:
+        members.setdefault(str(row.get("group", row["flow"])), []).append(row)
+    groups = {
+        name: _group_in_window(counters, name, members.get(name, ()), window) | {GOODPUT: _rate_mbit(rx_bytes, stop_s - start_s)}
+        for name, (rx_bytes, _) in totals.items()
+    }
+    columns = zip(*map(run.flows.column, _MEASURED), strict=True)
+    measured = [run.flows.row(i) for i, values in enumerate(columns) if any(value is not None for value in values)]
+    datagrams = {str(row["flow"]): _stream_in_window(counters, row, window) for row in measured}
+    parts = halves(counters, _bulk_groups(run), window)
+    queues = _queues(run, (round(start_s * metrics.NS_PER_S), round(stop_s * metrics.NS_PER_S)), counters.series)
+    return Summary(run.status, found, together, groups, datagrams, traits_of(run), str(run.engine.get("name", "")), queues, parts)
+
+
+def _bulk_groups(run: Run) -> dict[str, list[str]]:
+    """Group of bulk flows -> their entities."""
+    found: dict[str, list[str]] = {}
+    bulk = _bulk(run)
+    for name, group, transport in zip(run.flows.names, run.flows.column("group"), run.flows.column("transport"), strict=True):
+        if name in bulk and transport not in NOT_TCP:
+            found.setdefault(str(group or name), []).append(f"flow/{name}")
+    return found
+
+
+def _flow_in_window(counters: Counters, entity: str, row: Mapping[str, Any], window: Window, ends: tuple[float, float]) -> dict[str, float]:
+    srtt = counters.values(entity, _SRTT, *ends)
+    completed = rows_within([row], window)
+    known = {
+        FLOW_GOODPUT: counters.of_flow(entity, "rx_bytes").rate(*ends) * 8 / 1e6,
+        "srtt_mean_ms": _mean(srtt),
+        "srtt_p95_ms": _p95(srtt),
+        "cwnd_mean_packets": _mean(counters.values(entity, _CWND, *ends)),
+        "retransmits": counters.of_flow(entity, "retransmits").between(*ends),
+        "completion_s": (row["completed_ns"] - row["start_ns"]) / metrics.NS_PER_S if completed else math.nan,
+    }
+    return {**dict.fromkeys(FLOW_METRICS, math.nan), **known}
+
+
+def _totals_in_window(
+    counters: Counters, connections: Iterable[Mapping[str, Any]], start_s: float, stop_s: float
+) -> dict[str, tuple[float, float]]:
+    """Group -> bytes that were read and segments sent again in a window; NaN of connections that come and go without series of their
+    group."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in connections:
+        entity = f"flow/{row['flow']}"
+        amounts = (counters.of_flow(entity, name).between(start_s, stop_s) for name in ("rx_bytes", "retransmits"))
+        found.setdefault(str(row.get("group", row["flow"])), []).append(tuple(amounts))  # type: ignore[arg-type]
+    totals = {group: (math.fsum(each[0] for each in listed), math.fsum(each[1] for each in listed)) for group, listed in found.items()}
+    for row in counters.run.groups.rows():
+        if "sizes" not in row:
+            entity = f"group/{row['group']}"
+            of_group = tuple(counters.of(entity, name).between(start_s, stop_s) for name in ("rx_bytes", "retransmits"))
+            if not math.isnan(of_group[0]) or str(row["group"]) not in totals:
+                totals[str(row["group"])] = (of_group[0], of_group[1])
+    return totals
+
+
+def _group_in_window(counters: Counters, name: str, rows: Sequence[Mapping[str, Any]], window: Window) -> dict[str, float]:
+    """The columns of a group that its series and the rows of its connections tell."""
+    ends = window.start_s, window.stop_s
+    entities = [f"group/{name}", *(f"flow/{row['flow']}" for row in rows)]
+    # The pages of a group are its own, else its connections have the transactions.
+    listed = [counters.values(entity, "latency_ms", *ends) for entity in entities]
+    waits = listed[0] if listed[0].size else np.concatenate([np.empty(0), *listed[1:]])
+    known: dict[str, float] = {}
+    if waits.size:
+        known = {
+            "transactions": float(waits.size),
+            "latency_mean_ms": _mean(waits),
+            "latency_median_ms": float(np.median(waits)),
+            "latency_p95_ms": _p95(waits),
+        }
+    if name in set(counters.run.groups.names) and rows:
+        done = rows_within(rows, window)
+        times = np.array([(row["completed_ns"] - row["start_ns"]) / 1e6 for row in done])
+        known |= {"connections": float(len(rows)), "completed": float(len(done))}
+        known["connections"] = float(sum(ends[0] <= row["start_ns"] / metrics.NS_PER_S <= ends[1] for row in rows))
+        if times.size:
+            known |= {
+                "completion_mean_ms": _mean(times),
+                "completion_median_ms": float(np.median(times)),
+                "completion_p95_ms": _p95(times),
+                "completion_p99_ms": float(np.percentile(times, 99)),
+                "completion_max_ms": float(np.max(times)),
+            }
+    return {**dict.fromkeys(GROUP_METRICS, math.nan), **known}
+
+
+def _stream_in_window(counters: Counters, row: Mapping[str, Any], window: Window) -> dict[str, float]:
+    """The columns of a stream of datagrams that its series tell."""
+    entity, ends = entity_of(row), (window.start_s, window.stop_s)
+    known: dict[str, float] = {}
+    for name in ("owd", "rtt"):
+        values = counters.values(entity, f"{name}_ms", *ends)
+        if values.size:
+            known |= {f"{name}_mean_ms": _mean(values), f"{name}_median_ms": float(np.median(values))}
+            known |= {f"{name}_p95_ms": _p95(values), f"{name}_p99_ms": float(np.percentile(values, 99))}
+    arrived = counters.values(entity, "rtt_ms", *ends).size or counters.values(entity, "owd_ms", *ends).size
+    lost = counters.of(entity, "lost").between(*ends)
+    if arrived + lost > 0:
+        known["lost_share"] = lost / (arrived + lost)
+    known["jitter_ms"] = _mean(counters.values(entity, "jitter_ms", *ends))
+    return {**dict.fromkeys(DATAGRAM_METRICS, math.nan), **known}
+
+
+def _rate_mbit(payload_bytes: float, elapsed_s: float) -> float:
+    return payload_bytes * 8 / elapsed_s / 1e6 if elapsed_s > 0 else math.nan
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _whole(run: Run) -> Summary:
+    """Computes the metrics of a whole run."""
     flows = {entity: counters for entity, counters in run.counters.items() if entity.startswith("flow/")}
     rows = {str(row["flow"]): row for row in run.flows.rows()}
     limits = {flow: limited_shares(row) for flow, row in rows.items()}
@@ -243,8 +408,10 @@ def summarise(run: Run) -> Summary:
     columns = zip(*map(run.flows.column, _MEASURED), strict=True)
     measured = [run.flows.row(i) for i, values in enumerate(columns) if any(value is not None for value in values)]
     datagrams = {str(row["flow"]): {name: float(row.get(name, math.nan)) for name in DATAGRAM_METRICS} for row in measured}
-    queues = _queues(run, (start_ns, end_ns), series)
-    return Summary(run.status, found, together, groups, datagrams, traits_of(run), str(run.engine.get("name", "")), queues)
+    engine, queues = str(run.engine.get("name", "")), _queues(run, (start_ns, end_ns), series)
+    groups_of_flows = _bulk_groups(run)
+    parts = halves(Counters(run), groups_of_flows, Window()) if groups_of_flows else {}
+    return Summary(run.status, found, together, groups, datagrams, traits_of(run), engine, queues, parts)
 
 
 def _queues(run: Run, window_ns: tuple[int, int], series: Mapping[tuple[str, str], metrics.Series]) -> dict[str, dict[str, float]]:
@@ -399,6 +566,15 @@ def _traits(found: object) -> dict[str, dict[str, Traits]] | None:
     ):
         return None
     return {kind: {name: Traits(*each) for name, each in named.items()} for kind, named in found.items()}
+
+
+def _halves(found: object) -> dict[str, tuple[float, float]] | None:
+    """Goodputs of halves from plain data; None for other data."""
+    if not isinstance(found, dict) or not are_names(found):
+        return None
+    if not all(isinstance(each, list) and len(each) == 2 and all(type(number) is float for number in each) for each in found.values()):
+        return None
+    return {name: (each[0], each[1]) for name, each in found.items()}
 
 
 def _all_named(names: tuple[str, ...], found: object) -> dict[str, dict[str, float]] | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dumbbell.results.checksums import file_entry, seal
+from dumbbell.results.events import EVENTS
 from dumbbell.results.json_files import to_json
 from dumbbell.results.pack import PACKED, Packable
 from dumbbell.results.record import FORMAT, SERIES, as_record
@@ -25,6 +26,8 @@ def as_files(run: Run, command: str, host: Mapping[str, Any]) -> dict[str, bytes
     present = [table for table in (run.flows, run.groups, run.ports, run.tins) if table.name not in NOT_ALWAYS or len(table)]
     files = {SERIES: to_parquet(run.samples)}
     files.update({f"{table.name}.parquet": table.parquet() for table in present if len(table) > MOST_LISTED})
+    if isinstance(run.happened, bytes):
+        files[EVENTS] = run.happened
     others = {**run.captures, **run.outputs}
     files.update({name: content if isinstance(content, bytes) else content.read_bytes() for name, content in others.items()})
     record = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from dumbbell.catalogue import state_names
 from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
 from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, too_fast, too_long
@@ -26,7 +27,7 @@ from dumbbell.scenario.passing import (
     wrong_paths,
 )
 from dumbbell.scenario.qdiscs import Dummynet
-from dumbbell.scenario.series import NONE
+from dumbbell.scenario.series import CONTROL, NONE, QUEUE
 from dumbbell.scenario.tcp import Connections
 from dumbbell.scenario.trace import MOST_STEPS, Trace
 from dumbbell.scenario.traffic import Background
@@ -84,6 +85,17 @@ def _wrong(settings: Settings, around: _Around, passed: tuple[Settings, _Around]
     for i, traffic in enumerate(settings.background):
         for location, what, expected in _background(traffic, around, settings) if id(traffic) not in known else ():
             yield ("background", i, *location), what, expected
+    if settings.measure is not None:
+        end = settings.measure.until or settings.duration
+        for key, value in (("from", settings.measure.from_), ("until", end)):
+            if value > settings.duration or (key == "from" and value >= end):
+                yield (
+                    ("measure", key),
+                    f"{value} is not within the duration",
+                    f"less than {end}" if key == "from" else f"at most {settings.duration}",
+                )
+        if settings.sample == Duration(0):
+            yield ("measure",), "is made of samples, and none are taken", "sample above 0s"
     if before is None or _named(settings) != _named(before):
         if not settings.flows and not settings.background:
             yield ("flows",), "are none, and there is no other traffic", "at least one flow, or an entry of background"
@@ -380,6 +392,15 @@ def _series(settings: Settings) -> Wrong:
         unknown = ((i, name) for i, name in enumerate(choice if isinstance(choice, list) else ()) if name not in known)
         for i, name in islice(unknown, _MOST_TOLD):
             yield ("series", kind, i), f"there are no flows {name!r}{nearest(name, known)}", one_of(known)
+    if not settings.libraries and not any(cc.function is not None for cc in settings.controls):  # their own names are not known here
+        known_states = {CONTROL, QUEUE, *state_names()}
+        for i, name in enumerate(series.state):
+            if name not in known_states:
+                near = nearest(name, known_states)
+                expected = f"{CONTROL}, {QUEUE}, or a name of `dumbbell list state`"
+                yield ("series", "state", i), f"there is no state variable {name!r}{near}", expected
+    if series.state and settings.sample == Duration(0):
+        yield ("series", "state"), "no samples are taken", "sample above 0s"
     if series.shares not in (NONE, []) and series.flows in (NONE, []) and series.groups in (NONE, []):
         yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups beside it"
 

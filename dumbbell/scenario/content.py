@@ -46,5 +46,5 @@ def _plain(settings: Settings, keys: Collection[str]) -> dict[str, Any]:
     left_out = {"name"}
     if settings.series == _USUAL:
         left_out.add("series")
-    left_out.update([key for key in ("stages", "paths") if not getattr(settings, key)])
+    left_out.update([key for key in ("stages", "paths", "events", "measure") if not getattr(settings, key)])
     return settings.model_dump(mode="json", include={*keys} - left_out, context=CONTENT)

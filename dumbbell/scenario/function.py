@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 from dumbbell.documents.problems import Unfit
@@ -38,6 +38,16 @@ class Round:
     """Segments in the network now."""
     state: str
     """Linux's congestion state: open, disorder, cwr, recovery or loss."""
+    emitted: dict[str, float] = field(default_factory=dict)
+    """Variables that `emit` was given in this round."""
+
+    def emit(self, name: str, value: float) -> None:
+        """Record a state variable, which is a series of the flow if the scenario has `series: [control]`. It has this value until the
+        next. The name has its unit if it has one: `target_ms`. ValueError unless it has 1 to 40 printable characters of ASCII, no spaces.
+        """
+        if not (1 <= len(name) <= 40 and name.isascii() and name.isprintable() and " " not in name):
+            raise ValueError(f"{name!r} is no name; expected 1 to 40 characters of ASCII without spaces")
+        self.emitted[name] = float(value)
 
 
 Answer = float | tuple[float | None, float | None] | None

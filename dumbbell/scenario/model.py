@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Discriminator, Field, Tag
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from dumbbell.documents.model import Flag, Model
+from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import EngineName, Kinded, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.captures import Points, at_hosts
 from dumbbell.scenario.faults import Faults, Ways
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.qdiscs import Dummynet, Qdisc
-from dumbbell.scenario.series import Series
+from dumbbell.scenario.series import Events, Series
 from dumbbell.scenario.tcp import Cc, Connections, Start
 from dumbbell.scenario.trace import Trace
 from dumbbell.scenario.traffic import Background
@@ -241,6 +242,23 @@ class Flow(Connections):
 # --- the whole -----------------------------------------------------------------------------------------------------
 
 
+class Measure(Model):
+    """A part of a run."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    from_: Annotated[Duration, Field(alias="from")] = Duration(0)
+    """Begin: what is before it, such as the start of the flows, does not count."""
+    until: Duration | None = None
+    """End; by default that of the run."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.until is not None and self.until <= self.from_:
+            raise Unfit(f"until: {self.until} is not after from: {self.from_}", f"more than {self.from_}")
+        return self
+
+
 class Settings(Model):
     """Settings of one run: a scenario without its sweep."""
 
@@ -266,6 +284,13 @@ class Settings(Model):
     """Interval of the samples; `0s` switches them off."""
     series: Series = Series()
     """Entities that samples are taken of; by default every flow and port."""
+    events: Events = []
+    """Record what happens to the flows that get series: `acks` (each ACK with window, RTT and delivery rate), `losses` (lost segments,
+    retransmissions, timeouts, drops by ports), `marks` (ECN echoes), `state` (changes of the congestion state, and of what the congestion
+    control does). `all` stands for the four. dumbbell writes events.parquet, which `dumbbell explain` and `dumbbell export` read."""
+    measure: Measure | None = None
+    """The part of the run that metrics are taken over, such as `{from: 40s, until: 120s}`; by default the whole run. `--from` and `--until`
+    of `table`, `plot` and `compare` choose another for runs that are stored."""
     capture: Points = False
     """Keep the packets that the hosts see (`true`), or that some points see: a list of `hosts` and of ports by the names that they have in
     results. A port's capture has the packets that come out of the port, and out of the port that mirrors it. dumbbell writes pcap files
@@ -294,6 +319,11 @@ class Settings(Model):
     def functions(self) -> dict[int, Function]:
         """The functions that are congestion controls, by number. Raises `Unfit` for those of another process."""
         return {cc.function: numbered(cc.function) for cc in self._controls if cc.function is not None}
+
+    @property
+    def controls(self) -> list[Cc]:
+        """The congestion controls of all connections."""
+        return self._controls
 
     @property
     def _controls(self) -> list[Cc]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field, model_validator
 
 from dumbbell.documents.model import Model
 from dumbbell.documents.problems import Unfit
@@ -22,6 +22,41 @@ def _chosen(value: object) -> object:
 Choice = Annotated[str | list[str], BeforeValidator(_chosen)]
 """All that there are of a kind, none, or some by name."""
 
+CONTROL, QUEUE = "control", "queue"
+"""All state variables of senders and their congestion controls; of queue disciplines."""
+KINDS = ("acks", "losses", "marks", "state")
+"""Kinds of events that may be recorded."""
+
+
+def _several(value: object) -> object:
+    """A word by itself is a list of one; `{acks, losses}` is a mapping without values in YAML."""
+    if value == NONE:
+        return []
+    if isinstance(value, dict) and not any(each is not None for each in value.values()):
+        return list(value)
+    return [value] if isinstance(value, str) else value
+
+
+def _variables(value: object) -> object:
+    listed = _several(value)
+    if isinstance(listed, list) and all(isinstance(each, str) for each in listed):
+        return listed
+    raise Unfit("this chooses no state variables", f"{CONTROL}, {QUEUE} or names as of `dumbbell list state`")
+
+
+def _kinds(value: object) -> object:
+    listed = _several(value)
+    if listed == [ALL]:
+        return list(KINDS)
+    if isinstance(listed, list) and all(each in KINDS for each in listed):
+        return listed
+    wrong = next((each for each in listed if each not in KINDS), value) if isinstance(listed, list) else value
+    raise Unfit(f"{wrong!r} is no kind of events", f"{ALL}, {NONE} or a list of {', '.join(KINDS)}")
+
+
+Events = Annotated[list[str], BeforeValidator(_kinds)]
+"""Kinds of events, in any order."""
+
 
 class Series(Model):
     """Entities that get series, one sample every `sample:`. The totals of a run (the tables of flows and ports) do not depend on it."""
@@ -34,3 +69,13 @@ class Series(Model):
     """Ports by the names that they have in results, such as `bottleneck-reverse`."""
     shares: Choice = NONE
     """Ports that count the bytes of each of these flows and groups."""
+    state: Annotated[list[str], BeforeValidator(_variables)] = Field(default_factory=list)
+    """State variables of these flows and ports, as further series: `control` for all of senders and their congestion controls, `queue` for
+    all of queue disciplines and the totals of cake's tins, or names of `dumbbell list state`. `series: [control, queue]` is short for
+    `series: {state: [control, queue]}`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, written: Any) -> Any:
+        """A list chooses state variables."""
+        return {"state": written} if isinstance(written, list | str) else written

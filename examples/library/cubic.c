@@ -335,6 +335,24 @@ static void pkts_acked(void *state, View *v, Window *w, Sample *s)
 		hystart_update(&c->hystart, v, w, delay, u->delay_min_us);
 }
 
+/* State variables, which `series: [control]` in a scenario records: the same as the built-in one's. */
+static void tell(void *state, View *v, const struct dumbbell_window *w, const struct dumbbell_emitter *e)
+{
+	struct curve *u = &((struct cubic *)state)->curve;
+
+	(void)w;
+	e->emit(e, "w_max", u->last_max_cwnd);
+	e->emit(e, "cnt", u->cnt);
+	if (u->delay_min_us > 0)
+		e->emit(e, "base_rtt_ms", u->delay_min_us / 1e3);
+	if (u->epoch_start != 0) {
+		e->emit(e, "origin", u->origin_point);
+		e->emit(e, "k_s", u->k / 1024.0);
+		e->emit(e, "epoch_s", (double)(int32_t)(v->jiffies - u->epoch_start) / v->hz);
+		e->emit(e, "w_est", u->tcp_cwnd);
+	}
+}
+
 const struct dumbbell_control *dumbbell_cc_v1(void)
 {
 	static const struct dumbbell_control control = {
@@ -346,6 +364,7 @@ const struct dumbbell_control *dumbbell_cc_v1(void)
 		.cong_avoid = cong_avoid,
 		.event = event,
 		.pkts_acked = pkts_acked,
+		.tell = tell,
 	};
 
 	return &control;

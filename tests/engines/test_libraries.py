@@ -92,6 +92,26 @@ def test_cubic_of_a_library_is_the_built_in_one_to_the_last_sample(more, file, c
     assert only(file(own(cubic), more)).digest == only(file("cubic", more)).digest
 
 
+def test_a_library_tells_its_state_as_the_built_in_control_does(file, cubic):
+    def told(cc):
+        (done,) = run(Scenario.from_file(file(cc, "series: [w_max, cnt, base_rtt_ms, origin, k_s, epoch_s, w_est]\n")), allow_library=True)
+        names = ("w_max", "cnt", "base_rtt_ms", "origin", "k_s", "epoch_s", "w_est")
+        return {name: [each.tolist() for each in done.series("flow/f", name)] for name in names}
+
+    library, built_in = told(f"{{library: {cubic}}}"), told("cubic")
+    assert library == built_in
+    assert max(library["k_s"][1]) > 0
+
+
+def test_a_library_of_before_there_was_state_still_runs(file, compiled):
+    # A table without its last entry, as an older header makes it.
+    table = "DUMBBELL_THIS_INTERFACE,.control_size=offsetof(struct dumbbell_control,tell),.ssthresh=ssthresh,.cong_avoid=cong_avoid"
+    library = compiled(ODD, "before_tell.so", "-include", "stddef.h", f"-DTABLE={table}")
+    (done,) = run(Scenario.from_file(file(f"{{library: {library}}}", "series: [control]\n")), allow_library=True)
+    assert done.status != "invalid", done.reasons
+    assert "rto_ms" in done.sampled["flow"]
+
+
 def test_parameters_reach_the_library(file, cubic):
     given = own(cubic, beta=512, hystart=False, fast_convergence="off")
     built_in = only(file("{kind: cubic, beta: 512, hystart: off, fast_convergence: off}"))

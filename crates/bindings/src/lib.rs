@@ -19,7 +19,7 @@ use std::sync::Arc;
 use controls::Own;
 use dumbbell_foreign::Fault;
 use dumbbell_sim::draw::Distribution;
-use dumbbell_sim::output::{Datagram, Output, Rows};
+use dumbbell_sim::output::{Datagram, Events, Output, Rows};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place, Refusal};
 use dumbbell_sim::rng::Rng;
 use dumbbell_sim::spec::{DistributionSpec, NetworkSpec};
@@ -135,6 +135,15 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
         dict.set_item("values", little_endian(py, &table.values, |v| v.to_le_bytes())?)?;
         tables.push(dict);
     }
+    let mut states = Vec::with_capacity(output.states.len());
+    for table in output.states {
+        let dict = PyDict::new(py);
+        dict.set_item("entity", table.entity)?;
+        dict.set_item("columns", table.columns)?;
+        dict.set_item("t_ns", little_endian(py, &table.t_ns, |v| v.to_le_bytes())?)?;
+        dict.set_item("values", little_endian(py, &table.values, |v| v.to_le_bytes())?)?;
+        states.push(dict);
+    }
     let captures = PyDict::new(py);
     if let Some(capture) = &output.capture {
         for (name, file) in capture::files(capture).map_err(PyRuntimeError::new_err)? {
@@ -144,6 +153,8 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("captures", captures)?;
     dict.set_item("tables", tables)?;
+    dict.set_item("states", states)?;
+    dict.set_item("happened", output.happened.map(|events| happened(py, &events)).transpose()?)?;
     dict.set_item("flows", rows(py, output.flows)?)?;
     dict.set_item("groups", rows(py, output.groups)?)?;
     dict.set_item("ports", rows(py, output.ports)?)?;
@@ -153,6 +164,18 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("warnings", output.warnings)?;
     dict.set_item("events", output.events)?;
     dict.set_item("delivered_packets", output.delivered_packets)?;
+    Ok(dict)
+}
+
+/// The record of events: for each column its numbers, and the texts of the reasons.
+fn happened<'py>(py: Python<'py>, events: &Events) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("t_ns", little_endian(py, &events.t_ns, |v| v.to_le_bytes())?)?;
+    dict.set_item("flow", little_endian(py, &events.flow, |v| u64::from(v).to_le_bytes())?)?;
+    dict.set_item("kind", PyBytes::new(py, &events.kind))?;
+    dict.set_item("reason", little_endian(py, &events.reason, |v| u64::from(v).to_le_bytes())?)?;
+    dict.set_item("values", little_endian(py, &events.values, |v| v.to_le_bytes())?)?;
+    dict.set_item("reasons", &events.reasons)?;
     Ok(dict)
 }
 

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use dumbbell_foreign::{Fault, MOST_WINDOW};
-use dumbbell_sim::cc::{BoxedControl, CaState, CongestionControl, Needs, RateSample, View, Window};
+use dumbbell_sim::cc::{BoxedControl, CaState, CongestionControl, Needs, RateSample, Tell, View, Window};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 /// Maximum rate of a paced sender, bit/s.
 const MOST_RATE: f64 = 1e12;
@@ -35,6 +35,8 @@ pub struct InRounds {
     ends: u32,
     /// Least RTT of the round, us.
     rtt_us: Option<u32>,
+    /// State variables that the function has emitted, in the order of their first values.
+    emitted: Vec<(String, f64)>,
 }
 
 impl InRounds {
@@ -51,6 +53,7 @@ impl InRounds {
                 start: Counts::default(),
                 ends: 1,
                 rtt_us: None,
+                emitted: vec![],
             })
         })
     }
@@ -58,6 +61,10 @@ impl InRounds {
     /// A round trip is over: asks for the window.
     fn on_round(&mut self, v: &View, w: &mut Window) {
         let answer = Python::attach(|py| self.ask(py, v, w).map_err(|error| raised(py, &error)));
+        let answer = answer.map(|(answer, emitted)| {
+            self.keep(emitted);
+            answer
+        });
         match answer {
             Ok((window, rate)) => self.obey(v, w, window, rate),
             Err(what) => Fault::raise(&self.name, v, what, "a window, a window and a rate, or None"),
@@ -69,7 +76,8 @@ impl InRounds {
     }
 
     /// Call the function. It returns a window in segments and a rate in bit/s, either of which may be missing.
-    fn ask(&self, py: Python<'_>, v: &View, w: &Window) -> PyResult<(Option<f64>, Option<f64>)> {
+    #[allow(clippy::type_complexity)]
+    fn ask(&self, py: Python<'_>, v: &View, w: &Window) -> PyResult<((Option<f64>, Option<f64>), Vec<(String, f64)>)> {
         let (before, now) = (self.start, counts(v));
         let seconds = |us: u32| f64::from(us) / 1e6;
         let state = match v.state {
@@ -93,13 +101,31 @@ impl InRounds {
             v.in_flight(),
             state,
         );
-        let answer = self.function.call1(py, (self.round.call1(py, arguments)?,))?.into_bound(py);
+        let round = self.round.call1(py, arguments)?;
+        let answer = self.function.call1(py, (&round,))?.into_bound(py);
+        let emitted = match round.getattr(py, "emitted")?.into_bound(py).cast_into::<PyDict>() {
+            Ok(all) => {
+                all.iter().map(|(name, value)| Ok((name.extract()?, value.extract()?))).collect::<PyResult<_>>()?
+            }
+            Err(_) => vec![],
+        };
         if answer.is_none() {
-            return Ok((None, None));
+            return Ok(((None, None), emitted));
         }
-        match answer.cast::<PyTuple>() {
-            Ok(pair) => pair.extract::<(Option<f64>, Option<f64>)>(),
-            Err(_) => Ok((Some(answer.extract()?), None)),
+        let answer = match answer.cast::<PyTuple>() {
+            Ok(pair) => pair.extract::<(Option<f64>, Option<f64>)>()?,
+            Err(_) => (Some(answer.extract()?), None),
+        };
+        Ok((answer, emitted))
+    }
+
+    /// Keeps the variables that the function has emitted, until it emits others.
+    fn keep(&mut self, emitted: Vec<(String, f64)>) {
+        for (name, value) in emitted {
+            match self.emitted.iter_mut().find(|(known, _)| *known == name) {
+                Some(known) => known.1 = value,
+                None => self.emitted.push((name, value)),
+            }
         }
     }
 
@@ -173,6 +199,10 @@ impl CongestionControl for InRounds {
         if v.delivered >= self.ends {
             self.on_round(v, w);
         }
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        self.emitted.iter().for_each(|(name, value)| tell(name, *value));
     }
 }
 

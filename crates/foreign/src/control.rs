@@ -1,18 +1,21 @@
 //! A control from a library, for one connection.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void, CStr};
 use std::fmt;
 use std::panic::resume_unwind;
 
 use dumbbell_sim::cc::{
-    BoxedControl, CongestionControl, Event, Lost, Needs, RateSample, View, Window, INFINITE_SSTHRESH,
+    BoxedControl, CongestionControl, Event, Lost, Needs, RateSample, Tell, View, Window, INFINITE_SSTHRESH,
 };
 
-use crate::interface;
+use crate::interface::{self, Emitter};
 use crate::library::Library;
 
 /// Largest window that is taken for one, segments: more than any buffer holds.
 pub const MOST_WINDOW: u32 = 1 << 24;
+
+/// Longest name of a state variable, bytes.
+const MOST_NAME: usize = 40;
 
 /// Fault of a control that makes its run worthless; it is the payload of a panic.
 #[derive(Debug)]
@@ -166,6 +169,31 @@ impl CongestionControl for Foreign {
         call!(self.sent(v, w, segments));
         self.check(v, w);
     }
+
+    fn state(&self, v: &View, w: &Window, mut tell: &mut Tell) {
+        let context = (&raw mut tell).cast::<c_void>();
+        call!(self.tell(v, w, &Emitter { context, emit: Some(emit) }));
+    }
+}
+
+/// Hands a variable that a library emits to whoever asked for it.
+unsafe extern "C" fn emit(emitter: &Emitter, name: *const c_char, value: f64) {
+    if name.is_null() || emitter.context.is_null() {
+        return;
+    }
+    // SAFETY: `Foreign::state` made the context, which is there until it returns; the library says that the name is a string.
+    let (told, name) = unsafe { (&mut *emitter.context.cast::<&mut Tell>(), CStr::from_ptr(name)) };
+    if let Ok(name) = name.to_str() {
+        if is_name(name) {
+            told(name, value);
+        }
+    }
+}
+
+/// True if a state variable may have this name.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    (1..=MOST_NAME).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 impl BoxedControl for Foreign {

@@ -62,19 +62,30 @@ impl Library {
             return Err(flaw(format!("has version {} of the interface, not {ABI}", control.abi), HEADER));
         }
         let sizes = [
-            ("control", control.control_size, size_of::<Control>()),
             ("view", control.view_size, size_of::<View>()),
             ("window", control.window_size, size_of::<Window>()),
             ("sample", control.sample_size, size_of::<RateSample>()),
             ("lost", control.lost_size, size_of::<Lost>()),
         ];
+        let whole = control.control_size as usize == size_of::<Control>();
+        if !whole && control.control_size as usize != interface::SIZE_WITHOUT_TELL {
+            let (theirs, ours) = (control.control_size, size_of::<Control>());
+            return Err(flaw(format!("has a struct dumbbell_control of {theirs} bytes, not {ours}"), HEADER));
+        }
         if let Some((which, theirs, ours)) = sizes.into_iter().find(|(_, theirs, ours)| *theirs as usize != *ours) {
             return Err(flaw(format!("has a struct dumbbell_{which} of {theirs} bytes, not {ours}"), HEADER));
         }
-        complete(control).map_err(|(what, expected)| flaw(what, expected))?;
+        // SAFETY: all zeros are a table without functions, and the library has as many bytes as it says.
+        let control = unsafe {
+            let mut copy: Control = std::mem::zeroed();
+            let (from, size) = (ptr::from_ref(control).cast::<u8>(), control.control_size as usize);
+            ptr::copy_nonoverlapping(from, (&raw mut copy).cast::<u8>(), size);
+            copy
+        };
+        complete(&control).map_err(|(what, expected)| flaw(what, expected))?;
         // A loaded library stays loaded.
         std::mem::forget(library);
-        Ok(Box::leak(Box::new(Self { name: name.to_owned(), control: *control })))
+        Ok(Box::leak(Box::new(Self { name: name.to_owned(), control })))
     }
 
     /// Make a control for a connection, with the parameters of the scenario.

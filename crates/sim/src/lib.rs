@@ -37,7 +37,8 @@ use catalogue::Feature;
 pub use simulation::fingerprint;
 pub use simulation::{check, check_with, simulate, simulate_until, simulate_with, Controls};
 
-/// Return the catalogue of all that may be set: `{feature: {name: words}, qdisc: [...]}`, each entry as [`catalogue::Entry::listing`] has it.
+/// Return the catalogue of all that may be set: `{feature: {name: words}, qdisc: [...]}`, each entry as [`catalogue::Entry::listing`] has it;
+/// and of the state variables that may be recorded, each as [`catalogue::State::listing`] has it.
 #[must_use]
 pub fn catalogue() -> serde_json::Value {
     use catalogue::Entry;
@@ -48,13 +49,19 @@ pub fn catalogue() -> serde_json::Value {
     let controls: Vec<Value> = cc::CONTROLS.iter().map(cc::Control::listing).collect();
     let faults: Vec<Value> = port::FAULTS.iter().map(Entry::listing).collect();
     let stacks = tcp::implementation::entries();
-    json!({"feature": features, "qdisc": qdiscs, "cc": controls, "fault": faults, "stack": stacks})
+    let states = json!({
+        "sender": tcp::endpoint::STATE.iter().map(catalogue::State::listing).collect::<Vec<_>>(),
+        "cc": catalogue::state::listing(cc::STATES),
+        "qdisc": catalogue::state::listing(qdisc::STATES),
+    });
+    json!({"feature": features, "qdisc": qdiscs, "cc": controls, "fault": faults, "stack": stacks, "state": states})
 }
 
 /// Abilities that not every engine has, apart from those of queue disciplines.
 const FEATURES: &[Feature] = &[
     Feature::BitErrors,
     Feature::Captures,
+    Feature::Events,
     Feature::Faults,
     Feature::FirstWrites,
     Feature::GroupSeries,
@@ -72,6 +79,7 @@ const FEATURES: &[Feature] = &[
     Feature::Sce,
     Feature::ServerOpens,
     Feature::SlowReaders,
+    Feature::StateSeries,
 ];
 
 /// Return the abilities of this engine, for error messages, listings and random scenarios.

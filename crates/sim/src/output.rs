@@ -29,6 +29,10 @@ pub struct Output {
     pub transactions: Vec<(String, Vec<Transaction>)>,
     /// For each stream of measuring datagrams: its name and its datagrams, in the order of their sending.
     pub datagrams: Vec<(String, Vec<Datagram>)>,
+    /// Samples of state variables, if asked for, one table an entity.
+    pub states: Vec<Recorded>,
+    /// The record of what happened to flows, if asked for.
+    pub happened: Option<Events>,
     /// Every packet at both hosts, if asked for.
     pub capture: Option<Box<Capture>>,
 }
@@ -100,6 +104,36 @@ impl Table {
         self.t_ns.push(now as i64);
         self.values.extend_from_slice(row);
     }
+}
+
+/// The samples of the state variables of one entity, as a [`Table`] has them; the names are those that the entity told.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// `flow/NAME`, `port/NAME` or `tin/PORT/NAME`.
+    pub entity: String,
+    /// Names of the variables.
+    pub columns: Vec<String>,
+    /// Times, ns.
+    pub t_ns: Vec<i64>,
+    /// `t_ns.len() * columns.len()` values; NaN where there is no value.
+    pub values: Vec<f64>,
+}
+
+/// The record of what happened to flows, an element an event, in order. [`crate::probe::events`] says what the numbers mean.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    /// Times, ns.
+    pub t_ns: Vec<i64>,
+    /// Positions of the flows.
+    pub flow: Vec<u32>,
+    /// Kinds, by their places among [`crate::probe::events::KINDS`].
+    pub kind: Vec<u8>,
+    /// Reasons, by their places in `reasons`.
+    pub reason: Vec<u16>,
+    /// The numbers of [`crate::probe::events::COLUMNS`], row-major; NaN where there is none.
+    pub values: Vec<f64>,
+    /// The texts of the reasons.
+    pub reasons: Vec<String>,
 }
 
 /// A row of numbers for each of several things; values are row-major. Counts and times in ns are whole numbers, and exact: they stay below

@@ -78,6 +78,11 @@ class Asked:
     summary: bool = False
     """True if keys that are left over may be taken together unasked."""
 
+    @property
+    def is_over_time(self) -> bool:
+        """True if all that it asks for are series, whose time axis can be cut by itself."""
+        return self.x == "time" or self.samples or (bool(self.y) and all(series_kinds(name) for name in self.y))
+
 
 @dataclass(frozen=True)
 class Settled:

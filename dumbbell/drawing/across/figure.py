@@ -88,13 +88,13 @@ def describe(settled: Settled, start_s: float = 0.0, stop_s: float = math.inf) -
     if settled.kind in DISTRIBUTIONS:
         return f"each line is of {_values(settled)}{of}{_between(start_s, stop_s)}{pooled}"
     if settled.kind == "scatter":
-        return f"{_ellipses(settled)}{of} each{pooled}{_better(settled)}"
+        return f"{_ellipses(settled)}{of} each{_between(start_s, stop_s)}{pooled}{_better(settled)}"
     if settled.over_time and all(_alone(settled)):
         return f"{_sampled(settled)}{_between(start_s, stop_s)}"
     if of == counts([ONE]):
-        return f"{of} each{_inside(settled)}"
+        return f"{of} each{_between(start_s, stop_s)}{_inside(settled)}"
     what = STATISTICS[settled.statistic] if settled.kind != "heat" else STATISTICS[settled.statistic].partition(",")[0]
-    return f"{what} of {of} each{pooled}{_inside(settled)}"
+    return f"{what} of {of} each{_between(start_s, stop_s)}{pooled}{_inside(settled)}"
 
 
 def _ellipses(settled: Settled) -> str:

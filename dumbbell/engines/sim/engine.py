@@ -163,7 +163,8 @@ def _measured(plan: Plan, output: Mapping[str, Any], facts: Mapping[str, Any], c
         groups=groups,
         ports=_table("ports", output["ports"], {"port": output["ports"]["names"]}),
         tins=_table("tins", output["tins"], tin_labels(output["tins"]["names"])),
-        samples=[*map(_block, output["tables"]), *datagrams.blocks(plan, streams)],
+        samples=[*map(_block, output["tables"]), *datagrams.blocks(plan, streams), *map(_block, output["states"])],
+        events=_events(output["happened"], flows.names),
         facts={**facts, "events": output["events"], "delivered_packets": output["delivered_packets"]},
         wrong=[*output["conservation"], *lost],
         short_lived={f"flow/{name}" for _, name in made},
@@ -182,6 +183,13 @@ def _block(table: Mapping[str, Any]) -> Block:
     t_ns = np.frombuffer(table["t_ns"], dtype="<i8")
     values = np.frombuffer(table["values"], dtype="<f8").reshape(len(t_ns), len(table["columns"]))
     return Block(table["entity"], tuple(table["columns"]), t_ns, np.ascontiguousarray(values.T))
+
+
+def _events(happened: Mapping[str, Any] | None, flows: Sequence[str]) -> bytes | None:
+    """The record of events as a file; None if there is none."""
+    from dumbbell.results.events import to_parquet
+
+    return None if happened is None else to_parquet(happened, flows)
 
 
 def _made(plan: Plan, groups: Table, names: Sequence[str]) -> list[tuple[str, str]]:

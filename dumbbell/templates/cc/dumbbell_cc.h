@@ -251,6 +251,17 @@ struct dumbbell_parameter {
 	const char *value;
 };
 
+/* Takes the values of state variables, which a scenario may record as series of the
+ * connection (series: [control]). */
+struct dumbbell_emitter {
+	/* The simulator's. */
+	void *context;
+	/* Emits the value of a variable: a name of printable ASCII of at most 40 characters, with
+	 * its unit if it has one (bw_bps, rtt_ms). A variable without a value at the moment is left
+	 * out. */
+	void (*emit)(const struct dumbbell_emitter *emitter, const char *name, double value);
+};
+
 /* The exports of a library, returned by its function dumbbell_cc_v1. They stay as they are
  * while the library is loaded. Functions may be left out (NULL) if their comment says what
  * happens then. Their arguments are theirs only until they return. One thread computes a run;
@@ -308,6 +319,10 @@ struct dumbbell_control {
 	/* So many segments were sent, new ones or again; the view counts them already. Left out:
 	 * nothing is done. */
 	void (*sent)(void *state, const struct dumbbell_view *view, struct dumbbell_window *window, uint32_t segments);
+	/* Emits the state variables of the connection: it calls emitter->emit(emitter, name, value)
+	 * for each. It is called at the times of the samples, only if the scenario asks for them,
+	 * and must not change anything. Left out, as in tables that end before it: there are none. */
+	void (*tell)(void *state, const struct dumbbell_view *view, const struct dumbbell_window *window, const struct dumbbell_emitter *emitter);
 };
 
 /* How the table begins: the version, and the sizes of the structures. */

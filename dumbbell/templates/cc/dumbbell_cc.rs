@@ -251,6 +251,17 @@ pub struct Parameter {
     pub value: *const c_char,
 }
 
+/// Takes the values of state variables, which a scenario may record as series of the connection
+/// (series: [control]).
+#[repr(C)]
+pub struct Emitter {
+    /// The simulator's.
+    pub context: *mut c_void,
+    /// Emits the value of a variable: a name of printable ASCII of at most 40 characters, with its
+    /// unit if it has one (bw_bps, rtt_ms). A variable without a value at the moment is left out.
+    pub emit: Option<unsafe extern "C" fn(emitter: &Emitter, name: *const c_char, value: f64)>,
+}
+
 /// The exports of a library, returned by its function dumbbell_cc_v1. They stay as they are while
 /// the library is loaded. Functions may be left out (NULL) if their comment says what happens then.
 /// Their arguments are theirs only until they return. One thread computes a run; several
@@ -309,6 +320,10 @@ pub struct Control {
     /// So many segments were sent, new ones or again; the view counts them already. Left out:
     /// nothing is done.
     pub sent: Option<unsafe extern "C" fn(state: *mut c_void, view: &View, window: &mut Window, segments: u32)>,
+    /// Emits the state variables of the connection: it calls emitter->emit(emitter, name, value)
+    /// for each. It is called at the times of the samples, only if the scenario asks for them, and
+    /// must not change anything. Left out, as in tables that end before it: there are none.
+    pub tell: Option<unsafe extern "C" fn(state: *mut c_void, view: &View, window: &Window, emitter: &Emitter)>,
 }
 
 // The table is only read.

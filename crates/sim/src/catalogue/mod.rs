@@ -4,10 +4,12 @@
 
 mod feature;
 mod options;
+pub mod state;
 
 pub use feature::Feature;
 pub use options::{option, OptionType};
 pub(crate) use options::{options, words};
+pub use state::{State, Tell};
 
 use serde::Serialize;
 use serde_json::{json, Map, Value};

@@ -7,7 +7,7 @@ use super::cubic_sce::CubicSce;
 use super::dctcp::Dctcp;
 use super::reno::Reno;
 use super::sce::SceWindow;
-use super::{find, CongestionControl, Event, Lost, Needs, Parameters, RateSample, Value, View, Window, CONTROLS};
+use super::{find, CongestionControl, Event, Lost, Needs, Parameters, RateSample, Tell, Value, View, Window, CONTROLS};
 use serde_json::Map;
 
 use crate::refusal::Flaws;
@@ -100,6 +100,13 @@ macro_rules! any_cc {
             #[cold]
             fn on_lost(&mut self, v: &View, w: &mut Window, lost: &Lost) {
                 match self { $(Self::$variant(c) => c.on_lost(v, w, lost),)* Self::Boxed(c) => c.on_lost(v, w, lost) }
+            }
+            #[cold]
+            fn state(&self, v: &View, w: &Window, tell: &mut Tell) {
+                match self { $(Self::$variant(c) => c.state(v, w, tell),)* Self::Boxed(c) => c.state(v, w, tell) }
+            }
+            fn words(&self) -> u32 {
+                match self { $(Self::$variant(c) => c.words(),)* Self::Boxed(c) => c.words() }
             }
             #[inline]
             fn on_sent(&mut self, v: &View, w: &mut Window, segments: u32) {

@@ -5,8 +5,8 @@
 //! Leaves out: the start of an epoch, which the kernel notes and never reads.
 
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version,
-    View, Window,
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State,
+    Tell, Version, View, Window,
 };
 
 /// Unit of the parameter `beta`.
@@ -37,6 +37,12 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Boxed(Box::new(Bic::new(p))),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("w_max", "packets", "window at the last reduction, lowered by fast convergence (last_max_cwnd)"),
+    State::new("cnt", "packets", "segments to acknowledge for an increase of the window by one"),
+];
 
 /// BIC.
 #[derive(Clone, Debug)]
@@ -149,6 +155,11 @@ impl CongestionControl for Bic {
             let ratio = &mut self.search.ack_ratio;
             *ratio = *ratio + s.acked - (*ratio >> ACK_RATIO_SHIFT);
         }
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("w_max", f64::from(self.search.last_max_cwnd));
+        tell("cnt", f64::from(self.search.cnt));
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, fast, highspeed, htcp, hybla, illinois, lp, nv, reno,
-    reno_sce, scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters,
+    reno_sce, scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters, State,
 };
 use crate::catalogue::{Draws, Entry};
 
@@ -130,6 +130,22 @@ pub const CONTROLS: &[Control] = &[
     yeah::CONTROL,
 ];
 
+/// The state variables of controls, by name. A control that is not listed has none.
+pub const STATES: &[(&str, &[State])] = &[
+    ("cubic", cubic::STATE),
+    ("cubic-sce", cubic::STATE),
+    ("dctcp", dctcp::STATE),
+    ("bbr", bbr::STATE),
+    ("bbr3", bbr3::STATE),
+    ("bic", bic::STATE),
+    ("illinois", illinois::STATE),
+    ("nv", nv::STATE),
+    ("vegas", vegas::STATE),
+    ("veno", veno::STATE),
+    ("westwood", westwood::STATE),
+    ("yeah", yeah::STATE),
+];
+
 /// The control of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Control> {
@@ -151,6 +167,14 @@ mod tests {
             assert!(find(control.name).is_some_and(|found| found.summary == control.summary));
         }
         assert!(find("vegas2").is_none());
+    }
+
+    #[test]
+    fn state_is_of_controls_that_there_are() {
+        for (name, states) in STATES {
+            assert!(find(name).is_some(), "{name}");
+            assert!(!states.is_empty(), "{name}");
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@
 use super::cubic_eras::OldCubic;
 use super::hystart::{self, HyStart};
 use super::{
-    AnyCc, CaState, CongestionControl, Control, Event, Growth, Needs, Parameter, Parameters, RateSample, Version, View,
-    Window,
+    AnyCc, CaState, CongestionControl, Control, Event, Growth, Needs, Parameter, Parameters, RateSample, State, Tell,
+    Version, View, Window,
 };
 
 /// Unit of the parameter `beta`.
@@ -71,6 +71,21 @@ pub(super) const CONTROL: Control = Control {
     },
 };
 
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("w_max", "packets", "window at the last reduction, lowered by fast convergence (bic_last_max_cwnd)"),
+    State::new("origin", "packets", "plateau that the curve returns to (bic_origin_point)"),
+    State::new("k_s", "s", "time from the start of the epoch to the plateau (bic_K)"),
+    State::new("epoch_s", "s", "time since the start of the epoch (epoch_start); none outside an epoch"),
+    State::new("w_est", "packets", "window that Reno would have by now (tcp_cwnd)"),
+    State::new("cnt", "packets", "segments to acknowledge for an increase of the window by one"),
+    State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
+    State::new("hystart_round_s", "s", "time since HyStart's round began; none once it looks for nothing any more"),
+    State::new("hystart_rtt_ms", "ms", "least RTT of HyStart's round"),
+    State::new("hystart_samples", "", "RTTs that HyStart has measured in its round"),
+    State::flag("hystart_found", "HyStart looks for nothing any more: it has ended slow start, or is off"),
+];
+
 /// CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
@@ -116,6 +131,20 @@ impl Curve {
         tcp_cwnd: 0,
         ack_ratio: 2 << ACK_RATIO_SHIFT,
     };
+
+    fn state(&self, v: &View, tell: &mut Tell) {
+        tell("w_max", f64::from(self.last_max_cwnd));
+        tell("cnt", f64::from(self.cnt));
+        if self.delay_min_us > 0 {
+            tell("base_rtt_ms", f64::from(self.delay_min_us) / 1e3);
+        }
+        if self.epoch_start != 0 {
+            tell("origin", f64::from(self.origin_point));
+            tell("k_s", f64::from(self.k) / f64::from(1 << TIME_SHIFT));
+            tell("epoch_s", f64::from(v.jiffies.wrapping_sub(self.epoch_start) as i32) / f64::from(v.hz));
+            tell("w_est", f64::from(self.tcp_cwnd));
+        }
+    }
 }
 
 /// What stays as it is for the whole connection.
@@ -332,6 +361,15 @@ impl CongestionControl for Cubic {
         if w.in_slow_start(v) {
             self.hystart.update(v, w, delay, self.curve.delay_min_us);
         }
+    }
+
+    fn state(&self, v: &View, _: &Window, tell: &mut Tell) {
+        self.curve.state(v, tell);
+        self.hystart.state(v, tell);
+    }
+
+    fn words(&self) -> u32 {
+        u32::from(self.hystart.is_done())
     }
 }
 

@@ -13,7 +13,7 @@
 //! for, as is done here where the stack does so. The cube root of 2.0 is exact, where the kernel's was within 1.
 
 use super::cubic::{cubic_root, curve_delta};
-use super::{BoxedControl, CaState, CongestionControl, Event, Growth, Parameters, RateSample, View, Window};
+use super::{BoxedControl, CaState, CongestionControl, Event, Growth, Parameters, RateSample, Tell, View, Window};
 
 /// Unit of `beta`.
 const BETA_SCALE: u32 = 1024;
@@ -256,6 +256,18 @@ impl CongestionControl for OldCubic {
         let delay = (if self.module == Module::V20 { ticks } else { ticks << 3 }).max(1);
         if c.delay_min == 0 || c.delay_min > delay {
             c.delay_min = delay;
+        }
+    }
+
+    fn state(&self, v: &View, _: &Window, tell: &mut Tell) {
+        let c = &self.curve;
+        tell("w_max", f64::from(c.last_max_cwnd));
+        tell("cnt", f64::from(c.cnt));
+        if c.epoch_start != 0 {
+            tell("origin", f64::from(c.origin_point));
+            tell("k_s", f64::from(c.k) / 1024.0);
+            tell("epoch_s", f64::from(v.jiffies.wrapping_sub(c.epoch_start) as i32) / f64::from(v.hz));
+            tell("w_est", f64::from(c.tcp_cwnd));
         }
     }
 }

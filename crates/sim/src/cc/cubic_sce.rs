@@ -5,7 +5,7 @@
 //! count of segments, which is never below 1, so the plateau always collapses to the present; only that is here.
 
 use super::sce::SCALE_BYTES;
-use super::{AnyCc, CongestionControl, Control, Event, Needs, Parameters, RateSample, Version, View, Window};
+use super::{AnyCc, CongestionControl, Control, Event, Needs, Parameters, RateSample, Tell, Version, View, Window};
 use crate::cc::cubic::Cubic;
 use crate::packet::MSS;
 
@@ -93,6 +93,14 @@ impl CongestionControl for CubicSce {
             self.on_echo(v, w, s.acked.max(1));
         }
         self.recent = self.recent.saturating_sub(1);
+    }
+
+    fn state(&self, v: &View, w: &Window, tell: &mut Tell) {
+        self.cubic.state(v, w, tell);
+    }
+
+    fn words(&self) -> u32 {
+        self.cubic.words()
     }
 }
 

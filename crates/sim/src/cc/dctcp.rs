@@ -5,7 +5,8 @@
 
 use super::reno::reno_cong_avoid;
 use super::{
-    AnyCc, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version, View, Window,
+    AnyCc, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State, Tell, Version,
+    View, Window,
 };
 
 /// Full share, and unit of it.
@@ -39,6 +40,9 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Dctcp(Dctcp::new(p)),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[State::new("alpha", "share", "smoothed share of marked segments (dctcp_alpha)")];
 
 /// State of DCTCP.
 #[derive(Clone, Debug)]
@@ -151,6 +155,10 @@ impl CongestionControl for Dctcp {
         if v.snd_una >= self.next_seq {
             self.end_window(v, w);
         }
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("alpha", f64::from(self.alpha) / f64::from(MAX_ALPHA));
     }
 }
 

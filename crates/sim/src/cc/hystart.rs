@@ -1,7 +1,8 @@
 //! HyStart: leaves slow start when ACKs have come back to back for half an RTT, or the delay grows (Linux 6.12 net/ipv4/tcp_cubic.c; with a
 //! clock of ticks Linux 3.9).
 
-use super::{Parameter, Parameters, Renumbering, View, Window};
+use super::{Parameter, Parameters, Renumbering, Tell, View, Window};
+use crate::catalogue::state::ms_of_us;
 
 const MIN_SAMPLES: u32 = 8;
 const DELAY_MIN_US: u32 = 4_000;
@@ -131,6 +132,21 @@ impl HyStart {
         self.done = by_train || by_delay;
         if self.done {
             w.ssthresh = w.cwnd;
+        }
+    }
+
+    /// It looks for nothing any more.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Tells its state, by the names of the controls that use it.
+    pub fn state(&self, v: &View, tell: &mut Tell) {
+        tell("hystart_found", f64::from(u8::from(self.done)));
+        if !self.done {
+            tell("hystart_round_s", f64::from(self.now_us(v).wrapping_sub(self.round_start_us)) / 1e6);
+            tell("hystart_rtt_ms", ms_of_us(self.round_rtt_us));
+            tell("hystart_samples", f64::from(self.samples));
         }
     }
 

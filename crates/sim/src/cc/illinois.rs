@@ -2,9 +2,10 @@
 //! loss- and delay-based congestion control algorithm for high-speed networks", VALUETOOLS 2006; Linux 6.12 net/ipv4/tcp_illinois.c).
 
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version,
-    View, Window,
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State,
+    Tell, Version, View, Window,
 };
+use crate::catalogue::state::ms_of_us;
 
 /// Fraction bits of alpha, segments a round trip; its least (0.3), usual and most (10).
 const ALPHA_SHIFT: u32 = 7;
@@ -35,6 +36,14 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Boxed(Box::new(Illinois::new(p))),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("increase", "packets", "growth of the window a round trip (alpha)"),
+    State::new("decrease", "share", "part of the window that a loss takes (beta)"),
+    State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
+    State::new("max_rtt_ms", "ms", "largest RTT that it has measured"),
+];
 
 /// Illinois.
 #[derive(Clone, Debug)]
@@ -176,6 +185,15 @@ impl CongestionControl for Illinois {
         self.max_rtt = self.max_rtt.max(rtt);
         self.samples = self.samples.wrapping_add(1);
         self.sum_rtt += u64::from(rtt);
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("increase", f64::from(self.alpha) / f64::from(ALPHA_BASE));
+        tell("decrease", f64::from(self.beta) / f64::from(1 << BETA_SHIFT));
+        tell("base_rtt_ms", ms_of_us(self.base_rtt));
+        if self.max_rtt > 0 {
+            tell("max_rtt_ms", ms_of_us(self.max_rtt));
+        }
     }
 }
 

@@ -35,13 +35,21 @@ mod view;
 mod westwood;
 mod yeah;
 
-pub use crate::catalogue::Parameter;
+pub use crate::catalogue::{Parameter, State, Tell};
 pub use any::{build, AnyCc, BoxedControl};
-pub use control::{find, Control, Needs, Version, CONTROLS};
+pub use control::{find, Control, Needs, Version, CONTROLS, STATES};
 pub use parameters::{Parameters, Value};
 pub use reno::Reno;
 pub use renumbering::Renumbering;
 pub use view::{CaState, DeliveryRate, Event, Growth, Lost, RateSample, View, Window, INFINITE_SSTHRESH};
+
+/// Return the words of a state variable, of each control that has one of that name; `None` if it is a number.
+pub(crate) fn words_of(name: &str) -> Option<Vec<&'static [&'static str]>> {
+    let states = STATES.iter().flat_map(|(_, states)| states.iter());
+    let found: Vec<_> =
+        states.filter(|each| each.name == name && !each.words.is_empty()).map(|each| each.words).collect();
+    (!found.is_empty()).then_some(found)
+}
 
 /// A congestion control: it sees a connection through a [`View`], hears of ACKs, losses and other [`Event`]s, and sets the [`Window`].
 ///
@@ -93,4 +101,14 @@ pub trait CongestionControl {
 
     /// So many segments were sent, new ones or again; the view counts them already.
     fn on_sent(&mut self, _v: &View, _w: &mut Window, _segments: u32) {}
+
+    /// Tells the values of its state variables, which are declared in its file ([`STATES`]). Only the sampler calls it, where a scenario asks
+    /// for them.
+    fn state(&self, _v: &View, _w: &Window, _tell: &mut Tell) {}
+
+    /// Return a number that differs whenever one of its state variables that are words has another value. Only the recorder of events calls
+    /// it, where a scenario asks for them.
+    fn words(&self) -> u32 {
+        0
+    }
 }

@@ -5,9 +5,10 @@
 //! Leaves out: bounds of the RTT, which only a BPF program can set; growing to catch up, which nothing in the kernel begins.
 
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version,
-    View, Window, INFINITE_SSTHRESH,
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State,
+    Tell, Version, View, Window, INFINITE_SSTHRESH,
 };
+use crate::catalogue::state::ms_of_us;
 use crate::rng::Rng;
 
 /// So many segments beyond a window are no reason to let it grow.
@@ -50,6 +51,13 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Boxed(Box::new(Nv::new(p))),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("base_rtt_ms", "ms", "least RTT that it takes for the path's"),
+    State::new("mean_rtt_ms", "ms", "averaged RTT; none before the first"),
+    State::new("growth", "", "two to the power of its negative slows growth down"),
+];
 
 /// NV.
 #[derive(Clone, Debug)]
@@ -256,6 +264,14 @@ impl CongestionControl for Nv {
         if (self.round.end.wrapping_sub(v.snd_una) as i32) < 0 {
             self.end_round(v, w, acked);
         }
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("base_rtt_ms", ms_of_us(self.min_rtt));
+        if self.rtt > 0 {
+            tell("mean_rtt_ms", ms_of_us(self.rtt));
+        }
+        tell("growth", f64::from(self.growth));
     }
 }
 

@@ -4,9 +4,10 @@
 
 use super::reno::reno_cong_avoid;
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version,
-    View, Window,
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State,
+    Tell, Version, View, Window,
 };
+use crate::catalogue::state::ms_of_us;
 
 /// No RTT yet, us.
 pub(super) const NO_RTT: u32 = 0x7fff_ffff;
@@ -25,6 +26,13 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Boxed(Box::new(Vegas::new(p))),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("base_rtt_ms", "ms", "least RTT that it has measured (baseRTT)"),
+    State::new("round_rtt_ms", "ms", "least RTT of the round so far (minRTT)"),
+    State::new("diff", "packets", "segments that it takes to be queued, by the RTTs of the round so far (diff)"),
+];
 
 /// RTTs of rounds, each of which ends when what was sent last at its start is acknowledged.
 #[derive(Clone, Debug)]
@@ -58,6 +66,12 @@ impl Rounds {
     /// The samples of a round are of no use for the next.
     pub fn forget(&mut self) {
         (self.samples, self.min_rtt) = (0, NO_RTT);
+    }
+
+    /// Tells the RTTs.
+    pub fn state(&self, tell: &mut Tell) {
+        tell("base_rtt_ms", ms_of_us(self.base_rtt));
+        tell("round_rtt_ms", ms_of_us(self.min_rtt));
     }
 
     /// The round is over.
@@ -171,6 +185,14 @@ impl CongestionControl for Vegas {
 
     fn pkts_acked(&mut self, _: &View, _: &mut Window, s: &RateSample) {
         self.rounds.take(s);
+    }
+
+    fn state(&self, _: &View, w: &Window, tell: &mut Tell) {
+        self.rounds.state(tell);
+        if self.rounds.has_samples() {
+            let (rtt, base) = (self.rounds.min_rtt, self.rounds.base_rtt);
+            tell("diff", f64::from(w.cwnd.wrapping_mul(rtt - base) / base));
+        }
     }
 }
 

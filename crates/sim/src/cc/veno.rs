@@ -5,8 +5,10 @@
 use super::reno::reno_cong_avoid;
 use super::vegas::NO_RTT;
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, RateSample, Version, View, Window,
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, RateSample, State, Tell, Version, View,
+    Window,
 };
+use crate::catalogue::state::ms_of_us;
 
 /// Fraction bits of what is queued.
 const SHIFT: u32 = 1;
@@ -22,6 +24,13 @@ pub(super) const CONTROL: Control = Control {
     parameters: &[],
     build: |_| AnyCc::Boxed(Box::new(Veno::new())),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
+    State::new("round_rtt_ms", "ms", "least RTT since the last ACK that it looked at"),
+    State::new("diff", "packets", "segments that it takes to be queued"),
+];
 
 /// Veno.
 #[derive(Clone, Debug)]
@@ -119,6 +128,12 @@ impl CongestionControl for Veno {
         self.base_rtt = self.base_rtt.min(rtt);
         self.min_rtt = self.min_rtt.min(rtt);
         self.samples = self.samples.wrapping_add(1);
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("base_rtt_ms", ms_of_us(self.base_rtt));
+        tell("round_rtt_ms", ms_of_us(self.min_rtt));
+        tell("diff", f64::from(self.diff) / f64::from(1 << SHIFT));
     }
 }
 

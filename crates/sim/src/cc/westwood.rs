@@ -11,7 +11,8 @@
 
 use super::reno::reno_cong_avoid;
 use super::{
-    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, Parameter, RateSample, Version, View, Window,
+    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, Parameter, RateSample, State, Tell, Version, View,
+    Window,
 };
 
 /// Least time over which bandwidth is measured: a twentieth of a second.
@@ -35,6 +36,12 @@ pub(super) const CONTROL: Control = Control {
         AnyCc::Boxed(Box::new(Westwood { is_early, ..Westwood::default() }))
     },
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("bw_bps", "bit/s", "bandwidth that the window after a loss is set by (bw_est)"),
+    State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
+];
 
 /// Westwood+.
 #[derive(Clone, Debug, Default)]
@@ -148,6 +155,11 @@ impl CongestionControl for Westwood {
         self.bytes = self.bytes.wrapping_add(arrived);
         self.rtt_min = if self.forgets_rtt_min { self.rtt } else { self.rtt.min(self.rtt_min) };
         self.forgets_rtt_min = false;
+    }
+
+    fn state(&self, v: &View, _: &Window, tell: &mut Tell) {
+        tell("bw_bps", f64::from(self.bandwidth) * f64::from(v.hz) * 8.0);
+        tell("base_rtt_ms", f64::from(self.rtt_min) * 1e3 / f64::from(v.hz));
     }
 }
 

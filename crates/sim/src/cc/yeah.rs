@@ -3,7 +3,9 @@
 //! grows likewise in every state. The bound of 2^32/128 segments that the kernel sets is beyond any receiver's window.
 
 use super::vegas::Rounds;
-use super::{AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, RateSample, Version, View, Window};
+use super::{
+    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, RateSample, State, Tell, Version, View, Window,
+};
 
 /// Segments in a queue that are too many.
 const ALPHA: u32 = 80;
@@ -28,6 +30,14 @@ pub(super) const CONTROL: Control = Control {
     parameters: &[],
     build: |_| AnyCc::Boxed(Box::new(Yeah::new())),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
+    State::new("round_rtt_ms", "ms", "least RTT of the round so far"),
+    State::new("diff", "packets", "segments that it took to be queued at the end of the last round (lastQ)"),
+    State::new("reno_count", "packets", "window that a Reno flow in its place would have"),
+];
 
 /// YeAH.
 #[derive(Clone, Debug)]
@@ -114,6 +124,12 @@ impl CongestionControl for Yeah {
 
     fn pkts_acked(&mut self, _: &View, _: &mut Window, s: &RateSample) {
         self.rounds.take(s);
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        self.rounds.state(tell);
+        tell("diff", f64::from(self.last_queue));
+        tell("reno_count", f64::from(self.reno_count));
     }
 }
 

@@ -31,6 +31,7 @@ impl Network {
             Fate::Lost => {
                 self.ports[i].counters.first_drop.get_or_insert(now);
                 self.note(i, id, PacketEvent::Lost);
+                self.record_drop(i, id, None);
                 self.forget(id);
             }
             Fate::Passes | Fate::Stays => {

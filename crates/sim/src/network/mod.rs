@@ -6,6 +6,7 @@ mod inside;
 mod inspection;
 mod keeping;
 mod outbox;
+mod record;
 mod routes;
 mod shares;
 
@@ -21,6 +22,7 @@ use crate::packet::{DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::media::{Coming, Entry, Medium};
 use crate::port::{AnyMedium, Port};
+use crate::probe::Recorder;
 use crate::qdisc::QueueContext;
 use crate::rng::Rng;
 use crate::tap::Tap;
@@ -68,6 +70,8 @@ pub struct Network {
     applications: applications::Applications,
     /// Time at which the next packet comes out of the pipe of which one has just come out; `NEVER` if none has.
     next_in_pipe: Time,
+    /// Records what happens to flows, if somebody asks for it.
+    pub recorder: Option<Box<Recorder>>,
 }
 
 /// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
@@ -112,6 +116,7 @@ impl Network {
             releases: None,
             applications: applications::Applications::default(),
             next_in_pipe: NEVER,
+            recorder: None,
         };
         network.expect_corruption();
         (0..network.shared.tuples.len()).for_each(|flow| network.expect_headers(flow));
@@ -442,6 +447,7 @@ impl Network {
                 self.note_release(i, id);
             }
             self.note(i, id, PacketEvent::Dropped(cause));
+            self.record_drop(i, id, Some(cause));
             self.forget(id);
         }
         self.shared.dropped.clear();

@@ -1,12 +1,15 @@
 //! Measurements of a run: samples over time, totals of each flow and port, and packets as the hosts see them. Nothing is smoothed.
 
 mod alone;
+pub mod events;
 mod sampler;
 pub mod schema;
+mod states;
 mod totals;
 mod waiting;
 
 pub use alone::Alone;
+pub use events::{Occasion, Recorder};
 pub use sampler::{Chosen, Coming, Group, Members, Sampler};
 pub use totals::{classes, flows, ports, FlowRow, GroupTotals, Limits, Volume};
 pub use waiting::{latencies, levels};

@@ -6,10 +6,11 @@
 
 use super::row;
 use super::schema::{count, names, place, Quantity, FLOW_SERIES, GROUP_SERIES, PORT_SERIES, SHARE_SERIES};
+use super::states::States;
 use super::totals::{GroupTotals, Volume};
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::output::Table;
+use crate::output::{Recorded, Table};
 use crate::port::media::Medium;
 use crate::port::Port;
 use crate::time::Time;
@@ -57,6 +58,8 @@ pub struct Chosen {
     pub ports: Vec<usize>,
     /// Ports at which the chosen flows and groups are counted.
     pub shares: Vec<usize>,
+    /// State variables of the flows and ports, by name, or `control` and `queue` for all.
+    pub state: Vec<String>,
 }
 
 /// Takes samples at a fixed interval.
@@ -69,6 +72,8 @@ pub struct Sampler {
     ports: Vec<Table>,
     /// For each counted port: the chosen flows, then the groups.
     shares: Vec<Table>,
+    /// Samples of state variables, if there are any.
+    states: Option<Box<States>>,
 }
 
 /// The stage that a flow has reached.
@@ -90,6 +95,7 @@ impl Sampler {
         let flow_entities: Vec<String> = chosen.flows.iter().map(|&i| format!("flow/{}", flows[i].name)).collect();
         let group_entities: Vec<String> = chosen.groups.iter().map(|g| format!("group/{}", g.name)).collect();
         let both = || flow_entities.iter().chain(&group_entities);
+        let port_entities: Vec<String> = chosen.ports.iter().map(|&i| format!("port/{}", ports[i].id)).collect();
         let shares = chosen
             .shares
             .iter()
@@ -98,7 +104,8 @@ impl Sampler {
         Self {
             interval,
             shares: shares.collect(),
-            ports: chosen.ports.iter().map(|&i| table(format!("port/{}", ports[i].id), PORT_SERIES)).collect(),
+            states: States::of(&chosen.state, &flow_entities, &port_entities),
+            ports: port_entities.into_iter().map(|entity| table(entity, PORT_SERIES)).collect(),
             flows: flow_entities.iter().map(|entity| table(entity.clone(), FLOW_SERIES)).collect(),
             groups: group_entities.iter().map(|entity| table(entity.clone(), GROUP_SERIES)).collect(),
             chosen,
@@ -133,10 +140,27 @@ impl Sampler {
         for (&i, table) in self.chosen.ports.iter().zip(&mut self.ports) {
             table.push(now, &of_port(&network.ports[i]));
         }
+        if self.states.is_some() {
+            self.sample_states(flows, network);
+        }
         if !self.shares.is_empty() {
             self.sample_shares(flows, network);
         }
         now + self.interval
+    }
+
+    #[cold]
+    fn sample_states(&mut self, flows: &[Flow], network: &Network) {
+        let Some(states) = &mut self.states else { return };
+        let now = network.now();
+        for (place, &i) in self.chosen.flows.iter().enumerate() {
+            if life(i, &flows[i], network) == Life::Open {
+                states.sample_flow(place, now, &flows[i].sender);
+            }
+        }
+        for (place, &i) in self.chosen.ports.iter().enumerate() {
+            states.sample_port(place, now, &network.ports[i]);
+        }
     }
 
     fn sample_shares(&mut self, flows: &[Flow], network: &Network) {
@@ -161,13 +185,14 @@ impl Sampler {
         }
     }
 
-    /// The tables: flows, groups, ports, flows and groups at ports.
+    /// The tables: flows, groups, ports, flows and groups at ports; and those of state variables.
     #[must_use]
-    pub fn finish(self) -> Vec<Table> {
+    pub fn finish(self) -> (Vec<Table>, Vec<Recorded>) {
         if self.interval == 0 {
-            return vec![];
+            return (vec![], vec![]);
         }
-        self.flows.into_iter().chain(self.groups).chain(self.ports).chain(self.shares).collect()
+        let states = self.states.map_or_else(Vec::new, |states| states.finish());
+        (self.flows.into_iter().chain(self.groups).chain(self.ports).chain(self.shares).collect(), states)
     }
 }
 

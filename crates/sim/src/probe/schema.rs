@@ -381,6 +381,10 @@ pub const CLASS_COLUMNS: &[Quantity] = &[
 /// The whole schema, as the Python package reads it.
 #[must_use]
 pub fn schema() -> serde_json::Value {
+    let kinds: Vec<_> = super::events::KINDS
+        .iter()
+        .map(|(name, asked, meaning)| serde_json::json!({"name": name, "asked": asked, "meaning": meaning}))
+        .collect();
     serde_json::json!({
         "series": {
             "flow": FLOW_SERIES,
@@ -396,6 +400,10 @@ pub fn schema() -> serde_json::Value {
         "groups": GROUP_COLUMNS,
         "ports": PORT_COLUMNS,
         "tins": CLASS_COLUMNS,
+        "events": {
+            "kinds": kinds,
+            "columns": super::events::COLUMNS,
+        },
     })
 }
 

@@ -413,40 +413,44 @@ fn in_ms(ns: f64) -> f64 {
     ns / 1e6
 }
 
+/// The numbers of a class.
+pub(super) fn class_row(class: &crate::qdisc::ClassTotals) -> [f64; count(CLASS_COLUMNS)] {
+    let delays = |value: fn(DelayTotals) -> Option<f64>| class.delays.and_then(value).unwrap_or(f64::NAN);
+    let of_tin = |value: fn(TinTotals) -> f64| class.tin.map_or(f64::NAN, value);
+    row![CLASS_COLUMNS;
+        "threshold_bps": of_tin(|tin| tin.threshold_bps as f64),
+        "target_ms": of_tin(|tin| tin.target as f64 / 1e6),
+        "interval_ms": of_tin(|tin| tin.interval as f64 / 1e6),
+        "arrived_packets": class.arrived_packets as f64,
+        "arrived_bytes": class.arrived_bytes as f64,
+        "dropped_packets": class.dropped as f64,
+        "ack_drops": of_tin(|tin| tin.ack_drops as f64),
+        "ce_marks": class.ce_marks as f64,
+        "sce_marks": class.sce_marks as f64,
+        "backlog_bytes": class.backlog_bytes as f64,
+        "peak_delay_ms": of_tin(|tin| tin.peak_delay as f64 / 1e6),
+        "average_delay_ms": of_tin(|tin| tin.average_delay as f64 / 1e6),
+        "base_delay_ms": of_tin(|tin| tin.base_delay as f64 / 1e6),
+        "sparse_flows": of_tin(|tin| tin.sparse_flows as f64),
+        "bulk_flows": of_tin(|tin| tin.bulk_flows as f64),
+        "unresponsive_flows": of_tin(|tin| tin.unresponsive_flows as f64),
+        "flow_quantum_bytes": of_tin(|tin| f64::from(tin.flow_quantum)),
+        "sent_packets": delays(|of| Some(of.sent_packets as f64)),
+        "step_marks": delays(|of| Some(of.step_marks as f64)),
+        "sojourn_mean_ms": delays(|of| of.mean.map(in_ms)),
+        "sojourn_median_ms": delays(|of| of.median.map(in_ms)),
+        "sojourn_p99_ms": delays(|of| of.p99.map(in_ms)),
+        "sojourn_max_ms": delays(|of| of.most.map(in_ms)),
+    ]
+}
+
 /// The table of classes. Numbers that only tins of cake have, or only queues of dualpi2, are none in other rows.
 #[must_use]
 pub fn classes(network: &Network) -> Rows {
     let mut table = Rows::new(names(CLASS_COLUMNS));
     for p in &network.ports {
         for class in p.medium.classes() {
-            let delays = |value: fn(DelayTotals) -> Option<f64>| class.delays.and_then(value).unwrap_or(f64::NAN);
-            let of_tin = |value: fn(TinTotals) -> f64| class.tin.map_or(f64::NAN, value);
-            let row = row![CLASS_COLUMNS;
-                "threshold_bps": of_tin(|tin| tin.threshold_bps as f64),
-                "target_ms": of_tin(|tin| tin.target as f64 / 1e6),
-                "interval_ms": of_tin(|tin| tin.interval as f64 / 1e6),
-                "arrived_packets": class.arrived_packets as f64,
-                "arrived_bytes": class.arrived_bytes as f64,
-                "dropped_packets": class.dropped as f64,
-                "ack_drops": of_tin(|tin| tin.ack_drops as f64),
-                "ce_marks": class.ce_marks as f64,
-                "sce_marks": class.sce_marks as f64,
-                "backlog_bytes": class.backlog_bytes as f64,
-                "peak_delay_ms": of_tin(|tin| tin.peak_delay as f64 / 1e6),
-                "average_delay_ms": of_tin(|tin| tin.average_delay as f64 / 1e6),
-                "base_delay_ms": of_tin(|tin| tin.base_delay as f64 / 1e6),
-                "sparse_flows": of_tin(|tin| tin.sparse_flows as f64),
-                "bulk_flows": of_tin(|tin| tin.bulk_flows as f64),
-                "unresponsive_flows": of_tin(|tin| tin.unresponsive_flows as f64),
-                "flow_quantum_bytes": of_tin(|tin| f64::from(tin.flow_quantum)),
-                "sent_packets": delays(|of| Some(of.sent_packets as f64)),
-                "step_marks": delays(|of| Some(of.step_marks as f64)),
-                "sojourn_mean_ms": delays(|of| of.mean.map(in_ms)),
-                "sojourn_median_ms": delays(|of| of.median.map(in_ms)),
-                "sojourn_p99_ms": delays(|of| of.p99.map(in_ms)),
-                "sojourn_max_ms": delays(|of| of.most.map(in_ms)),
-            ];
-            table.push(&format!("{}/{}", p.id, class.name), &row);
+            table.push(&format!("{}/{}", p.id, class.name), &class_row(&class));
         }
     }
     table

@@ -7,11 +7,12 @@ use super::flow_queues::{FlowQueues, Head, FLOWS, MEMORY_LIMIT, QUANTUM};
 use super::parameters::{limit_packets, MOST, TODAY};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
-use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
+use crate::catalogue::{self, Draws, Entry, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
 use crate::rng::Rng;
 use crate::spec::{CodelSpec, QueuesSpec};
+use crate::time::Time;
 
 /// fq_codel's parameters.
 pub const ENTRY: Entry = Entry {
@@ -73,6 +74,13 @@ pub const ENTRY: Entry = Entry {
     ],
     since: "3.5",
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[catalogue::State] = &[
+    catalogue::State::new("queues", "", "queues that hold packets"),
+    catalogue::State::new("dropping_queues", "", "queues whose sojourn has been above the target for an interval"),
+    catalogue::State::new("codel_count", "", "largest count of signals among the queues that drop; 0 if none does"),
+];
 
 /// An fq_codel.
 #[derive(Clone, Debug)]
@@ -206,6 +214,13 @@ impl PeekByDequeue for FqCodel {
 
     fn stats(&self) -> &QdiscStats {
         &self.stats
+    }
+
+    fn state(&self, _: Time, tell: &mut catalogue::Tell) {
+        let dropping = || self.flows.queues.iter().filter(|queue| queue.state.is_dropping());
+        tell("queues", self.flows.queues.iter().filter(|queue| queue.backlog > 0).count() as f64);
+        tell("dropping_queues", dropping().count() as f64);
+        tell("codel_count", f64::from(dropping().map(|queue| queue.state.count).max().unwrap_or(0)));
     }
 }
 

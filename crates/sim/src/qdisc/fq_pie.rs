@@ -9,7 +9,7 @@ use super::parameters::limit_packets;
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::pie::{Law, State, ALPHA, BETA, BYTEMODE, DQ_RATE_ESTIMATOR, ECN, MAX_PROB, TARGET, TUPDATE};
 use super::{QdiscStats, QueueContext, Verdict};
-use crate::catalogue::{Draws, Entry, Kind, Parameter};
+use crate::catalogue::{self, Draws, Entry, Kind, Parameter};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
 use crate::rng::Rng;
@@ -62,6 +62,12 @@ pub const ENTRY: Entry = Entry {
     ],
     since: "5.6",
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[catalogue::State] = &[
+    catalogue::State::new("queues", "", "queues that hold packets"),
+    catalogue::State::new("probability", "share", "largest probability of a drop or mark among the queues"),
+];
 
 /// Slots whose controllers run at one tick.
 const UPDATES_AT_ONCE: u32 = 2048;
@@ -183,6 +189,12 @@ impl PeekByDequeue for FqPie {
 
     fn stats(&self) -> &QdiscStats {
         &self.stats
+    }
+
+    fn state(&self, _: Time, tell: &mut catalogue::Tell) {
+        tell("queues", self.flows.queues.iter().filter(|queue| queue.backlog > 0).count() as f64);
+        let most = self.flows.queues.iter().map(|queue| queue.state.prob).max().unwrap_or(0);
+        tell("probability", most as f64 / MAX_PROB as f64);
     }
 }
 

@@ -47,7 +47,7 @@ pub use sfq::Sfq;
 
 use self::peek_buffer::PeekByDequeue;
 use crate::attachment::Attachments;
-use crate::catalogue::Entry;
+use crate::catalogue::{Entry, State, Tell};
 use crate::headers::Headers;
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict};
 use crate::pool::{Id, Pool, Queue};
@@ -71,6 +71,16 @@ pub const DISCIPLINES: &[Entry] = &[
     dualpi2::ENTRY,
     dummynet::ENTRY,
     netem::ENTRY,
+];
+
+/// The state variables of disciplines, by name. A discipline that is not listed has none.
+pub const STATES: &[(&str, &[State])] = &[
+    ("codel", codel::STATE),
+    ("fq_codel", fq_codel::STATE),
+    ("pie", pie::STATE),
+    ("fq_pie", fq_pie::STATE),
+    ("red", red::STATE),
+    ("cake", cake::STATE),
 ];
 
 /// The answer to a dequeue.
@@ -188,6 +198,9 @@ pub trait Qdisc {
     fn classes(&self) -> Vec<ClassTotals> {
         vec![]
     }
+    /// Tells the values of its state variables, which are declared in its file ([`STATES`]). Only the sampler calls it, where a scenario asks
+    /// for them.
+    fn state(&self, _now: Time, _tell: &mut Tell) {}
 }
 
 /// Any queue discipline.
@@ -369,6 +382,10 @@ macro_rules! dispatch {
             }
             fn classes(&self) -> Vec<ClassTotals> {
                 match self { $(Self::$variant(q) => q.classes(),)* }
+            }
+            #[cold]
+            fn state(&self, now: Time, tell: &mut Tell) {
+                match self { $(Self::$variant(q) => q.state(now, tell),)* }
             }
         }
     };

@@ -3,6 +3,7 @@
 //! one packet, which still counts as held (Linux `qdisc_peek_dequeued`).
 
 use super::{ClassTotals, Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
+use crate::catalogue::Tell;
 use crate::packet::Packet;
 use crate::pool::{Id, Pool};
 use crate::time::Time;
@@ -62,6 +63,8 @@ pub trait PeekByDequeue {
     fn classes(&self) -> Vec<ClassTotals> {
         vec![]
     }
+    /// Tells its state; see [`Qdisc::state`].
+    fn state(&self, _now: Time, _tell: &mut Tell) {}
 }
 
 /// A discipline with a peek buffer.
@@ -181,5 +184,9 @@ impl<Q: PeekByDequeue> Qdisc for PeekBuffer<Q> {
     #[inline]
     fn stats(&self) -> &QdiscStats {
         self.qdisc.stats()
+    }
+
+    fn state(&self, now: Time, tell: &mut Tell) {
+        self.qdisc.state(now, tell);
     }
 }

@@ -82,6 +82,7 @@ impl<'a> World<'a> {
             network.events.set(SAMPLER, 0);
         }
         network.count_shares(series::shares(spec));
+        network.recorder = series::recorder(spec);
         let sampler = Sampler::new(spec.sample_ns, series::chosen(spec), &flows, &network.ports);
         let looks_ahead = network.routes.flows() >= MANY_FLOWS;
         Ok(Self {

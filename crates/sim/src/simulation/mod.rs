@@ -20,7 +20,7 @@ use crate::packet::{Direction, Packet};
 #[cfg(any(test, feature = "fingerprint"))]
 use crate::port::media::Medium;
 use crate::port::Schedule;
-use crate::probe::{latencies, GroupTotals, Sampler};
+use crate::probe::{events, latencies, GroupTotals, Occasion, Sampler};
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::segment::Segment;
 use crate::spec::NetworkSpec;
@@ -165,6 +165,9 @@ impl World<'_> {
                 };
                 if p.is_reverse() {
                     flow.sender.on_ack(&p, &mut self.network);
+                    if self.network.records() {
+                        self.network.look(p.flow(), &flow.sender, Occasion::Ack);
+                    }
                 } else {
                     flow.receiver.on_packet(&p, &mut self.network);
                 }
@@ -190,6 +193,10 @@ impl World<'_> {
         };
         if noted > self.bounds.noted {
             return refused("capture", self.bounds.noted, "packets", "a shorter duration");
+        }
+        let happened = self.network.recorder.as_ref().map_or(0, |recorder| recorder.len());
+        if happened > events::MOST {
+            return refused("events", events::MOST, "events", "fewer kinds of events, or a shorter duration");
         }
         if slots > self.bounds.slots {
             return refused(
@@ -239,6 +246,9 @@ impl World<'_> {
                 DEPARTURE => {
                     self.network.events.take(source);
                     f.sender.on_departure_timer(&mut self.network);
+                    if self.network.records() {
+                        self.network.look(flow, &f.sender, Occasion::Other);
+                    }
                 }
                 CONTROL => self.on_control(flow, source),
                 _ => {
@@ -396,7 +406,10 @@ impl World<'_> {
         output.ports = crate::probe::ports(&self.network);
         output.classes = crate::probe::classes(&self.network);
         output.capture = self.network.take_tap().map(|tap| Box::new(Capture::new(*tap, self.headers, self.bounds.end)));
-        output.tables.splice(0..0, self.sampler.finish());
+        let (tables, states) = self.sampler.finish();
+        output.tables.splice(0..0, tables);
+        output.states = states;
+        output.happened = self.network.recorder.take().map(|recorder| recorder.finish());
         output
     }
 

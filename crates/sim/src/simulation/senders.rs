@@ -4,6 +4,7 @@
 use super::slots::Slots;
 use super::World;
 use crate::flow::Flow;
+use crate::probe::Occasion;
 use crate::tcp::endpoint::Turn;
 use crate::time::NEVER;
 use crate::traffic::bulk::{SENDER_TIMER, SOURCES};
@@ -43,6 +44,12 @@ impl World<'_> {
         for (&(_, timer), place) in due.iter().zip(0..) {
             let flow = flow_of(&mut self.flows, &mut self.slots, self.first_flow_source, timer);
             flow.sender.fire(place, &mut self.network);
+            if self.network.records() {
+                let which = (timer - self.first_flow_source) / SOURCES;
+                if let Some(flow) = self.flows.get(which) {
+                    self.network.look(which, &flow.sender, Occasion::Timer);
+                }
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The entities that get series, as a description chooses them.
 
 use crate::network::Shares;
-use crate::probe::{Chosen, Group, Members};
+use crate::probe::{Chosen, Group, Members, Recorder};
 use crate::refusal::Flaws;
 use crate::spec::{NetworkSpec, SeriesSpec, WorkloadSpec};
 
@@ -32,7 +32,7 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
 
 /// Return the entities to sample: every flow and port if the description chooses none.
 pub fn chosen(spec: &NetworkSpec) -> Chosen {
-    let Some(SeriesSpec { flows, groups, ports, shares }) = &spec.series else {
+    let Some(SeriesSpec { flows, groups, ports, shares, state, .. }) = &spec.series else {
         let all = Chosen {
             flows: (0..spec.connections().count()).collect(),
             ports: (0..spec.ports.len()).collect(),
@@ -56,7 +56,14 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
         groups: groups.iter().map(group).collect(),
         ports: ports.clone(),
         shares: shares.clone(),
+        state: state.clone(),
     }
+}
+
+/// Return the recorder of events of the flows that get series; `None` if nobody asks for events.
+pub fn recorder(spec: &NetworkSpec) -> Option<Box<Recorder>> {
+    let kinds = &spec.series.as_ref()?.events;
+    Recorder::of(kinds, &chosen(spec).flows, spec.connections().count())
 }
 
 /// Return the counters of flows' bytes at ports; `None` if nobody asks for them.

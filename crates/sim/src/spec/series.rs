@@ -14,4 +14,10 @@ pub struct SeriesSpec {
     pub ports: Vec<usize>,
     /// Ports that count the bytes of each of these connections and groups.
     pub shares: Vec<usize>,
+    /// State variables that are recorded of these flows and ports: names, or `control` and `queue` for all of senders and of queues.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<String>,
+    /// Kinds of events that are recorded of these flows: `acks`, `losses`, `marks`, `state`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<String>,
 }

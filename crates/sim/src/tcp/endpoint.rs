@@ -3,11 +3,26 @@
 use super::bsd;
 use super::linux::sender::LimitedTimes;
 use super::linux::{receiver, sender};
-use crate::cc::{CaState, INFINITE_SSTHRESH};
+use crate::cc::{CaState, CongestionControl, State, Tell, INFINITE_SSTHRESH};
 use crate::outbox::{HostQueue, Outbox};
 use crate::segment::Segment;
 pub use crate::tcp::common::lazy_timer::Turn;
 use crate::time::Time;
+
+/// State variables of a sender that a scenario may record, whatever its congestion control; `ssthresh` and `ca_state` are series of every flow.
+pub const STATE: &[State] = &[
+    State::new(
+        "pacing_bps",
+        "bit/s",
+        "rate that a paced sender sends at, and that sizes TSO segments; none before there is one (sk_pacing_rate)",
+    ),
+    State::new("rto_ms", "ms", "retransmission timeout, with its backoff"),
+    State::new("rttvar_ms", "ms", "mean deviation of the RTT; none before the first measurement"),
+    State::new("sacked", "packets", "outstanding segments that are SACKed"),
+    State::new("lost", "packets", "outstanding segments that are deemed lost"),
+    State::new("retrans_out", "packets", "retransmissions outstanding"),
+    State::new("reordering", "packets", "degree of reordering that is expected"),
+];
 
 /// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.
 #[derive(Clone, Copy, Debug)]
@@ -192,6 +207,24 @@ impl Sender {
             Self::Linux(s) => Some(s.limited_times(at)),
             Self::Bsd(_) => None,
         }
+    }
+
+    /// Tells the state of the sender ([`STATE`]) and of its congestion control. FreeBSD's sender tells nothing.
+    pub fn state(&self, tell: &mut Tell) {
+        let Self::Linux(s) = self else { return };
+        let (v, w) = (&s.view, &s.window);
+        if w.pacing_rate != u64::MAX {
+            tell("pacing_bps", w.pacing_rate as f64 * 8.0);
+        }
+        tell("rto_ms", s.rto_us() as f64 / 1e3);
+        if v.srtt_us8 != 0 {
+            tell("rttvar_ms", f64::from(s.rtt.mdev_us()) / 1e3);
+        }
+        tell("sacked", f64::from(v.sacked_out));
+        tell("lost", f64::from(v.lost_out));
+        tell("retrans_out", f64::from(v.retrans_out));
+        tell("reordering", f64::from(s.reordering_degree()));
+        s.congestion_control().state(v, w, tell);
     }
 
     /// What a sample shows of it.

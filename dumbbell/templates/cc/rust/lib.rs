@@ -105,6 +105,7 @@ static CONTROL: Control = Control {
     ack: None,
     lost: None,
     sent: None,
+    tell: None,
 };
 
 /// The entry point that dumbbell calls.

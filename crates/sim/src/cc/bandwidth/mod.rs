@@ -31,6 +31,11 @@ pub(super) fn rate_bytes_per_sec(v: &View, bw: u32, gain: u32) -> u64 {
     rate.wrapping_mul(1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BW_SHIFT
 }
 
+/// Bits a second of a bandwidth, payload of full segments, as `bbr_get_info` tells bytes.
+pub(super) fn bits_per_sec(v: &View, bw: u32) -> f64 {
+    ((u64::from(bw) * u64::from(v.mss)).wrapping_mul(1_000_000) >> BW_SHIFT) as f64 * 8.0
+}
+
 /// The bandwidth of a window a round trip. A handshake of which it is not known how long it took is taken for one of a millisecond.
 pub(super) fn initial_bw(v: &View, cwnd: u32) -> u32 {
     let rtt_us = if v.srtt_us8 == 0 { 1000 } else { u64::from(v.srtt_us8 >> 3).max(1) };

@@ -11,12 +11,14 @@ use self::long_term::{LongTerm, Verdict};
 use super::bandwidth::aggregation::{Aggregation, ROUNDS as AGGREGATION_ROUNDS};
 use super::bandwidth::filter::WindowedMax;
 use super::bandwidth::{
-    bdp, delivered_until_departure, initial_bw, is_after, most_aggregation, rate_bytes_per_sec, BW_UNIT, INITIAL_CWND,
-    MOST_TSO_BYTES, PACING_SHIFT, UNIT,
+    bdp, bits_per_sec, delivered_until_departure, initial_bw, is_after, most_aggregation, rate_bytes_per_sec, BW_UNIT,
+    INITIAL_CWND, MOST_TSO_BYTES, PACING_SHIFT, UNIT,
 };
 use super::{
-    AnyCc, CaState, CongestionControl, Control, Event, Needs, RateSample, Version, View, Window, INFINITE_SSTHRESH,
+    AnyCc, CaState, CongestionControl, Control, Event, Needs, RateSample, State, Tell, Version, View, Window,
+    INFINITE_SSTHRESH,
 };
+use crate::catalogue::state::ms_of_us;
 use crate::rng::Rng;
 
 /// 2/ln(2), the least gain that doubles the rate each round; and its inverse, which drains what the last round queued.
@@ -59,6 +61,22 @@ pub(super) const CONTROL: Control = Control {
     parameters: &[],
     build: |_| AnyCc::Bbr(Box::new(Bbr::new())),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::word("mode", &["startup", "drain", "probe_bw", "probe_rtt"], "what it is doing"),
+    State::new("phase", "", "phase of the gain cycle in PROBE_BW, 0 to 7: more, less, and six of the same; none outside"),
+    State::new("bw_bps", "bit/s", "bandwidth that the rate is set by, payload of full segments: the policer's while one is found, else the maximum"),
+    State::new("max_bw_bps", "bit/s", "maximum of the delivery rate in the last ten rounds"),
+    State::new("full_bw_bps", "bit/s", "bandwidth that growth in STARTUP is measured from"),
+    State::flag("pipe_full", "STARTUP has filled the pipe"),
+    State::new("model_min_rtt_ms", "ms", "least RTT of the model, of the last ten seconds"),
+    State::new("pacing_gain", "", "factor of the pacing rate"),
+    State::new("cwnd_gain", "", "factor of the window"),
+    State::new("round", "", "rounds counted so far"),
+    State::new("extra_acked", "packets", "room in the window for ACKs that come in bursts"),
+    State::new("prior_cwnd", "packets", "window that is restored after recovery or PROBE_RTT"),
+];
 
 /// What the sender is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -427,6 +445,27 @@ impl CongestionControl for Bbr {
             }
             _ => {}
         }
+    }
+
+    fn state(&self, v: &View, _: &Window, tell: &mut Tell) {
+        tell("mode", f64::from(self.mode as u8));
+        if self.mode == Mode::ProbeBw {
+            tell("phase", self.cycle as f64);
+        }
+        tell("bw_bps", bits_per_sec(v, self.bw()));
+        tell("max_bw_bps", bits_per_sec(v, self.bw.get()));
+        tell("full_bw_bps", bits_per_sec(v, self.full_bw));
+        tell("pipe_full", f64::from(u8::from(self.pipe_is_full)));
+        tell("model_min_rtt_ms", ms_of_us(self.min_rtt_us));
+        tell("pacing_gain", f64::from(self.pacing_gain) / f64::from(UNIT));
+        tell("cwnd_gain", f64::from(self.cwnd_gain) / f64::from(UNIT));
+        tell("round", f64::from(self.rounds));
+        tell("extra_acked", f64::from(self.aggregation.extra()));
+        tell("prior_cwnd", f64::from(self.prior_cwnd));
+    }
+
+    fn words(&self) -> u32 {
+        self.mode as u32 | u32::from(self.pipe_is_full) << 8
     }
 }
 

@@ -54,6 +54,11 @@ pub(super) struct Probe {
 }
 
 impl Probe {
+    /// Rounds since the last probing.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
     /// A round is over.
     pub fn count_round(&mut self) {
         self.rounds = (self.rounds + 1).min(COUNTED_ROUNDS);

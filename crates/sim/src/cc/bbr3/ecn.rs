@@ -35,6 +35,11 @@ pub(super) struct Ecn {
 }
 
 impl Ecn {
+    /// Share of marked segments, 256ths, where it counts.
+    pub fn used_alpha(&self) -> Option<u32> {
+        self.is_used.then_some(self.alpha)
+    }
+
     /// At first all are taken for marked.
     pub fn new(low: bool) -> Self {
         Self {

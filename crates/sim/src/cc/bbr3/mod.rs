@@ -39,11 +39,12 @@ use self::startup::{FullPipe, Startup};
 use self::undo::Undo;
 use self::variant::Variant;
 use self::window::Extra;
-use super::bandwidth::{initial_bw, BW_UNIT, UNIT};
+use super::bandwidth::{bits_per_sec, initial_bw, BW_UNIT, UNIT};
 use super::{
     AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Lost, Needs, Parameter, Parameters, RateSample,
-    Version, View, Window, INFINITE_SSTHRESH,
+    State, Tell, Version, View, Window, INFINITE_SSTHRESH,
 };
+use crate::catalogue::state::ms_of_us;
 use crate::rng::Rng;
 
 /// 4 ln 2, the least gain that doubles the rate each round.
@@ -82,6 +83,43 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Boxed(Box::new(Bbr3::new(p))),
 };
 
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::word("mode", &["startup", "drain", "probe_bw", "probe_rtt"], "what it is doing"),
+    State::word("phase", &["down", "cruise", "refill", "up"], "phase of PROBE_BW; none outside"),
+    State::new(
+        "bw_bps",
+        "bit/s",
+        "bandwidth that the rate is set by, payload of full segments: the maximum, within what losses leave (BBR.bw)",
+    ),
+    State::new("max_bw_bps", "bit/s", "maximum of the delivery rate in this cycle and the one before (BBR.max_bw)"),
+    State::new(
+        "bw_lo_bps",
+        "bit/s",
+        "bound of the bandwidth that losses of this cycle leave (BBR.bw_shortterm); none if there is none",
+    ),
+    State::new("full_bw_bps", "bit/s", "bandwidth that growth in STARTUP is measured from"),
+    State::flag("pipe_full", "STARTUP has filled the pipe"),
+    State::new(
+        "inflight_hi",
+        "packets",
+        "data in flight beyond which too much was lost (BBR.inflight_longterm); none if there is no bound",
+    ),
+    State::new(
+        "inflight_lo",
+        "packets",
+        "bound of data in flight that losses of this cycle leave (BBR.inflight_shortterm); none if there is none",
+    ),
+    State::new("model_min_rtt_ms", "ms", "least RTT of the model, of the last ten seconds"),
+    State::new("pacing_gain", "", "factor of the pacing rate"),
+    State::new("cwnd_gain", "", "factor of the window"),
+    State::new("round", "", "rounds counted so far"),
+    State::new("probe_rounds", "", "rounds since the last probing for bandwidth"),
+    State::new("loss_in_round", "", "1 if something was lost in this round, else 0"),
+    State::new("ecn_alpha", "share", "smoothed share of marked segments, where marks count; else none"),
+    State::new("prior_cwnd", "packets", "window that is restored after recovery or PROBE_RTT"),
+];
+
 /// What the sender is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -105,6 +143,19 @@ impl Mode {
     /// One of the phases of PROBE_BW.
     fn probes_bw(self) -> bool {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+
+    /// Its number among the modes, and that of its phase in PROBE_BW, as [`STATE`] has them.
+    fn named(self) -> (u8, Option<u8>) {
+        match self {
+            Self::Startup => (0, None),
+            Self::Drain => (1, None),
+            Self::Down => (2, Some(0)),
+            Self::Cruise => (2, Some(1)),
+            Self::Refill => (2, Some(2)),
+            Self::Up => (2, Some(3)),
+            Self::ProbeRtt => (3, None),
+        }
     }
 
     /// Losses do not lower the bounds, as more than before is sent on purpose.
@@ -330,6 +381,41 @@ impl CongestionControl for Bbr3 {
         self.note_loss(v, w);
         self.startup.note(lost);
         self.judge_loss(v, w, lost, true);
+    }
+
+    fn state(&self, v: &View, _: &Window, tell: &mut Tell) {
+        let (mode, phase) = self.mode.named();
+        tell("mode", f64::from(mode));
+        if let Some(phase) = phase {
+            tell("phase", f64::from(phase));
+        }
+        let b = &self.bounds;
+        tell("bw_bps", bits_per_sec(v, self.bw()));
+        tell("max_bw_bps", bits_per_sec(v, b.max_bw()));
+        tell("full_bw_bps", bits_per_sec(v, self.full.bw()));
+        tell("pipe_full", f64::from(u8::from(self.full.was)));
+        if b.bw_lo != NONE {
+            tell("bw_lo_bps", bits_per_sec(v, b.bw_lo));
+        }
+        for (name, bound) in [("inflight_hi", b.inflight_hi), ("inflight_lo", b.inflight_lo)] {
+            if bound != NONE {
+                tell(name, f64::from(bound));
+            }
+        }
+        tell("model_min_rtt_ms", ms_of_us(self.min_rtt.us()));
+        tell("pacing_gain", f64::from(self.pacing_gain) / f64::from(UNIT));
+        tell("cwnd_gain", f64::from(self.cwnd_gain) / f64::from(UNIT));
+        tell("round", f64::from(self.round.count));
+        tell("probe_rounds", f64::from(self.probe.rounds()));
+        tell("loss_in_round", f64::from(u8::from(self.signals.loss_in_round)));
+        if let Some(alpha) = self.ecn.used_alpha() {
+            tell("ecn_alpha", f64::from(alpha) / f64::from(UNIT));
+        }
+        tell("prior_cwnd", f64::from(self.prior_cwnd));
+    }
+
+    fn words(&self) -> u32 {
+        self.mode as u32 | u32::from(self.full.was) << 8
     }
 }
 

@@ -25,6 +25,11 @@ pub(super) struct FullPipe {
 }
 
 impl FullPipe {
+    /// What growth is measured from.
+    pub fn bw(&self) -> u32 {
+        self.bw
+    }
+
     /// Looks anew, from a bandwidth on.
     pub fn restart(&mut self, bw: u32) {
         *self = Self { bw, was: self.was, ..Self::default() };

@@ -13,6 +13,7 @@ pub use queue::Queue;
 pub use spread::Spread;
 
 use super::FaultCounts;
+use crate::catalogue::Tell;
 use crate::packet::{Packet, Verdict};
 use crate::pool::{Id, Pool};
 use crate::qdisc::{ClassTotals, QdiscStats, QueueContext};
@@ -116,6 +117,8 @@ pub trait Medium {
     fn classes(&self) -> Vec<ClassTotals> {
         vec![]
     }
+    /// Tells the state of the queue discipline.
+    fn state(&self, _now: Time, _tell: &mut Tell) {}
     /// The counters of faults, of a medium that has faults.
     fn faults(&self) -> Option<FaultCounts> {
         None
@@ -197,6 +200,9 @@ impl Medium for AnyMedium {
     }
     fn classes(&self) -> Vec<ClassTotals> {
         dispatch!(self, medium => medium.classes())
+    }
+    fn state(&self, now: Time, tell: &mut Tell) {
+        dispatch!(self, medium => medium.state(now, tell));
     }
     fn faults(&self) -> Option<FaultCounts> {
         dispatch!(self, medium => medium.faults())

@@ -1,6 +1,7 @@
 //! A queue discipline behind a shaper.
 
 use super::{Coming, Entry, Medium};
+use crate::catalogue::Tell;
 use crate::packet::{Packet, Verdict};
 use crate::pool::{self, Id, Pool};
 use crate::port::Shaper;
@@ -96,5 +97,9 @@ impl Medium for Queue {
 
     fn classes(&self) -> Vec<ClassTotals> {
         self.qdisc.classes()
+    }
+
+    fn state(&self, now: Time, tell: &mut Tell) {
+        self.qdisc.state(now, tell);
     }
 }

@@ -100,6 +100,26 @@ pub struct Cobalt {
     dropping: bool,
 }
 
+impl Cobalt {
+    /// The last packet was over the gate.
+    #[must_use]
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    /// Signals of this episode.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// BLUE's probability.
+    #[must_use]
+    pub fn probability(&self) -> f64 {
+        f64::from(self.p_drop) / f64::from(u32::MAX)
+    }
+}
+
 impl Default for Cobalt {
     fn default() -> Self {
         Self { count: 0, rec_inv_sqrt: 0, drop_next: LONG_AGO, blue_timer: LONG_AGO, p_drop: 0, dropping: false }

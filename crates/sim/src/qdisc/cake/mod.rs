@@ -30,6 +30,7 @@ use self::sce::Ramp;
 use self::shaper::Shaper;
 use super::truesize::truesize;
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
+use crate::catalogue::{State, Tell};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{self, Id, Pool};
 use crate::refusal::Flaws;
@@ -44,6 +45,16 @@ const LEAST_MEMORY: u32 = 4 << 20;
 
 /// Least rate, bit/s: tc hands the kernel byte/s.
 pub const LEAST_RATE_BPS: u64 = 8;
+
+/// Its state variables, which a scenario may record. With several tins the totals of each tin are recorded in their place.
+pub(super) const STATE: &[State] = &[
+    State::new("queues", "", "queues that hold packets"),
+    State::new("dropping_queues", "", "queues whose packets wait too long, so that CoDel drops or marks them"),
+    State::new("codel_count", "", "largest count of signals among the queues that drop; 0 if none does"),
+    State::new("probability", "share", "largest probability of a drop by BLUE among the queues"),
+    State::new("bulk_flows", "", "queues that always have something to send"),
+    State::new("memory_bytes", "bytes", "memory charged for the packets held"),
+];
 
 /// The configured values of the other parameters that depend on the rate.
 #[derive(Clone, Copy, Debug)]
@@ -385,5 +396,16 @@ impl Qdisc for Cake {
 
     fn stats(&self) -> &QdiscStats {
         &self.stats
+    }
+
+    fn state(&self, _: Time, tell: &mut Tell) {
+        let dropping = || self.drr.queues.iter().filter(|queue| queue.cobalt.is_dropping());
+        tell("queues", self.drr.queues.iter().filter(|queue| queue.backlog > 0).count() as f64);
+        tell("dropping_queues", dropping().count() as f64);
+        tell("codel_count", f64::from(dropping().map(|queue| queue.cobalt.count()).max().unwrap_or(0)));
+        let blue = self.drr.queues.iter().map(|queue| queue.cobalt.probability()).fold(0.0, f64::max);
+        tell("probability", blue);
+        tell("bulk_flows", self.drr.bulk_flows() as f64);
+        tell("memory_bytes", self.memory as f64);
     }
 }

@@ -8,7 +8,7 @@ use super::ecn::mark_ce;
 use super::parameters::{limit_packets, LEAST_NS, TODAY};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
-use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset};
+use crate::catalogue::{self, Draws, Entry, Feature, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{self, Id, Pool, Slot};
 use crate::spec::{CodelFloor, CodelSpec};
@@ -94,6 +94,21 @@ pub const ENTRY: Entry = Entry {
     since: "3.5",
 };
 
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[catalogue::State] = &[
+    catalogue::State::new("codel_count", "", "signals of this episode: the more, the shorter the gaps between them"),
+    catalogue::State::new("codel_last_count", "", "count at the start of the episode"),
+    catalogue::State::flag(
+        "dropping",
+        "the sojourn has been above the target for an interval, and packets are dropped or marked",
+    ),
+    catalogue::State::new(
+        "drop_next_ms",
+        "ms",
+        "time until the next drop or mark, negative if it is due; none while nothing is dropped",
+    ),
+];
+
 /// Size of the largest packet while only smaller ones have left, bytes.
 const LEAST_LARGEST: u32 = 256;
 
@@ -144,6 +159,21 @@ pub(super) trait Source {
 }
 
 impl State {
+    /// Packets are dropped or marked.
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    /// Tells what it keeps, by the names of [`STATE`].
+    fn tell(&self, now: Time, tell: &mut catalogue::Tell) {
+        tell("codel_count", f64::from(self.count));
+        tell("codel_last_count", f64::from(self.last_count));
+        tell("dropping", f64::from(u8::from(self.dropping)));
+        if self.dropping {
+            tell("drop_next_ms", f64::from(self.drop_next.wrapping_sub(tick(now)) as i32) * 1024.0 / 1e6);
+        }
+    }
+
     /// One Newton step towards 1 / sqrt(count).
     fn newton_step(&mut self) {
         let x = u32::from(self.inv_sqrt) << INV_SQRT_SHIFT;
@@ -380,6 +410,10 @@ impl PeekByDequeue for Codel {
 
     fn stats(&self) -> &QdiscStats {
         &self.stats
+    }
+
+    fn state(&self, now: Time, tell: &mut catalogue::Tell) {
+        self.queue.state.tell(now, tell);
     }
 }
 

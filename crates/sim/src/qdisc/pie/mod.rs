@@ -7,7 +7,7 @@ use super::jiffies::{ticks, Timer};
 use super::parameters::{limit_packets, LEAST_NS, MOST_NS, TODAY};
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::{QdiscStats, QueueContext, Verdict};
-use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset};
+use crate::catalogue::{self, Draws, Entry, Feature, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::rng::Rng;
@@ -22,6 +22,8 @@ const TICKS_PER_SEC: u64 = SEC >> 6;
 const RATE_CYCLE: u64 = 16 * 1024;
 /// Fraction bits of the departure rate.
 const RATE_SHIFT: u32 = 8;
+/// Unit of its times, ns.
+const NS_PER_TICK: f64 = 64.0;
 /// Time without drops at first, 64 ns.
 const BURST: u64 = (150 * MS) >> 6;
 /// Backlog below which nothing is dropped, largest frames.
@@ -98,6 +100,18 @@ pub const ENTRY: Entry = Entry {
     since: "3.14",
 };
 
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[catalogue::State] = &[
+    catalogue::State::new(
+        "probability",
+        "share",
+        "probability of a drop or mark, as of the last update before a packet came or went",
+    ),
+    catalogue::State::new("burst_ms", "ms", "rest of the time without drops"),
+    catalogue::State::new("qdelay_ms", "ms", "delay that it has measured or estimated"),
+    catalogue::State::new("departure_bps", "bit/s", "departure rate that it has measured; none without an estimate"),
+];
+
 /// tc's bounds of a weight of the controller.
 const fn weight(name: &'static str, field: &'static str, meaning: &'static str, default: i64) -> Parameter {
     Parameter::new(name, Kind::Integer(""), field, meaning).or_number(default).at_least(0).at_most(32)
@@ -149,6 +163,17 @@ impl Default for State {
 }
 
 impl State {
+    /// Tells what it keeps, by the names of [`STATE`].
+    fn tell(&self, tell: &mut catalogue::Tell) {
+        tell("probability", self.prob as f64 / MAX_PROB as f64);
+        tell("burst_ms", self.burst as f64 * NS_PER_TICK / 1e6);
+        tell("qdelay_ms", self.delay as f64 * NS_PER_TICK / 1e6);
+        if self.rate > 0 {
+            let bytes_per_tick = f64::from(self.rate) / f64::from(1 << RATE_SHIFT);
+            tell("departure_bps", bytes_per_tick * 8e9 / NS_PER_TICK);
+        }
+    }
+
     /// Back to the beginning: the next congestion gets the burst allowance again.
     fn restart(&mut self) {
         self.burst = BURST;
@@ -385,6 +410,10 @@ impl PeekByDequeue for Pie {
 
     fn stats(&self) -> &QdiscStats {
         &self.stats
+    }
+
+    fn state(&self, _: Time, tell: &mut catalogue::Tell) {
+        self.state.tell(tell);
     }
 }
 

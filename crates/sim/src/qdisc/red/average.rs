@@ -67,6 +67,11 @@ impl Average {
         self.value
     }
 
+    /// The mean as of the last arrival.
+    pub fn last(&self) -> u64 {
+        self.value
+    }
+
     /// The mean at a moment without an arrival.
     pub fn at(&self, now: Time, filter: &Filter) -> u64 {
         match self.idle_since {

@@ -34,6 +34,13 @@ pub(super) struct State {
     wait: u64,
 }
 
+impl State {
+    /// Packets since the last signal; -1: the average was not between the thresholds.
+    pub fn since_signal(&self) -> i64 {
+        self.count
+    }
+}
+
 impl Default for State {
     fn default() -> Self {
         Self { count: -1, wait: 0 }

@@ -22,7 +22,7 @@ use super::fifo::{Fifo, Limit};
 use super::jiffies::Timer;
 use super::parameters::{limit_bytes, MOST};
 use super::{Dequeued, Qdisc, QdiscStats, QueueContext, Verdict};
-use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset};
+use crate::catalogue::{self, Draws, Entry, Feature, Kind, Parameter, Preset};
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool};
 use crate::refusal::Flaws;
@@ -100,6 +100,16 @@ pub const ENTRY: Entry = Entry {
     tc: &["limit", "min", "max", "avpkt", "burst", "probability", "bandwidth", "ecn", "harddrop", "nodrop"],
     since: "2.2",
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[catalogue::State] = &[
+    catalogue::State::new("average_bytes", "bytes", "average queue, as of the last packet that came"),
+    catalogue::State::new(
+        "red_count",
+        "",
+        "packets since the last signal; -1 while the average is not between the thresholds",
+    ),
+];
 
 const fn threshold(name: &'static str, field: &'static str, meaning: &'static str) -> Parameter {
     Parameter::new(name, Kind::LimitBytes, field, meaning).at_least(1).at_most(MOST)
@@ -218,6 +228,11 @@ impl Qdisc for Red {
 
     fn stats(&self) -> &QdiscStats {
         &self.stats
+    }
+
+    fn state(&self, _: Time, tell: &mut catalogue::Tell) {
+        tell("average_bytes", self.filter.bytes(self.average.last()) as f64);
+        tell("red_count", self.state.since_signal() as f64);
     }
 }
 

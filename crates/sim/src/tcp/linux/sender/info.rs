@@ -1,6 +1,7 @@
 //! The answer of `getsockopt(TCP_INFO)` for a sender (Linux 6.12 net/ipv4/tcp.c `tcp_get_info`).
 
 use super::Sender;
+use crate::cc::AnyCc;
 use crate::time::Time;
 
 /// The fields of `struct tcp_info` that a sender has.
@@ -37,6 +38,24 @@ pub struct Info {
 }
 
 impl Sender {
+    /// Retransmission timeout, us.
+    #[must_use]
+    pub fn rto_us(&self) -> u64 {
+        self.clock.to_us(self.rto_ticks())
+    }
+
+    /// Degree of reordering, segments.
+    #[must_use]
+    pub fn reordering_degree(&self) -> u32 {
+        self.reordering.degree()
+    }
+
+    /// Its congestion control.
+    #[must_use]
+    pub fn congestion_control(&self) -> &AnyCc {
+        &self.cc
+    }
+
     /// TCP_INFO now.
     #[must_use]
     pub fn info(&self, now: Time) -> Info {

@@ -1,0 +1,244 @@
+"""Two folders of one's own compared, cell by cell: the difference of each metric, with its interval and how likely chance makes it.
+
+A cell is a place of the sweep, and in it a group, a flow, a stream or the run as a whole. Where both folders have runs of the same seeds,
+the runs are compared seed by seed (paired: Student's t of the differences), which takes out what the seed does to both. Elsewhere the two
+means are compared (Welch's t, which does not take the spreads for equal). With many cells some fall below 5 % by chance: the
+Holm-Bonferroni correction says which do not. Welch, Biometrika 34 (1947); Holm, Scandinavian Journal of Statistics 6 (1979).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME, Coordinate, RunSet, completed
+from dumbbell.comparing.across.estimates import Estimate, rounded
+from dumbbell.comparing.across.observations import Observation, observations
+from dumbbell.comparing.across.tables import ROWS
+from dumbbell.comparing.tables import Cell as Field
+from dumbbell.comparing.tables import Shown, Table
+from dumbbell.errors import BadInput, nearest, one_of
+from dumbbell.results.columns import COLUMNS, SEED, find_column, unknown_column
+from dumbbell.results.summary import FLOW_GOODPUT
+
+LEVEL = 0.05
+Test = Literal["paired", "welch"]
+Place = tuple[tuple[str, Coordinate], ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A metric of a cell in both folders."""
+
+    place: Place
+    metric: str
+    first: float
+    """Mean over the runs of the first folder."""
+    second: float
+    low: float
+    """Lower limit of the 95 % interval of the difference, second minus first; NaN without enough runs."""
+    high: float
+    p: float
+    """Probability of such a difference, or a greater one, by chance alone; NaN without enough runs."""
+    test: Test | None
+    """None if there are too few runs for a test, or if no seed makes a difference."""
+    counts: tuple[int, int]
+    """Runs in the first and in the second folder, or pairs."""
+    stands: bool = False
+    """True if the difference remains after Holm's correction for all metrics of all cells."""
+
+    @property
+    def difference(self) -> float:
+        """Second minus first."""
+        return self.second - self.first
+
+    def plain(self) -> dict[str, Any]:
+        """Return data for JSON."""
+        numbers = {name: getattr(self, name) for name in ("first", "second", "difference", "low", "high", "p")}
+        known = {name: None if math.isnan(value) else value for name, value in numbers.items()}
+        return {**dict(self.place), "metric": self.metric, **known, "test": self.test, "runs": list(self.counts), "stands": self.stands}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two folders, compared."""
+
+    labels: tuple[str, str]
+    per: str
+    compared: Sequence[Compared]
+    only: tuple[int, int]
+    """Cells that only the first folder has, and only the second."""
+
+    @property
+    def differing(self) -> list[Compared]:
+        """The differences that remain after the correction, the surest first."""
+        return sorted((each for each in self.compared if each.stands), key=lambda each: each.p)
+
+    @property
+    def sentence(self) -> str:
+        """The result in a sentence."""
+        tested = sum(each.test is not None for each in self.compared)
+        cells = len({each.place for each in self.compared})
+        if not tested:
+            same = all(each.difference == 0 or math.isnan(each.difference) for each in self.compared)
+            return (
+                f"{cells} cells, {'all equal' if same else 'without a test: it takes at least two runs of a cell that differ, see repeat'}"
+            )
+        found = len({(each.place, each.metric) for each in self.compared if each.stands})
+        method = " and ".join(dict.fromkeys(each.test for each in self.compared if each.test))
+        return f"{found} of {tested} numbers of {cells} cells differ beyond chance ({method}, 5 %, Holm's correction)"
+
+    def table(self) -> Table:
+        """A row for each metric of each cell: both means, the difference with its interval, and p."""
+        keys = list(dict.fromkeys(key for each in self.compared for key, _ in each.place))
+        rows: list[list[Field]] = []
+        for each in self.compared:
+            at = dict(each.place)
+            difference = Shown(each.difference, _written(each))
+            p = Shown(each.p, _probability(each))
+            change = each.difference / abs(each.first) * 100 if each.first else math.nan
+            numbers: list[Field] = [each.first, each.second, difference, Shown(change, _per_cent), p]
+            rows.append([*(at.get(key, "") for key in keys), each.metric, *numbers, _runs(each)])
+        heads = [*keys, "metric", self.labels[0], self.labels[1], "difference", "change", "p", "runs"]
+        return Table(f"{self.labels[1]} minus {self.labels[0]}: {self.sentence}", heads, rows)
+
+
+def _written(each: Compared) -> Callable[[Any], str]:
+    def text(_value: Any) -> str:
+        centre, low, _ = rounded(Estimate(each.difference, each.low, each.high, 2))
+        places = len(centre.partition(".")[2])
+        return f"{centre}±{(each.high - each.low) / 2:.{places}f}" if low else centre
+
+    return text
+
+
+def _probability(each: Compared) -> Callable[[Any], str]:
+    return lambda _value: "" if math.isnan(each.p) else f"{'<.0001' if each.p < 1e-4 else f'{each.p:.4f}'}{' *' if each.stands else ''}"
+
+
+def _per_cent(value: Any) -> str:
+    return "" if math.isnan(value) else f"{value:+.1f} %"
+
+
+def _runs(each: Compared) -> str:
+    if each.test == "paired":
+        return f"{each.counts[0]} pairs"
+    return str(each.counts[0]) if each.counts[0] == each.counts[1] else f"{each.counts[0]} and {each.counts[1]}"
+
+
+def compare_folders(first: RunSet, second: RunSet, per: str | None = None, y: Sequence[str] = ()) -> Comparison:
+    """Compare the runs of two folders, metric by metric (`y`, all by default).
+
+    `per`: run, group, flow or stream; by default group, or run if no group is in both.
+
+    Raises `BadInput` for an unknown metric or kind of row, and if no cell is in both folders.
+    """
+    if per is not None and per not in ROWS:
+        raise BadInput(f"--per {per!r} is unknown{nearest(per, ROWS)}; expected {one_of(ROWS)}")
+    sources = completed([first, second])
+    keys = _keys(sources)
+    for rows in (per,) if per is not None else ("group", "run"):  # groups of other congestion controls have other names
+        known = list(dict.fromkeys((*COLUMNS[rows], *(COLUMNS["flow"] if rows == "group" else ()))))
+        if rows == "group" and not y:
+            known.remove(FLOW_GOODPUT)
+        metrics = [_column(word, known) for word in y] or known
+        found = [_values(observations([source], rows), keys, rows, metrics) for source in sources]
+        shared = [place for place in found[0] if place in found[1]]
+        if shared:
+            break
+    if not shared:
+        swept = ", ".join(keys) or "no key"
+        raise BadInput(
+            f"{first.label} and {second.label}: no cell is in both folders (they differ in {swept}); expected runs of the same sweep"
+        )
+    compared = [
+        each for place in shared for metric in metrics if (each := _compared(place, metric, found[0][place], found[1][place])) is not None
+    ]
+    return Comparison((first.label, second.label), rows, _corrected(compared), (len(found[0]) - len(shared), len(found[1]) - len(shared)))
+
+
+def _column(word: str, known: Sequence[str]) -> str:
+    column = find_column(word, known)
+    if column is None:
+        raise unknown_column(word, known, f"--y {word!r}")
+    return column
+
+
+def _keys(sources: Iterable[RunSet]) -> list[str]:
+    """The keys that tell cells apart within a folder. A key with one value in each folder may be what they differ in."""
+    keys = dict.fromkeys(key for source in sources for cell, _ in source.placed() for key in cell if key != SEED)
+    return [key for key in keys if any(len({str(cell.get(key)) for cell, _ in source.placed()}) > 1 for source in sources)]
+
+
+_Values = dict[Place, dict[str, dict[Coordinate, list[float]]]]
+
+
+def _values(found: Sequence[Observation], keys: Sequence[str], per: str, metrics: Sequence[str]) -> _Values:
+    """Place -> metric -> seed -> values."""
+    values: _Values = {}
+    for each in found:
+        own = [key for key in ROWS[per] if key in each.at]
+        place = tuple((key, each.at.get(key, "")) for key in (*keys, *own) if key not in (FOLDER, ENGINE, NAME))
+        for metric in metrics:
+            value = each.values.get(metric, math.nan)
+            if not math.isnan(value):
+                seed = each.at.get(SEED, f"run {each.run}")
+                values.setdefault(place, {}).setdefault(metric, {}).setdefault(seed, []).append(value)
+    return values
+
+
+def _compared(place: Place, metric: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Compared | None:
+    ours, theirs = first.get(metric), second.get(metric)
+    if not ours or not theirs:
+        return None
+    a, b = ({seed: math.fsum(listed) / len(listed) for seed, listed in each.items()} for each in (ours, theirs))
+    means = math.fsum(a.values()) / len(a), math.fsum(b.values()) / len(b)
+    none = Compared(place, metric, *means, math.nan, math.nan, math.nan, None, (len(a), len(b)))
+    if a.keys() == b.keys() and len(a) > 1:
+        differences = np.array([b[seed] - a[seed] for seed in a])
+        if np.all(differences == differences[0]):
+            return none
+        low, high, p = paired(differences)
+        return Compared(place, metric, *means, low, high, p, "paired", (len(a), len(b)))
+    x, y = np.array(list(a.values())), np.array(list(b.values()))
+    if len(x) < 2 or len(y) < 2 or (np.all(x == x[0]) and np.all(y == y[0])):
+        return none
+    low, high, p = welch(x, y)
+    return Compared(place, metric, *means, low, high, p, "welch", (len(a), len(b)))
+
+
+def paired(differences: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float, float]:
+    """The 95 % interval of the mean of paired differences, and the two-sided p (Student's t)."""
+    count = len(differences)
+    mean, error = float(np.mean(differences)), float(np.std(differences, ddof=1)) / math.sqrt(count)
+    return _interval(mean, error, count - 1)
+
+
+def welch(x: np.ndarray[Any, np.dtype[np.float64]], y: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float, float]:
+    """The 95 % interval of mean(y) - mean(x), and the two-sided p (Welch's t)."""
+    parts = [float(np.var(each, ddof=1)) / len(each) for each in (x, y)]
+    total = parts[0] + parts[1]
+    freedom = total**2 / math.fsum(part**2 / (len(each) - 1) for part, each in zip(parts, (x, y), strict=True))
+    return _interval(float(np.mean(y)) - float(np.mean(x)), math.sqrt(total), freedom)
+
+
+def _interval(mean: float, error: float, freedom: float) -> tuple[float, float, float]:
+    from scipy import special
+
+    half = float(special.stdtrit(freedom, 1 - LEVEL / 2)) * error
+    return mean - half, mean + half, 2 * float(special.stdtr(freedom, -abs(mean / error)))
+
+
+def _corrected(compared: Sequence[Compared]) -> list[Compared]:
+    """Mark the differences that remain after Holm's correction."""
+    order = sorted((i for i, each in enumerate(compared) if each.test is not None), key=lambda i: compared[i].p)
+    standing: set[int] = set()
+    for rank, i in enumerate(order):
+        if compared[i].p > LEVEL / (len(order) - rank):
+            break
+        standing.add(i)
+    return [Compared(**{**vars(each), "stands": i in standing}) for i, each in enumerate(compared)]
