@@ -8,6 +8,7 @@ from dumbbell.plan import Place, Plan, Queue, Refusal
 
 _SYSCTL = re.compile(r"sysctl (?P<key>\S+): (?P<what>[^;]*)")
 _TC = re.compile(r"tc -batch: failed")
+_BY_AGENT = re.compile(r"qdisc (?P<kind>\w+): (?P<what>[^;]*)")
 
 
 def refusal(plan: Plan, fault: str) -> Refusal | None:
@@ -19,6 +20,11 @@ def refusal(plan: Plan, fault: str) -> Refusal | None:
                 return Refusal(
                     Place("workload", i), f"{prefix}host.sysctls", what, "a setting that this kernel has, and a value that it takes"
                 )
+    if made := _BY_AGENT.search(fault):
+        for i, port in enumerate(plan.ports):
+            if isinstance(port, Queue) and made["kind"] in (port.qdisc["kind"], *str(port.qdisc.get("command", "")).split()[:1]):
+                what = f"{made['kind']}: {made['what']}"
+                return Refusal(Place("port", i), "qdisc", what, "a qdisc that the kernel has, and words that it takes")
     if _TC.search(fault):
         for i, port in enumerate(plan.ports):
             if isinstance(port, Queue) and port.qdisc["kind"] == "tc":

@@ -7,6 +7,7 @@ the ports before it redirected to it. The counters of a flow are those of TCP_IN
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -392,9 +393,13 @@ def _times(what: str, times_ns: NDArray[np.int64]) -> Row:
     return {f"{what}_{name}_ms": float(value) for name, value in numbers.items()}
 
 
+_UNKNOWN = re.compile(r"\[Unknown qdisc, optlen=\d+\] ?")
+"""Plain text that tc puts into its JSON in place of the options of a discipline that it does not know."""
+
+
 def _details(path: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
     """(device, handle) -> the statistics that tc prints of the qdisc, taken just after the counters."""
-    entries = json.loads(path.read_text(encoding="utf-8"))
+    entries = json.loads(_UNKNOWN.sub("", path.read_text(encoding="utf-8")))
     return {(entry["dev"], entry["handle"]): entry for entry in entries}
 
 

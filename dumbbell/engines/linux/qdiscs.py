@@ -20,6 +20,8 @@ _CHILD = "10:"
 _ONLY_IF_ANY = ("drop_overmemory",)
 """Counters that tc shows only above 0."""
 
+_BY_AGENT = ("dualpi2",)
+"""Disciplines that a kernel may have and the machine's tc not know: the agent makes them (agent/dualpi2.c)."""
 _NO_RATE = 10**16
 """Rate of a link that takes no time, bit/s: netem divides bits by it, in whole ns."""
 
@@ -46,6 +48,12 @@ def queue_lines(port: Port, device: str) -> Iterator[str]:
     yield from _shaper(port.shaper, device, port.shaper["rate_bps"])
     parent = "1:" if kind == "tbf" else "1:1"
     yield f"qdisc add dev {device} parent {parent} handle {_CHILD} {tc_words(port.qdisc)}"
+
+
+def made_by_agent(line: str) -> bool:
+    """True if a line of tc's adds a discipline that the agent makes by itself."""
+    words = line.split(" handle ")[-1].split()
+    return line.startswith("qdisc add ") and len(words) > 1 and words[1] in _BY_AGENT
 
 
 def _shaper(shaper: Parameters, device: str, rate: int, verb: str = "add") -> Iterator[str]:
@@ -227,6 +235,7 @@ _OVERFLOW: Mapping[str, tuple[str, ...]] = {
     "pie": ("overlimit",),
     "fq_pie": ("overlimit",),
     "red": ("pdrop",),
+    "dualpi2": ("overlimits",),
 }
 """By kind the counters, as tc shows them, of drops for want of room; of others all drops are. Where a discipline counts its marks is in the
 agent's sample.c."""

@@ -26,7 +26,7 @@ from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, Namespace, addressed, lines, links
-from dumbbell.engines.linux.qdiscs import link_delay, queue_lines, rate_lines
+from dumbbell.engines.linux.qdiscs import link_delay, made_by_agent, queue_lines, rate_lines
 from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_lines, traffic_lines
 from dumbbell.plan import Outage, Plan, Queue
 from dumbbell.plan.addresses import address
@@ -78,6 +78,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
     files |= distributions
     # The folder that tc looks for distributions in.
     folder = "env TC_LIB_DIR=. " if distributions else ""
+    commands = {name: files[f"{name}.tc"].splitlines() for name in (NET, *own)}
     parameters = changed(plan)
     files |= {name: value for name, (value, _) in parameters.items()}
     captures = [*(hosts.captures() if plan.capture else ()), *point_lines(plan, devices)]
@@ -94,8 +95,8 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
         *(f"capture {' '.join(words)}" for words in captures),
         f"sample {plan.sample_ns}",
         f"duration {plan.duration_ns}",
-        f"run {NET} - {folder}tc -batch {NET}.tc",
-        *(f"run {name} - tc -batch {name}.tc" for name in own),
+        *discipline_lines(NET, files, folder),
+        *(line for name in own for line in discipline_lines(name, files)),
         "traffic",
         f"run {NET} end.json tc -s -j -batch end.tc",
         *(f"run {name} {name}.json tc -s -j -batch end.tc" for name in own),
@@ -107,13 +108,27 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
     metadata = {
         "sysctls": {f"host {k}": dict(profile.sysctls) | {"net.ipv4.tcp_ecn": str(int(profile.ecn))} for k, profile in numbered},
         "offload": {f"host {k}": profile.offload for k, profile in numbered},
-        "tc": files[f"{NET}.tc"].splitlines(),
-        **({"tc on hosts": {name: files[f"{name}.tc"].splitlines() for name in own}} if own else {}),
+        "tc": commands[NET],
+        **({"tc on hosts": {name: commands[name] for name in own}} if own else {}),
         "later": [line for line in script if line.startswith("at ")],
         **({"parameters": {name: value.strip() for name, (value, _) in parameters.items()}} if parameters else {}),
         "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
     }
     return Script(files, devices, tuple(file for _, file, *_ in captures), metadata, lists)
+
+
+def discipline_lines(namespace: str, files: dict[str, str], folder: str = "") -> Iterator[str]:
+    """The agent's lines that make the disciplines of a namespace by its batch for tc.
+
+    The agent makes those that an older tc does not know itself, when their parents are there. They are taken out of the batch.
+    """
+    name = f"{namespace}.tc"
+    own = [line for line in files[name].splitlines() if made_by_agent(line)]
+    files[name] = _text(line for line in files[name].splitlines() if line not in own)
+    yield f"run {namespace} - {folder}tc -batch {name}"
+    for line in own:
+        place, _, words = line.removeprefix("qdisc add dev ").partition(" handle ")
+        yield f"qdisc {namespace} {place.replace(' parent ', ' ')} {words}"
 
 
 def _routes(plan: Plan, host: Namespace) -> Iterator[str]:

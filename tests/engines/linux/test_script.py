@@ -264,3 +264,14 @@ def test_tc_finds_the_distributions_of_jitter():
     entries = [int(word) for word in script.files["pareto.dist"].split()]
     assert (len(entries), entries[0], entries[-1]) == (4096, -5461, 32767)
     assert "run net - env TC_LIB_DIR=. tc -batch net.tc\n" in script.files[SCRIPT]
+
+
+def test_a_discipline_that_an_older_tc_does_not_know_is_made_by_the_agent():
+    qdisc = {"kind": "tc", "command": "dualpi2 limit 100p step_thresh 1ms"}
+    made = compiled(path=queue(qdisc=qdisc), hosts={"left": {"egress": {"qdisc": qdisc, "rate": "5mbit"}}})
+    assert "dualpi2" not in made.files["net.tc"] + made.files["le0.tc"]
+    script = made.files[SCRIPT].splitlines()
+    (first, second) = (script.index(f"run {name} - tc -batch {name}.tc") for name in ("net", "le0"))
+    assert script[first + 1] == "qdisc net p2 1:1 10: dualpi2 limit 100p step_thresh 1ms"
+    assert script[second + 1] == "qdisc le0 eth0 1:1 10: dualpi2 limit 100p step_thresh 1ms"
+    assert any(line.endswith("handle 10: dualpi2 limit 100p step_thresh 1ms") for line in made.metadata["tc"])

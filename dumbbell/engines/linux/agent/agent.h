@@ -316,6 +316,7 @@ struct nlmsghdr;
 struct rtattr;
 typedef void (*reader)(const struct nlmsghdr *message, void *context);
 int open_netlink(const char *namespace);
+void add_dualpi2(char **words, int n);
 void dump(int netlink, int type, int index, uint32_t parent, reader read, void *context);
 const struct rtattr *find(const void *from, int left, int type);
 void *payload(const struct rtattr *attribute, void *to, size_t size);

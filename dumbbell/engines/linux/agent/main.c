@@ -289,7 +289,7 @@ static const struct {
 	{ "udp", 12 },	    { "port", 4 },    { "at", 5 },     { "sample", 2 },		 { "duration", 2 }, { "traffic", 1 },
 	{ "capture", 3 },   { "delay", 4 },   { "hop", 2 },    { "egress", 3 },     { "option", 3 },
 	{ "ping", 12 },	    { "drain", 1 },    { "transfers", 10 }, { "end", 4 },
-	{ "application", 12 }, { "program", 5 }, { "files", 1 }, { "file", 3 },
+	{ "application", 12 }, { "program", 5 }, { "files", 1 }, { "file", 3 },    { "qdisc", 6 },
 };
 
 static void make_traffic(struct script *script)
@@ -326,6 +326,8 @@ static void carry_out(struct script *script, char **words, int n)
 		write_sysctl(words[1], words[2], words + 3, n - 3, !strcmp(what, "sysctl"));
 	else if (!strcmp(what, "offload"))
 		set_offload(words[1], words[2], words[3]);
+	else if (!strcmp(what, "qdisc"))
+		add_dualpi2(words, n);
 	else if (!strcmp(what, "tcp"))
 		read_tcp(script, words);
 	else if (!strcmp(what, "application"))

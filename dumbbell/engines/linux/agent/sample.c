@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define NO_SSTHRESH 0x7fffffff
+#define DUALPI2_MARKS (6 * sizeof(uint32_t)) /* ecn_mark in struct tc_dualpi2_xstats of 6.17; step_marks are among these */
 #define BUFFER (16 << 10) /* of a file; without one of its own it would be 1 kB in a guest */
 
 static FILE *open_rows(const char *kind, int i)
@@ -106,6 +107,7 @@ static const struct {
 	{ "fq_codel", offsetof(struct tc_fq_codel_xstats, qdisc_stats.ecn_mark) }, { "fq_codel", offsetof(struct tc_fq_codel_xstats, qdisc_stats.ce_mark) },
 	{ "pie", offsetof(struct tc_pie_xstats, ecn_mark) },	 { "fq_pie", offsetof(struct tc_fq_pie_xstats, ecn_mark) },
 	{ "red", offsetof(struct tc_red_xstats, marked) },
+	{ "dualpi2", DUALPI2_MARKS },
 };
 
 /* CE marks; cake's are in its tins. */
