@@ -36,9 +36,7 @@ class Shared:
             needs_ecn=frozenset(name for table in (first, second) for name, cc in table.cc.items() if cc.needs_ecn),
             qdisc=tuple(name for name in first.qdisc if name in second.qdisc and name != _NEEDS_COMMAND),
             shaper=tuple(name for name in first.shaper if name in second.shaper),
-            option=frozenset(first.stack[_STACK].options) & frozenset(second.stack[_STACK].options)
-            if _STACK in first.stack and _STACK in second.stack
-            else frozenset(),
+            option=_options(first) & _options(second),
             feature=first.feature & second.feature,
             wants_sce=frozenset(name for name, cc in first.cc.items() if name in second.cc and cc.wants_sce),
         )
@@ -60,3 +58,9 @@ class Shared:
         if qdisc == "dummynet":
             return ("dummynet",)
         return ("cake", *others) if qdisc == "cake" and "cake" in self.shaper else others
+
+
+def _options(table: Capabilities) -> frozenset[str]:
+    """The options of the stack that an engine has by the name of the usual one."""
+    stack = table.stack.get(table.stands_for.get(_STACK, _STACK))
+    return frozenset() if stack is None else frozenset(stack.options)

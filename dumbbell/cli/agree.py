@@ -167,6 +167,7 @@ def _share(written: str) -> float:
 
 def _two(written: str) -> tuple[str, str]:
     names = _names(written)
+    names = [engine(name).name for name in names]
     if len(names) != 2 or names[0] == names[1]:
         raise BadInput(f"--engines {written!r}: expected two engines that differ, the reference first, such as kernel,sim")
     return names[0], names[1]

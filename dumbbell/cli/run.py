@@ -20,6 +20,7 @@ from dumbbell.cli.template_command import TemplateCommand
 from dumbbell.collector import collector_paused
 from dumbbell.comparing.across.advice import is_of_queue
 from dumbbell.comparing.across.answer import Answer
+from dumbbell.engines import engine as find_engine
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.executor import Executor
 from dumbbell.results import Run, Store, leave_out, limit_notes
@@ -37,6 +38,13 @@ command_class = TemplateCommand
 def command(
     file: FileArgument,
     values: SetOption = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="NAME", help="The engine of all runs, such as sim, kernel or kernel:7.3.")
+    ] = None,
+    engines: Annotated[
+        str | None,
+        typer.Option("--engines", metavar="A,B", help="Several engines: each cell runs on each of them, and the summary compares them."),
+    ] = None,
     out: OutOption = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
@@ -78,7 +86,7 @@ def command(
         given = [name for name, there in (("--quiet", quiet), ("--rows", rows), ("--json", json)) if there]
         raise BadInput(f"{' and '.join(given)} were given together; expected one of them")
     where = make_executor(executor, workers, cluster)
-    scenario, folder = read_scenario(file, out, most_cells, values or ())
+    scenario, folder = read_scenario(file, out, most_cells, [*(values or ()), *_engines(engine, engines)])
     store = Store(folder)
     began = time.perf_counter()
     done = _computed(scenario, store, where, most_cells, allow_library)
@@ -130,6 +138,19 @@ def command(
         note(f"next: {_next(answer, store.path, len(jobs))}")
     if count["invalid"]:
         raise typer.Exit(1)
+
+
+def _engines(one: str | None, several: str | None) -> list[str]:
+    """The settings that the options about engines stand for. Raises `BadInput`."""
+    if one is not None and several is not None:
+        raise BadInput("--engine and --engines were given together; expected one of them")
+    if several is None:
+        return [] if one is None else [f"engine={one}"]
+    names = list(dict.fromkeys(find_engine(name.strip()).name for name in several.split(",")))
+    if len(names) < 2:
+        raise BadInput(f"--engines {several!r}: expected two engines that differ, or more, such as kernel,kernel:7.3")
+    listed = ", ".join(f'"{name}"' for name in names)
+    return [f"sweep.grid.engine=[{listed}]"]
 
 
 def _add(answer: Answer, run: Run) -> None:

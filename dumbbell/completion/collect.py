@@ -18,6 +18,7 @@ _TAKES: Mapping[str, Sequence[str]] = {
     "agree SET": ("@set",),
     "agree --cc": ("@cc,", "all"),
     "agree --engines": ("@engine,",),
+    "run --engines": ("@engine,",),
     "agree --qdisc": ("@qdisc,",),
     "analyze FILE.pcap...": (":files pcap pcapng gz zst",),
     "bench names": ("@benchmark",),

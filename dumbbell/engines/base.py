@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _MOST_CAPTURED = 2_000_000
 """Data packets of a run whose packets are captured: they are in memory at once, with their ACKs and at both hosts (1 kB or so each)."""
 _NS_PER_S = 10**9
+_OWN_BUFFER = 32 << 20
+"""The largest buffer of a kernel that has its own sizes, bytes (tcp_init() of Linux 7.3)."""
 _HEADER_BYTES = 66
 """Bytes of Ethernet, IP and TCP headers with timestamps."""
 
@@ -150,7 +152,9 @@ def _in_windows(plan: Plan, workload: Workload, ports: Sequence[int], answers: S
     tcp = workload.over
     assert tcp is not None  # it has ways of data
     host = tcp.host
-    window = min(host.rcvbuf or host.rmem[-1], host.sndbuf or host.wmem[-1]) // tcp.segment_bytes + 1
+    window = (
+        min(host.rcvbuf or max(host.rmem, default=_OWN_BUFFER), host.sndbuf or max(host.wmem, default=_OWN_BUFFER)) // tcp.segment_bytes + 1
+    )
     delays_ns = sum(plan.ports[i].delay_ns for i in (*ports, *answers))
     slowest = min((most for i in answers if (most := bits[i])), default=None)
     ack_ns = 0 if slowest is None else 8 * _HEADER_BYTES * plan.duration_ns // slowest

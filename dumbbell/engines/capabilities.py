@@ -51,6 +51,8 @@ class Capability:
     """For a stack: it builds TSO segments."""
     buffer_factor: int = 2
     """For a stack: its factor on the size of a socket buffer that an application asks for (Linux doubles it)."""
+    has_own_buffers: bool = False
+    """For a stack: it is a kernel's, which has sizes of buffers by itself."""
     buffer_options: Mapping[str, str] = field(default_factory=dict)
     """For a stack: its options that correspond to Linux's sysctls `rmem` and `wmem`."""
 
@@ -87,7 +89,8 @@ class Capabilities:
         """From plain data.
 
         `{"cc": {name: {summary, needs_ecn, wants_sce, draws, parameters: {name: {kind, default, meaning, ...}}}},
-        "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, buffer_options}},
+        "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, has_own_buffers,
+        buffer_options}},
         "shaper": [names], "feature": [names], "stands_for": {name: stack},
         "listeners": ...}`; missing facts have their defaults, unknown ones are ignored
         """

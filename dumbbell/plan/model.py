@@ -158,11 +158,11 @@ class HostSettings:
     tso: bool
     """TCP builds TSO segments."""
     rmem: tuple[int, ...]
-    """Receive buffer: least, initial, most, bytes."""
+    """Receive buffer: least, initial, most, bytes. Empty: those that the kernel has by itself, which only a kernel has."""
     rcvbuf: int | None
     """An explicit receive buffer, bytes, as the stack has it in the end: no auto-tuning."""
     wmem: tuple[int, ...]
-    """Send buffer: least, initial, most, bytes."""
+    """Send buffer, likewise."""
     sndbuf: int | None
     """An explicit send buffer, likewise."""
     cached_ssthresh: int | None

@@ -19,7 +19,7 @@ from dumbbell.plan.parameters import read
 from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import OVER_TCP, TCP, Origin
 from dumbbell.plan.schedule import start_ns
-from dumbbell.scenario import Cc, Connections, Duration, Flow, Settings, Start, flow_names
+from dumbbell.scenario import Cc, Connections, Duration, Flow, Host, Settings, Start, flow_names
 from dumbbell.scenario.discipline import number
 from dumbbell.scenario.passing import shaped_bps
 from dumbbell.scenario.traffic import Background
@@ -50,6 +50,10 @@ class StackFacts(Protocol):
     @property
     def buffer_factor(self) -> int:
         """Its factor on the size of a socket buffer that an application asks for."""
+
+    @property
+    def has_own_buffers(self) -> bool:
+        """True if it is a kernel's, which has sizes of buffers by itself."""
 
 
 class EngineFacts(Protocol):
@@ -278,9 +282,9 @@ def _host(flow: Connections, table: EngineFacts) -> HostSettings:
     factor = stack.buffer_factor if stack else _BUFFER_FACTOR
     return HostSettings(
         tso=host.offload != "none",
-        rmem=tuple(map(int, host.rmem)),
+        rmem=_buffer(host, "rmem", stack),
         rcvbuf=None if host.rcvbuf is None else factor * host.rcvbuf,
-        wmem=tuple(map(int, host.wmem)),
+        wmem=_buffer(host, "wmem", stack),
         sndbuf=None if host.sndbuf is None else factor * host.sndbuf,
         cached_ssthresh=number(host.cached_ssthresh),
         gso=host.offload == "on",
@@ -289,6 +293,16 @@ def _host(flow: Connections, table: EngineFacts) -> HostSettings:
         max_pacing_bps=number(host.max_pacing_rate),
         sysctls={key: str(value) for key, value in host.sysctls.items()},
     )
+
+
+def _buffer(host: Host, key: str, stack: StackFacts | None) -> tuple[int, ...]:
+    """Return the three sizes of a sysctl for buffers; none if a kernel is to have its own."""
+    written = getattr(host, key)
+    if written == "kernel":
+        if stack is not None and stack.has_own_buffers:
+            return ()
+        written = Host.model_fields[key].default
+    return tuple(map(int, written))
 
 
 def _names(background: Sequence[Background]) -> list[str]:

@@ -369,6 +369,8 @@ def _connections(written: Connections, settings: Settings, path: _PathFacts) -> 
         yield ("dst",), f"{written.dst!r} is the source as well", "two hosts"
     for key in ("rmem", "wmem"):
         sizes = getattr(written.host, key)
+        if sizes == "kernel":
+            continue
         if not 0 < sizes[0] <= sizes[1] <= sizes[2]:
             yield ("host", key), f"{', '.join(map(str, sizes))} do not rise", "least, initial and most"
         elif (size := sizes[1] if key == "rmem" else sizes[2]) < LEAST_BUFFER:

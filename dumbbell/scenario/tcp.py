@@ -133,18 +133,22 @@ class Host(Model):
     max_pacing_rate: Rate | None = None
     """SO_MAX_PACING_RATE: senders pace their packets, no faster than this. By default they pace only if the congestion control asks for it.
     It is an error on stacks without pacing (linux-3.9, linux-2.6, freebsd-9)."""
-    rmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
+    rmem: Literal["kernel"] | Annotated[list[Size], Field(min_length=3, max_length=3)] = [
         Size.parse("4KiB"),
         Size.parse("128KiB"),
         Size.parse("6MiB"),
     ]
-    """sysctl tcp_rmem of Linux: least (without effect in the simulator), initial, most."""
-    wmem: Annotated[list[Size], Field(min_length=3, max_length=3)] = [
+    """sysctl tcp_rmem of Linux: least (without effect in the simulator), initial, most.
+
+    `kernel`: what the kernel has by itself on a machine with memory enough. Series of Linux differ there, and the engine `kernel` gives its
+    guest the memory. In the simulator it is the default.
+    """
+    wmem: Literal["kernel"] | Annotated[list[Size], Field(min_length=3, max_length=3)] = [
         Size.parse("4KiB"),
         Size.parse("16KiB"),
         Size.parse("4MiB"),
     ]
-    """sysctl tcp_wmem of Linux: least, initial (both without effect in the simulator), most."""
+    """sysctl tcp_wmem of Linux: least, initial (both without effect in the simulator), most; or `kernel`."""
     gro: Duration | None = None
     """For the receiving host: time between the first unreported packet and the network card's interrupt (rx-usecs). GRO merges the packets
     that came until then. By default every packet is reported at once and none are merged."""

@@ -467,3 +467,14 @@ def test_a_table_names_the_columns_that_it_leaves_out_and_shows_them_with_all(du
     assert "--all" not in whole
     csv = dumbbell("table", tmp_path / "out", "--format", "csv").out
     assert csv.splitlines()[0].split(",")[:2] == ["path.rtt", "flow"]
+
+
+def test_the_same_cells_on_several_engines(dumbbell, file, tmp_path):
+    answer = dumbbell("run", file, "--engines", "sim,sim", "--out", tmp_path / "out")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == "--engines 'sim,sim': expected two engines that differ, or more, such as kernel,kernel:7.3\n"
+    answer = dumbbell("run", file, "--engine", "sim", "--engines", "sim,kernel", "--out", tmp_path / "out")
+    assert answer.err == "--engine and --engines were given together; expected one of them\n"
+    answer = dumbbell("run", file, "--engines", "sim,kernel:none", "--out", tmp_path / "out")
+    assert (answer.status, len(answer.err.splitlines())) == (2, 1)
+    assert dumbbell("run", file, "--engine", "sim", "--out", tmp_path / "one").status == 0

@@ -90,15 +90,18 @@ class Kernel(Engine):
         A run that needs more memory than guests have is done again with more. It is the same again wherever it is computed, as it does
         not find room in less anywhere.
         """
-        from dumbbell.engines.kernel.guest import MEMORY, MORE_MEMORY, ShortOfMemory
+        from dumbbell.engines.kernel.guest import LARGE_MEMORY, MEMORY, MORE_MEMORY, ShortOfMemory
 
+        sizes: tuple[str, ...] = (MEMORY, *MORE_MEMORY)
+        if any(not (workload.host.rmem and workload.host.wmem) for _, _, workload in prepared.plan.over_tcp):
+            sizes = (LARGE_MEMORY,)
         spent_s = 0.0
-        for memory in (MEMORY, *MORE_MEMORY[:-1]):
+        for memory in sizes[:-1]:
             try:
                 return self._booted(prepared, memory, spent_s)
             except ShortOfMemory as fault:
                 spent_s += fault.cpu_s
-        return self._booted(prepared, MORE_MEMORY[-1], spent_s)
+        return self._booted(prepared, sizes[-1], spent_s)
 
     def _booted(self, prepared: Prepared, memory: str, spent_s: float) -> Run:
         """`spent_s`: CPU seconds of guests that had too little memory for it."""

@@ -27,6 +27,8 @@ from dumbbell.executor.interrupt import Aborted, abortable, is_interrupted
 MEMORY = "256M"
 MORE_MEMORY = ("1G", "4G")
 """For a run that does not find room in less. Not for all: the size is in the kernel's command line, and so in its random numbers."""
+LARGE_MEMORY = "5G"
+"""For kernels with their own sizes of buffers, which are at most 1/128 of the memory: room for the 32 MiB of Linux 7.3."""
 PROBE_TIME_LIMIT_S = 60.0
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 # The same for every run, folder and user, because the kernel mixes its command line into its random numbers.

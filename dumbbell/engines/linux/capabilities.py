@@ -46,7 +46,10 @@ def of_linux(
         {
             "cc": controls,
             "qdisc": disciplines,
-            "stack": {name: {"summary": summary, "options": STACK_OPTIONS | dict(defaults)} for name, summary in stacks.items()},
+            "stack": {
+                name: {"summary": summary, "options": STACK_OPTIONS | dict(defaults), "has_own_buffers": True}
+                for name, summary in stacks.items()
+            },
             "stands_for": stands_for,
             "shaper": ["link", "tbf", "htb", "cake"],
             "feature": [

@@ -42,10 +42,8 @@ class Profile:
     def of(cls, workload: Tcp) -> Profile:
         """Return the requirements of a workload on its hosts: options of the stack are sysctls and route metrics."""
         host, options = workload.host, workload.options
-        sysctls = {
-            "net.ipv4.tcp_rmem": " ".join(map(str, host.rmem)),
-            "net.ipv4.tcp_wmem": " ".join(map(str, host.wmem)),
-        }
+        sizes = {"net.ipv4.tcp_rmem": host.rmem, "net.ipv4.tcp_wmem": host.wmem}
+        sysctls = {key: " ".join(map(str, three)) for key, three in sizes.items() if three}
         words = [_told(_OPTIONS[name], value) for name, value in options.items() if name in _OPTIONS]
         sysctls |= dict(word.split("=", 1) for word in words if "=" in word)
         if not workload.sack:

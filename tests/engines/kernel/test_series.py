@@ -73,3 +73,16 @@ def test_an_unknown_kernel_is_an_error_of_the_scenario():
     for engine, expected in {"kernel:none": "expected one of 6.12, 7.3", "sim:2": "the engine sim has no variants such as '2'"}.items():
         with pytest.raises(ScenarioError, match=expected):
             compute(resolved(path=queue("codel"), flows=[{"cc": "reno"}], duration="1s", engine=engine))
+
+
+def test_the_kernels_own_buffers(newer):
+    """The window of 6.12 ends at its 6 MiB, that of 7.3 does not."""
+    host = {"rmem": "kernel", "wmem": ["4KiB", "16KiB", "64MiB"]}
+    path = {"rtt": "200ms", "bottleneck": {"rate": "200mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}
+    settings = {"path": path, "flows": [{"cc": "cubic", "host": host}], "duration": "8s"}
+    older, newest = (compute(resolved(**settings, engine=engine)) for engine in ("kernel", newer))
+    assert not any("tcp_rmem" in sysctls for sysctls in older.engine["sysctls"].values())
+    assert older.engine["memory"] == "5G"
+    limited = [run.flows.rows()[0]["rwnd_limited_ms"] for run in (older, newest)]
+    assert limited[0] > 4000 > 100 > limited[1]
+    assert newest.flows.rows()[0]["rx_bytes"] > 1.1 * older.flows.rows()[0]["rx_bytes"]
