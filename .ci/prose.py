@@ -33,7 +33,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/notes/fidelity.md",
     "docs/notes/performance.md",
     "docs/performance.md",
-    "docs/results.md",
     "docs/scenario.md",
     "docs/security.md",
     "docs/stacks.md",
