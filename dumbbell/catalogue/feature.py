@@ -6,6 +6,7 @@ from enum import StrEnum
 class Feature(StrEnum):
     """An ability that an engine may have or lack, by its name in messages."""
 
+    ACC_ECN = "AccECN"
     ADAPTIVE_RED = "adaptive RED"
     BIT_ERRORS = "bit errors"
     CAPTURES = "captures"

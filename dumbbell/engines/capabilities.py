@@ -33,6 +33,8 @@ class Capability:
     summary: str
     needs_ecn: bool = False
     """For a congestion control: it works on marks."""
+    needs_accecn: bool = False
+    """For a congestion control: it works on the number of marks."""
     wants_sce: bool = False
     """For a congestion control: it answers to SCE marks."""
     draws: bool = False
@@ -88,7 +90,7 @@ class Capabilities:
     def from_table(cls, engine: str, table: Mapping[str, Any]) -> Capabilities:
         """From plain data.
 
-        `{"cc": {name: {summary, needs_ecn, wants_sce, draws, parameters: {name: {kind, default, meaning, ...}}}},
+        `{"cc": {name: {summary, needs_ecn, needs_accecn, wants_sce, draws, parameters: {name: {kind, default, meaning, ...}}}},
         "qdisc": {name: {summary}}, "stack": {name: {summary, options, cc, ecn, offload, buffer_factor, has_own_buffers,
         buffer_options}},
         "shaper": [names], "feature": [names], "stands_for": {name: stack},
@@ -268,6 +270,8 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
         yield need("opener", "feature", Feature.SERVER_OPENS)
     if workload.sce_echo:
         yield need("sce_echo", "feature", Feature.SCE)
+    if workload.accecn is not None:
+        yield need("accecn", "feature", Feature.ACC_ECN)
     if workload.ect:
         yield need("ect", "feature", Feature.ECT1)
     if workload.direction == "reverse":

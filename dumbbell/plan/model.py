@@ -288,6 +288,8 @@ class Tcp(Workload):
     """True if both ends negotiate timestamps."""
     ect: Literal[0, 1] = 0
     """Codepoint of ECN-capable packets: ECT(0) or ECT(1)."""
+    accecn: Literal["ee1b", "ee0b", "off"] | None = None
+    """AccECN with this option; None is the feedback of RFC 3168."""
 
     @property
     def kind(self) -> str:
@@ -328,6 +330,7 @@ class Tcp(Workload):
             "ecn": self.ecn,
             "sce_echo": self.sce_echo,
             **({"ect": self.ect} if self.ect else {}),
+            **({"accecn": self.accecn} if self.accecn else {}),
             **({} if self.sack else {"sack": False}),
             **({} if self.timestamps else {"timestamps": False}),
             **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),

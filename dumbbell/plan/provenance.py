@@ -31,7 +31,7 @@ DELAY: Words = {
     "delay_ns": ("rtt",),
     "rate_bps": ("access", "rate"),
     "limit_packets": ("delay", "limit"),
-    **{f"faults.{key}": ("delay", key) for key in ("loss", "jitter", "reorder", "duplicate", "corrupt")},
+    **{f"faults.{key}": ("delay", key) for key in ("loss", "ecn", "jitter", "reorder", "duplicate", "corrupt")},
 }
 """Fields of a dumbbell's path."""
 TCP: Words = {
@@ -45,6 +45,7 @@ TCP: Words = {
     "transfer_bytes": ("bytes",),
     "segment_bytes": ("mss",),
     "opener": ("opens",),
+    "accecn": ("ecn",),
     "from": ("src",),
     "to": ("dst",),
 }

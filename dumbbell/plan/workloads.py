@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from dumbbell.catalogue import Parameter
 from dumbbell.documents.problems import Location
@@ -139,7 +139,7 @@ class Workloads:
     def _over_tcp(self, written: Connections, ends: tuple[int, int, int], workload: str, direction: Direction, **particular: Any) -> Tcp:
         """Return the settings that connections share. `ends` are source, target and path."""
         source, target, path = ends
-        ecn, sce_echo = _marks(written, self._table)
+        ecn, sce_echo, accecn, ect = _marks(written, self._table)
         return Tcp(
             id=workload,
             path=path,
@@ -152,7 +152,8 @@ class Workloads:
             host=_host(written, self._table),
             ecn=ecn,
             sce_echo=sce_echo,
-            ect=written.ect or 0,
+            ect=ect,
+            accecn=accecn,
             sack=written.sack,
             timestamps=written.timestamps,
             dscp=written.dscp,
@@ -268,13 +269,21 @@ def _stack(flow: Connections, table: EngineFacts) -> str:
     return table.stands_for.get(flow.stack.base, flow.stack.base)
 
 
-def _marks(flow: Connections, table: EngineFacts) -> tuple[bool, bool]:
-    """Return two flags: ECN is negotiated, and SCE is echoed."""
+_Ect = Literal[0, 1]
+_Option = Literal["ee1b", "ee0b", "off"]
+
+
+def _marks(flow: Connections, table: EngineFacts) -> tuple[bool, bool, _Option | None, _Ect]:
+    """Return two flags, ECN is negotiated and SCE is echoed; AccECN's option, or None without AccECN; the codepoint of packets."""
     cc = table.cc.get(flow.cc.kind)
     wants_sce = cc is not None and cc.wants_sce
     sce_echo = wants_sce and flow.ecn is not False if flow.sce_echo is None else flow.sce_echo
     needs_ecn = cc is not None and (cc.needs_ecn or wants_sce)
-    return needs_ecn or sce_echo or flow.ect is not None if flow.ecn is None else flow.ecn, sce_echo
+    counts = cc is not None and cc.needs_accecn
+    ecn = needs_ecn or sce_echo or flow.ect is not None if flow.ecn is None else bool(flow.ecn)
+    accurate = flow.ecn == "accecn" or (flow.ecn is None and (counts or flow.accecn_option is not None))
+    ect: _Ect = flow.ect if flow.ect is not None else 1 if counts and accurate else 0
+    return ecn or accurate, sce_echo, (flow.accecn_option or "ee1b") if accurate else None, ect
 
 
 def _host(flow: Connections, table: EngineFacts) -> HostSettings:

@@ -363,6 +363,10 @@ def _connections(written: Connections, settings: Settings, path: _PathFacts) -> 
         yield ("sce_echo",), "true needs ECN, which is off", "ecn: true, or no sce_echo"
     if written.ect == 1 and written.ecn is False:
         yield ("ect",), "1 needs ECN, which is off", "ecn: true, or no ect"
+    if written.accecn_option is not None and written.ecn not in (None, "accecn"):
+        yield ("accecn_option",), "is of AccECN, which the flow does not negotiate", "ecn: accecn, or no accecn_option"
+    if written.ecn == "accecn" and written.sce_echo:
+        yield ("sce_echo",), "AccECN takes the bits of the echo", "no sce_echo, or ecn: on"
     if written.ect == 1 and written.sce_echo:
         yield ("ect",), "1 is a mark of SCE, which sce_echo echoes", "0, or no sce_echo"
     if written.src is not None and written.src == written.dst:

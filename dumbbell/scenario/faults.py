@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, GetJsonSchemaHandler, Tag, Validation
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema
 
-from dumbbell.documents.model import Model
+from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Location, Unfit
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
@@ -163,6 +163,8 @@ class Faults(Model):
 
     loss: Loss | None = None
     """Share of the packets that are lost: `1%`, `{rate: 1%, correlation: 25%}`, or `{bit_error_rate: 1e-8}`."""
+    ecn: Flag = False
+    """An ECN-capable packet that would be lost is marked instead, as with the word `ecn` of tc's netem."""
     gilbert: Gilbert | None = None
     """Losses in bursts, in place of `loss`."""
     jitter: Jitter | None = None
@@ -185,6 +187,7 @@ class Faults(Model):
             planned["loss"] = {"kind": "random", **_random(self.loss)}
         if self.gilbert is not None:
             planned["loss"] = self.gilbert.planned
+        planned |= {"ecn": True} if self.ecn else {}
         planned |= {} if self.jitter is None else {"jitter": self.jitter.planned}
         planned |= {} if self.reorder is None else {"reorder": self.reorder.planned}
         planned |= {} if self.duplicate is None else {"duplicate": _random(self.duplicate)}
@@ -194,6 +197,8 @@ class Faults(Model):
     def wrong_faults(self, delay: Duration) -> list[tuple[Location, str, str]]:
         """Return the contradictions: key, what is wrong, and what was expected. `delay` is the link's."""
         found: list[tuple[Location, str, str]] = []
+        if self.ecn and self.loss is None and self.gilbert is None:
+            found.append((("ecn",), "there is no loss that marks could replace", "loss or gilbert besides"))
         if self.loss is not None and self.gilbert is not None:
             found.append((("gilbert",), "stands beside loss, and a link has one model of losses", "the one or the other"))
         if delay == 0:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, GetJsonSchemaHandler, SerializationInfo, ValidationInfo, model_serializer, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetJsonSchemaHandler,
+    SerializationInfo,
+    ValidationInfo,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import CoreSchema, PydanticKnownError
 
 from dumbbell.documents.model import Flag, Model
@@ -158,6 +167,20 @@ class Host(Model):
     """Settings of the kernel's network on both hosts, e.g. `net.ipv4.tcp_early_retrans: 0`."""
 
 
+_FEEDBACK = {"on": True, "off": False}
+
+
+def _feedback(written: Any) -> Any:
+    known = _FEEDBACK.get(written, written) if isinstance(written, str) else written
+    if known not in (True, False, "accecn") or not isinstance(known, bool | str):
+        raise Unfit(f"{written!r} is no feedback of ECN", "on, off or accecn")
+    return known
+
+
+Feedback = Annotated[Any, AfterValidator(_feedback), WithJsonSchema({"enum": [True, False, *_FEEDBACK, "accecn"]})]
+"""`on` or `off`, `true` or `false`, or `accecn`."""
+
+
 class Start(Model):
     """Start of the flows of a group."""
 
@@ -204,11 +227,15 @@ class Connections(Model):
     # Factories, because pydantic copies a default that it cannot hash each time, which takes as long as all else of a flow.
     stack: Stack = Field(default_factory=lambda: _STACK)
     host: Host = Field(default_factory=lambda: _HOST)
-    ecn: Flag | None = None
-    """Negotiate ECN; by default on if the cc answers to marks or SCE is echoed."""
+    ecn: Feedback | None = None
+    """Negotiate ECN: with the feedback of RFC 3168 (`on`), or with that of RFC 9768, which counts marks (`accecn`). By default `on` if the cc
+    answers to marks or SCE is echoed, and `accecn` if the cc needs the number of marks (prague)."""
+    accecn_option: Literal["ee1b", "ee0b", "off"] | None = None
+    """AccECN's option, by the field that comes first: the bytes that came with ECT(1) (`ee1b`, as Linux sends it) or with ECT(0) (`ee0b`). It takes 12 bytes of
+    each segment. `off`: the field of three bits alone. By default `ee1b` with `ecn: accecn`."""
     ect: Literal[0, 1] | None = None
-    """Codepoint of ECN-capable packets: ECT(0), or ECT(1), which asks for a queue of L4S (RFC 9331). By default 0. A codepoint
-    that is given switches ECN on."""
+    """Codepoint of ECN-capable packets: ECT(0), or ECT(1), which asks for a queue of L4S (RFC 9331). By default 0, and 1 if the cc needs
+    the number of marks (prague). A codepoint that is given switches ECN on."""
     sce_echo: Flag | None = None
     """The receiver echoes SCE marks (its sysctl tcp_sce); by default on if the cc answers to them, and ECN is not switched off."""
     sack: Flag = True

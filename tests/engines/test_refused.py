@@ -351,6 +351,20 @@ def test_what_freebsd_does_not_do_is_told_at_once():
 @pytest.mark.parametrize(
     ("given", "what", "expected"),
     [
+        ({}, "AccECN on the stack linux-6.12, which does not have it", "the stack linux-7.3"),
+        ({"stack": {"name": "linux-7.3", "options": {}}, "ecn": False}, "AccECN without ECN", "ecn: true"),
+        ({"stack": {"name": "linux-7.3", "options": {}}, "sce_echo": True}, "AccECN where ECT(1) is a mark of SCE", "no sce_echo"),
+    ],
+)
+def test_accecn_needs_a_stack_that_has_it(given: dict[str, Any], what: str, expected: str):
+    plan = base()
+    plan["workloads"][0] |= {"ecn": True, "accecn": "ee1b", **given}
+    assert refused(plan) == [Refusal(Place("workload", 0), "accecn", what, expected)]
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "expected"),
+    [
         ({"ecn": False, "ect": 1}, "1 without ECN", "0"),
         ({"ecn": True, "sce_echo": True, "ect": 1}, "1 where ECT(1) is a mark of SCE", "0"),
         ({"ecn": True, "ect": 2}, "2", "0 or 1"),
@@ -470,6 +484,7 @@ def test_no_refusal_is_missing_here():
         "shaper.at_ms",
         "on.ns",
         "opener",
+        "accecn",
         "ecn",
         "ect",
         "sce_echo",

@@ -38,11 +38,11 @@ fn frame(time_ns: u64, wire: &Wire) -> Frame {
 }
 
 fn transport(header: &Header) -> Transport {
-    let (seq, ack, bits, acknowledges, window, timestamps, syn, sacks) = match *header {
+    let (seq, ack, bits, acknowledges, window, timestamps, syn, sacks, ecn_bytes) = match *header {
         Header::Udp => return Transport::Udp,
         Header::Echo { reply, id, seq } => return Transport::Echo { reply, id, seq },
-        Header::Tcp { seq, ack, flags, acknowledges, window, timestamps, syn, sacks } => {
-            (seq, ack, flags, acknowledges, window, timestamps, syn, sacks)
+        Header::Tcp { seq, ack, flags, acknowledges, window, timestamps, syn, sacks, ecn_bytes } => {
+            (seq, ack, flags, acknowledges, window, timestamps, syn, sacks, ecn_bytes)
         }
     };
     let mut options = vec![];
@@ -51,6 +51,10 @@ fn transport(header: &Header) -> Transport {
         options.extend(sack.then_some(TcpOption::SackPermitted));
     }
     options.extend(timestamps.map(|(value, echo)| TcpOption::Timestamps(value, echo)));
+    options.extend(ecn_bytes.map(|bytes| {
+        let kind = if bytes.ect0_first { TcpOption::ACCURATE_ECT0_FIRST } else { TcpOption::ACCURATE_ECT1_FIRST };
+        TcpOption::AccurateEcn(kind, bytes.fields[..usize::from(bytes.count)].to_vec())
+    }));
     if let Some((_, scale, _)) = syn {
         options.push(TcpOption::WindowScale(scale));
     }

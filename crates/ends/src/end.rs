@@ -104,7 +104,7 @@ impl End {
         // The driver of the kernel's end sends packets whose payload lies in one page.
         let half = match case.kind {
             Kind::Send => Half::Send(Sender::new(0, 0, &spec, stack, control, needs).seeded([case.control_seed, 0])),
-            Kind::Receive => Half::Receive(Receiver::new(0, 0, &spec, &stack, needs.ecn).of_unfragmented(TAILROOM)),
+            Kind::Receive => Half::Receive(Receiver::new(0, 0, &spec, &stack, &needs).of_unfragmented(TAILROOM)),
             Kind::Both => {
                 let end = TwoWayEnd::new(0, 0, &spec, &stack, control, needs, true, opens);
                 Half::Both(end.seeded([case.control_seed, 0]).of_unfragmented(TAILROOM))

@@ -91,9 +91,13 @@ impl World {
         }))
         .expect("a description of a flow");
         let receiver = match made {
-            Implementation::Linux(stack) => {
-                Receiver::Linux(linux::receiver::Receiver::new(0, 0, &spec, stack, host & 0x10 != 0))
-            }
+            Implementation::Linux(stack) => Receiver::Linux(linux::receiver::Receiver::new(
+                0,
+                0,
+                &spec,
+                stack,
+                &Needs { ecn: host & 0x10 != 0, ..Needs::NOTHING },
+            )),
             Implementation::Bsd(stack) => Receiver::Bsd(bsd::receiver::Receiver::new(0, 0, &spec, stack)),
         };
         let mut line = LoneOutbox::new(TIMERS);

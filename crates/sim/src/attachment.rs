@@ -1,4 +1,4 @@
-//! Attachments: data that few packets carry beside their header. They are SACK blocks (RFC 2018, RFC 2883) or, if both ends of a
+//! Attachments: data that few packets carry beside their header. They are SACK blocks (RFC 2018, RFC 2883), the AccECN option (RFC 9768) or, if both ends of a
 //! connection send, these and the sequence number of its second direction. Attachments lie in a slab beside the packets, so that packets stay small.
 
 use crate::packet::{Packet, NO_ATTACHMENT};
@@ -77,11 +77,46 @@ impl Blocks {
     }
 }
 
+/// Bytes that an AccECN option with all of its fields takes of a header.
+pub const FULL_ECN_OPTION: u32 = 12;
+
+/// The AccECN option (RFC 9768 section 3.2.3): bytes of payload that arrived with each codepoint, modulo 2^24, with their initial values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnBytes {
+    /// The order is ECT(0), CE, ECT(1) (kind 172), not ECT(1), CE, ECT(0) (kind 174).
+    pub ect0_first: bool,
+    /// Number of fields.
+    pub count: u8,
+    /// The fields; the first `count` count.
+    pub fields: [u32; 3],
+}
+
+impl EcnBytes {
+    /// Bytes that it adds to a header, with padding. SACK blocks leave it the two bytes of their own padding.
+    #[must_use]
+    pub fn option_bytes(&self, beside_sack: bool) -> u32 {
+        let size = 2 + 3 * u32::from(self.count);
+        let saved = if beside_sack { 2 } else { 0 };
+        if size % 4 > saved {
+            size.next_multiple_of(4)
+        } else {
+            size / 4 * 4
+        }
+    }
+}
+
 /// The attachment of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
     /// SACK blocks.
     Blocks(Blocks),
+    /// SACK blocks, perhaps none, and the AccECN option.
+    Accurate {
+        /// SACK blocks.
+        blocks: Blocks,
+        /// The option.
+        bytes: EcnBytes,
+    },
     /// Every packet of a connection whose ends both send has this.
     Second {
         /// In a packet of the first direction: the number of the second direction that the packet acknowledges. In a packet of the second
@@ -109,15 +144,31 @@ impl Attachment {
     #[must_use]
     pub fn blocks(&self) -> &Blocks {
         match self {
-            Self::Blocks(blocks) | Self::Second { blocks, .. } => blocks,
+            Self::Blocks(blocks) | Self::Second { blocks, .. } | Self::Accurate { blocks, .. } => blocks,
         }
+    }
+
+    /// The AccECN option.
+    #[must_use]
+    pub fn ecn_bytes(&self) -> Option<&EcnBytes> {
+        match self {
+            Self::Accurate { bytes, .. } => Some(bytes),
+            Self::Blocks(_) | Self::Second { .. } => None,
+        }
+    }
+
+    /// Bytes that the options add to a header with timestamps.
+    #[must_use]
+    pub fn option_bytes(&self) -> u32 {
+        let blocks = self.blocks();
+        blocks.option_bytes() + self.ecn_bytes().map_or(0, |bytes| bytes.option_bytes(blocks.count > 0))
     }
 
     /// The number of the second direction; 0 without one.
     #[must_use]
     pub fn second(&self) -> u32 {
         match *self {
-            Self::Blocks(_) => 0,
+            Self::Blocks(_) | Self::Accurate { .. } => 0,
             Self::Second { seq, .. } => seq,
         }
     }

@@ -5,10 +5,10 @@
 //!
 //! Leaves out: the SYN-ACK's identification of 0, the window of a data sender that receives none.
 
-use crate::attachment::{Attachment, Blocks, MAX_BLOCKS};
+use crate::attachment::{Attachment, Blocks, EcnBytes, MAX_BLOCKS};
 use crate::packet::{Ecn, FlowTuple};
 use crate::segment::{flags, Options, Segment};
-use crate::spec::{Direction, TcpSpec};
+use crate::spec::{AccEcnOption, Direction, TcpSpec};
 use crate::tap::{Note, Record, Tap};
 use crate::tcp::common::layout::Layout;
 use crate::time::Time;
@@ -33,6 +33,8 @@ pub struct FlowHeaders {
     second_scale: Option<u8>,
     /// Its packets are ICMP echo requests and replies.
     echoes: bool,
+    /// The AccECN option begins with the bytes of ECT(0).
+    ect0_first: bool,
 }
 
 /// The sequence numbers of one direction.
@@ -102,6 +104,8 @@ pub enum Header {
         syn: Option<(u16, u8, bool)>,
         /// SACK blocks, bytes; the first `count`.
         sacks: ([(u32, u32); MAX_BLOCKS], usize),
+        /// The AccECN option.
+        ecn_bytes: Option<EcnBytes>,
     },
     /// UDP.
     Udp,
@@ -183,14 +187,14 @@ impl Capture {
         } else if p.is_reverse() || p.has(flags::SYN | flags::HANDSHAKE) {
             0
         } else {
-            p.len - flow.options().headers() as u16
+            p.len - flow.own_headers() as u16
         };
         let header = match (&flow.layout, flow.second_scale) {
             (None, _) if flow.echoes => {
                 Header::Echo { reply: p.is_reverse(), id: p.flow() as u16 + 1, seq: p.seq as u16 }
             }
             (None, _) => Header::Udp,
-            (Some(layout), None) => flow.header(layout, p, attachment.blocks()),
+            (Some(layout), None) => flow.header(layout, p, &attachment),
             (Some(layout), Some(scale)) => flow.header_of_two_way(layout, scale, p, &attachment),
         };
         let leftwards = flow.from_right != p.is_reverse();
@@ -215,6 +219,7 @@ impl FlowHeaders {
             scale,
             second_scale: None,
             echoes: false,
+            ect0_first: spec.accecn == Some(AccEcnOption::Ee0b),
         }
     }
 
@@ -224,7 +229,15 @@ impl FlowHeaders {
     pub fn two_way(direction: Direction, mss: u32, tuple: FlowTuple, scales: [u8; 2]) -> Self {
         let layout = Some(Numbers::of(Layout::stream(mss)));
         let from_right = direction == Direction::Reverse;
-        Self { from_right, tuple, layout, scale: scales[1], second_scale: Some(scales[0]), echoes: false }
+        Self {
+            from_right,
+            tuple,
+            layout,
+            scale: scales[1],
+            second_scale: Some(scales[0]),
+            echoes: false,
+            ect0_first: false,
+        }
     }
 
     /// Note facts that only the packets of the run tell: which segment has the FIN. A receiver that sends no data has one number in its
@@ -232,7 +245,8 @@ impl FlowHeaders {
     fn note(&mut self, p: &Segment, attachment: &Attachment) {
         let options = self.options();
         if let Some(layout) = self.layout.as_mut().filter(|_| self.second_scale.is_none() && !p.is_reverse()) {
-            let payload = payload_of_either(p, options, attachment);
+            let own = options.sender_option_bytes();
+            let payload = if p.has(flags::SYN) { 0 } else { payload_of_either(p, options, attachment) - own };
             if payload > 0 && !p.has(flags::FIN) {
                 layout.layout.hear(p.seq, payload);
             } else {
@@ -244,7 +258,15 @@ impl FlowHeaders {
     /// Return the header fields of a stream of datagrams or of ICMP echo requests.
     #[must_use]
     pub fn datagrams(direction: Direction, tuple: FlowTuple, echoes: bool) -> Self {
-        Self { from_right: direction == Direction::Reverse, tuple, layout: None, scale: 0, second_scale: None, echoes }
+        Self {
+            from_right: direction == Direction::Reverse,
+            tuple,
+            layout: None,
+            scale: 0,
+            second_scale: None,
+            echoes,
+            ect0_first: false,
+        }
     }
 
     fn header_of_two_way(&self, layout: &Numbers, second_scale: u8, p: &Segment, attachment: &Attachment) -> Header {
@@ -264,10 +286,11 @@ impl FlowHeaders {
             timestamps: self.timestamps(p),
             syn: opens.then_some((self.mss_option(layout), scale, self.options().sack)),
             sacks: (attachment.blocks().ranges, attachment.blocks().as_slice().len()),
+            ecn_bytes: None,
         }
     }
 
-    fn header(&self, layout: &Numbers, p: &Segment, blocks: &Blocks) -> Header {
+    fn header(&self, layout: &Numbers, p: &Segment, attachment: &Attachment) -> Header {
         let (answer, opens) = (p.is_reverse(), p.has(flags::SYN));
         let sequence = layout.number(p.seq);
         let closed = u32::from(p.has(flags::CLOSED));
@@ -296,8 +319,26 @@ impl FlowHeaders {
             window,
             timestamps: self.timestamps(p),
             syn: opens.then_some((self.mss_option(layout), scale, self.options().sack)),
-            sacks: layout.blocks(blocks),
+            sacks: layout.blocks(attachment.blocks()),
+            ecn_bytes: attachment.ecn_bytes().copied().or_else(|| self.first_ecn_bytes(p, answers_syn)),
         }
+    }
+
+    /// Ethernet + IP + TCP header of the end that sends the data, bytes.
+    fn own_headers(&self) -> u32 {
+        self.options().headers() + self.options().sender_option_bytes()
+    }
+
+    /// The AccECN option of a packet of an end to which no data came: a SYN-ACK that was not sent again, and what the end says that sends the data.
+    fn first_ecn_bytes(&self, p: &Segment, answers_syn: bool) -> Option<EcnBytes> {
+        let options = self.options();
+        let has = if p.has(flags::SYN) {
+            answers_syn && u32::from(p.len) > options.syn_frame()
+        } else {
+            !p.is_reverse() && !p.has(flags::RST)
+        };
+        let ect0_first = self.ect0_first;
+        (options.ecn_bytes && has).then_some(EcnBytes { ect0_first, count: 3, fields: [1, 0, 1] })
     }
 
     /// The timestamps of a packet; a reset of a closed port has no options.
@@ -307,12 +348,12 @@ impl FlowHeaders {
 
     /// The MSS as SYNs tell it: without the timestamps that every segment has.
     fn mss_option(&self, numbers: &Numbers) -> u16 {
-        (numbers.layout.mss() + self.options().timestamp_bytes()) as u16
+        (numbers.layout.mss() + self.options().timestamp_bytes() + self.options().sender_option_bytes()) as u16
     }
 
     /// A packet of a sender that neither brings data nor acknowledges anything.
     fn is_probe(&self, p: &Segment) -> bool {
-        u32::from(p.len) == self.options().headers() && !p.has(flags::FIN | flags::HANDSHAKE | flags::CLOSED)
+        u32::from(p.len) == self.own_headers() && !p.has(flags::FIN | flags::HANDSHAKE | flags::CLOSED)
     }
 }
 

@@ -65,6 +65,7 @@ const FEATURES: &[Feature] = &[
     Feature::Faults,
     Feature::FirstWrites,
     Feature::GroupSeries,
+    Feature::AccEcn,
     Feature::Ect1,
     Feature::HostQueues,
     Feature::OffloadGro,
@@ -84,7 +85,8 @@ const FEATURES: &[Feature] = &[
 
 /// Return the abilities of this engine, for error messages, listings and random scenarios.
 ///
-/// - `cc`: `{name: {summary, needs_ecn, wants_sce, draws, parameters: {name: ...}}}`. `needs_ecn`: it works on ECN marks; `wants_sce`: it
+/// - `cc`: `{name: {summary, needs_ecn, needs_accecn, wants_sce, draws, parameters: {name: ...}}}`. `needs_ecn`: it works on ECN marks; `needs_accecn`: on their
+///   number; `wants_sce`: it
 ///   answers to SCE marks; `draws`: it draws random numbers; `parameters`: see [`catalogue::Parameter::listing`]
 /// - `stack`: see [`tcp::implementation::listing`]
 /// - `qdisc`: `{name: {summary}}`; `shaper`, `feature`: names
@@ -96,12 +98,13 @@ pub fn capabilities() -> serde_json::Value {
     let cc: Map<String, Value> = cc::CONTROLS
         .iter()
         .map(|control| {
-            let Needs { ecn, sce, random, .. } = control.needs;
+            let Needs { ecn, accecn, sce, random, .. } = control.needs;
             let parameters: Map<String, Value> =
                 control.parameters.iter().map(|each| (each.name.to_owned(), each.listing())).collect();
             let facts = json!({
                 "summary": control.summary,
                 "needs_ecn": ecn,
+                "needs_accecn": accecn,
                 "wants_sce": sce,
                 "draws": random,
                 "parameters": parameters,

@@ -1,9 +1,9 @@
 //! TCP segments: what TCP writes into the body of a packet and reads there, and what it tells the network about its headers.
 
-use crate::attachment::Attachments;
+use crate::attachment::{Attachments, FULL_ECN_OPTION};
 use crate::headers::{AckHeader, Headers};
 use crate::outbox::LoneOutbox;
-use crate::packet::{Agreed, Body, Direction, Ecn, FlowTuple, Kind, Packet, Way, HEADERS, TIMESTAMPS};
+use crate::packet::{Agreed, Body, Direction, Ecn, FlowTuple, Kind, Packet, Way, HEADERS, SYN_FRAME, TIMESTAMPS};
 
 /// Header bits of TCP, among those of the packet that belong to its body.
 pub mod flags {
@@ -17,6 +17,10 @@ pub mod flags {
     pub const ECN_SETUP: u16 = ECE | CWR;
     /// SCE echo, the former NS bit.
     pub const ESCE: u16 = 16;
+    /// The same bit in AccECN (RFC 9768).
+    pub const AE: u16 = ESCE;
+    /// The field of AccECN: AE, CWR and ECE.
+    pub const ACE: u16 = AE | CWR | ECE;
     /// Sent before.
     pub const RETRANSMISSION: u16 = 32;
     /// From the sender, without data: the third packet of the handshake, or the answer to an ACK that PAWS has dropped.
@@ -29,6 +33,22 @@ pub mod flags {
     pub const CLOSED: u16 = 512;
     /// The answer of a receiver whose connection is closed. Acknowledges nothing and has no timestamps.
     pub const RST: u16 = 1024;
+}
+
+/// The number in the ACE field: AE is the highest bit, ECE the lowest.
+#[inline]
+#[must_use]
+pub fn ace(bits: u16) -> u8 {
+    let bit = |flag, value| if bits & flag != 0 { value } else { 0 };
+    bit(flags::AE, 4) | bit(flags::CWR, 2) | bit(flags::ECE, 1)
+}
+
+/// The header bits of an ACE field.
+#[inline]
+#[must_use]
+pub fn ace_flags(number: u8) -> u16 {
+    let bit = |value, flag| if number & value != 0 { flag } else { 0 };
+    bit(4, flags::AE) | bit(2, flags::CWR) | bit(1, flags::ECE)
 }
 
 /// The [form](Segment::form) of a segment of this length with these header bits.
@@ -139,12 +159,15 @@ pub struct Options {
     pub sack: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
+    /// The AccECN option (RFC 9768) is in every packet.
+    pub ecn_bytes: bool,
 }
 
 /// Bits of [`Agreed`], none of which is set where one end sends, with both options, as hosts of today do.
 const NO_SACK: u8 = 1;
 const NO_TIMESTAMPS: u8 = 2;
 const BOTH_SEND: u8 = 4;
+const ECN_BYTES: u8 = 8;
 
 impl Default for Options {
     fn default() -> Self {
@@ -156,13 +179,18 @@ impl Options {
     /// The options of a flow.
     #[must_use]
     pub fn of(Agreed(bits): Agreed) -> Self {
-        Self { sack: bits & NO_SACK == 0, timestamps: bits & NO_TIMESTAMPS == 0 }
+        Self { sack: bits & NO_SACK == 0, timestamps: bits & NO_TIMESTAMPS == 0, ecn_bytes: bits & ECN_BYTES != 0 }
     }
 
     /// The agreement of both ends; `both_send`: both of them send data.
     #[must_use]
     pub fn agreed(self, both_send: bool) -> Agreed {
-        let bits = [(!self.sack, NO_SACK), (!self.timestamps, NO_TIMESTAMPS), (both_send, BOTH_SEND)];
+        let bits = [
+            (!self.sack, NO_SACK),
+            (!self.timestamps, NO_TIMESTAMPS),
+            (both_send, BOTH_SEND),
+            (self.ecn_bytes, ECN_BYTES),
+        ];
         Agreed(bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum())
     }
 
@@ -176,10 +204,27 @@ impl Options {
         }
     }
 
-    /// Ethernet + IP + TCP header without SACK blocks, bytes.
+    /// Ethernet + IP + TCP header without SACK blocks and the AccECN option, bytes.
     #[must_use]
     pub fn headers(self) -> u32 {
         HEADERS - TIMESTAMPS + self.timestamp_bytes()
+    }
+
+    /// Bytes that the AccECN option takes of the packets of an end that receives no data: its counters do not change.
+    #[must_use]
+    pub fn sender_option_bytes(self) -> u32 {
+        if self.ecn_bytes {
+            FULL_ECN_OPTION
+        } else {
+            0
+        }
+    }
+
+    /// Frame length of a SYN with the options that SYNs have, bytes. One without timestamps keeps 4 bytes of the option, to align the SACK option.
+    #[must_use]
+    pub fn syn_frame(self) -> u32 {
+        let aligns = if self.sack { 4 } else { 0 };
+        SYN_FRAME - (TIMESTAMPS - self.timestamp_bytes()).saturating_sub(aligns)
     }
 }
 
@@ -192,23 +237,30 @@ const TELLING: u16 = flags::SYN | flags::FIN | flags::RST | flags::PSH | flags::
 
 impl Headers for TcpHeaders {
     fn differ_on_wire(&self, flow: &FlowTuple) -> bool {
-        !Options::of(flow.agreed).timestamps
+        let options = Options::of(flow.agreed);
+        !options.timestamps || options.ecn_bytes
     }
 
-    /// TCP counts timestamps in every frame but a reset. A SYN without timestamps keeps 4 bytes of the option, to align the SACK option.
+    /// TCP counts timestamps in every frame but a reset, and no AccECN option in those of the end that sends the data.
     fn on_wire(&self, p: Packet, flow: &FlowTuple) -> Packet {
         let options = Options::of(flow.agreed);
         if p.flags & flags::RST != 0 {
             return p;
         }
-        let aligns = if p.flags & flags::SYN != 0 && options.sack { 4 } else { 0 };
-        let missing = (TIMESTAMPS - options.timestamp_bytes()).saturating_sub(aligns);
-        Packet { len: p.len - missing as u16, ..p }
+        if p.flags & flags::SYN != 0 {
+            return Packet { len: p.len - (SYN_FRAME - options.syn_frame()) as u16, ..p };
+        }
+        let option = if p.is_reverse() { 0 } else { options.sender_option_bytes() };
+        Packet { len: p.len + option as u16 - (TIMESTAMPS - options.timestamp_bytes()) as u16, ..p }
     }
 
     /// Without timestamps all of them are 0, which never says anything new.
     fn at_host(&self, p: Packet, flow: &FlowTuple) -> Packet {
-        if Options::of(flow.agreed).timestamps {
+        let options = Options::of(flow.agreed);
+        let plain = p.flags & (flags::SYN | flags::RST) != 0 || p.is_reverse();
+        let option = if plain { 0 } else { options.sender_option_bytes() };
+        let p = Packet { len: p.len - option as u16, ..p };
+        if options.timestamps {
             p
         } else {
             Segment { len: p.len + TIMESTAMPS as u16, tsval: 0, tsecr: 0, ..p.into() }.into()
@@ -220,7 +272,9 @@ impl Headers for TcpHeaders {
             return None;
         }
         let (s, attached) = (Segment::from(*p), attachments.get(p.attachment));
-        let header = Options::of(flow.agreed).headers() + attached.blocks().option_bytes();
+        let options = Options::of(flow.agreed);
+        let own = if s.is_reverse() { 0 } else { options.sender_option_bytes() };
+        let header = options.headers() + attached.option_bytes() + own;
         let both_send = flow.agreed.0 & BOTH_SEND != 0;
         let ack = match (s.is_reverse(), both_send) {
             (true, _) => s.seq,
@@ -253,8 +307,8 @@ mod tests {
     #[test]
     fn what_is_agreed_is_read_back() {
         for options in [(true, true), (true, false), (false, true), (false, false)] {
-            let options = Options { sack: options.0, timestamps: options.1 };
-            for both_send in [false, true] {
+            for (both_send, ecn_bytes) in [(false, false), (false, true), (true, false)] {
+                let options = Options { sack: options.0, timestamps: options.1, ecn_bytes };
                 let agreed = options.agreed(both_send);
                 assert_eq!((Options::of(agreed), agreed.0 & BOTH_SEND != 0), (options, both_send));
             }

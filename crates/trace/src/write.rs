@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use etherparse::{
     EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader,
-    TcpOptionElement, UdpHeader,
+    TcpOptionElement, TcpOptions, UdpHeader,
 };
 
 use crate::packet::flags;
@@ -18,6 +18,8 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 const SNAPLEN: u32 = 128;
 const LINK_ETHERNET: u32 = 1;
 const TTL: u8 = 64;
+/// The option that fills the space before another one.
+const NOOP: u8 = 1;
 /// The payload of every packet, up to its length: no packet carries more.
 static ZEROS: [u8; MOST_PAYLOAD] = [0; MOST_PAYLOAD];
 /// Payload of a packet that fills a jumbo frame, bytes.
@@ -65,6 +67,15 @@ pub enum TcpOption {
     Timestamps(u32, u32),
     /// One to four SACK blocks `[start, end)`.
     Sack(Vec<(u32, u32)>),
+    /// AccECN (RFC 9768): its kind, which tells the order of its fields, and up to three fields of 24 bits. It stands before SACK blocks.
+    AccurateEcn(u8, Vec<u32>),
+}
+
+impl TcpOption {
+    /// Kind of the option whose first field counts bytes with ECT(0).
+    pub const ACCURATE_ECT0_FIRST: u8 = 172;
+    /// Kind of the option whose first field counts bytes with ECT(1).
+    pub const ACCURATE_ECT1_FIRST: u8 = 174;
 }
 
 /// A packet to write.
@@ -188,8 +199,18 @@ fn tcp(frame: &Frame, seq: u32, ack: u32, flags: u16, window: u16, options: &[Tc
     header.cwr = has(flags::CWR);
     header.ns = has(flags::NS);
     let mut elements = vec![];
+    // The bytes of the options up to AccECN, which the library does not know.
+    let mut before = vec![];
     for option in options {
         match option {
+            TcpOption::AccurateEcn(kind, fields) => {
+                before.extend_from_slice(encoded(&std::mem::take(&mut elements))?.as_slice());
+                before.extend([*kind, 2 + 3 * fields.len() as u8]);
+                fields.iter().for_each(|field| before.extend(&field.to_be_bytes()[1..]));
+                if !options.iter().any(|other| matches!(other, TcpOption::Sack(_))) {
+                    before.resize(before.len().next_multiple_of(4), NOOP);
+                }
+            }
             TcpOption::MaximumSegmentSize(size) => elements.push(TcpOptionElement::MaximumSegmentSize(*size)),
             TcpOption::WindowScale(shift) => {
                 elements.extend([TcpOptionElement::Noop, TcpOptionElement::WindowScale(*shift)]);
@@ -208,11 +229,38 @@ fn tcp(frame: &Frame, seq: u32, ack: u32, flags: u16, window: u16, options: &[Tc
                 for (slot, block) in more.iter_mut().zip(rest) {
                     *slot = Some(*block);
                 }
-                elements.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
+                // Two NOPs align the blocks, unless the option before ends so that fewer do.
+                let noops = (before.len() + 2).next_multiple_of(4) - before.len() - 2;
+                elements.extend(vec![TcpOptionElement::Noop; noops]);
                 elements.push(TcpOptionElement::SelectiveAcknowledgement(*first, more));
             }
         }
     }
-    header.set_options(&elements).map_err(|e| e.to_string())?;
+    if before.is_empty() {
+        header.set_options(&elements).map_err(|e| e.to_string())?;
+    } else {
+        before.extend(unpadded(&elements)?);
+        header.set_options_raw(&before).map_err(|e| e.to_string())?;
+    }
     Ok(header)
+}
+
+fn encoded(elements: &[TcpOptionElement]) -> Result<TcpOptions, String> {
+    TcpOptions::try_from_elements(elements).map_err(|e| e.to_string())
+}
+
+/// The bytes of options, without the padding behind them.
+fn unpadded(elements: &[TcpOptionElement]) -> Result<Vec<u8>, String> {
+    let size: usize = elements
+        .iter()
+        .map(|element| match element {
+            TcpOptionElement::Noop => 1,
+            TcpOptionElement::WindowScale(_) => 3,
+            TcpOptionElement::SelectiveAcknowledgement(_, more) => 10 + 8 * more.iter().flatten().count(),
+            TcpOptionElement::MaximumSegmentSize(_) => 4,
+            TcpOptionElement::SelectiveAcknowledgementPermitted => 2,
+            TcpOptionElement::Timestamp(..) => 10,
+        })
+        .sum();
+    Ok(encoded(elements)?.as_slice()[..size].to_vec())
 }

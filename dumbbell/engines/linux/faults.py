@@ -25,6 +25,7 @@ def fault_words(faults: Parameters) -> dict[str, str]:
             words["order"] = ""
     if (loss := faults.get("loss")) is not None:
         words["loss"] = _gilbert(loss) if loss["kind"] == "gilbert" else f" loss random {_share(loss)}"
+        words["loss"] += " ecn" if faults.get("ecn") else ""
     for name in ("duplicate", "corrupt"):
         if name in faults:
             words[name] = f" {name} {_share(faults[name])}"

@@ -30,6 +30,7 @@ macro_rules! features {
 }
 
 features! {
+    AccEcn = "AccECN",
     AdaptiveRed = "adaptive RED",
     BitErrors = "bit errors",
     Captures = "captures",

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, fast, highspeed, htcp, hybla, illinois, lp, nv, reno,
-    reno_sce, scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters, State,
+    bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, fast, highspeed, htcp, hybla, illinois, lp, nv, prague,
+    reno, reno_sce, scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters, State,
 };
 use crate::catalogue::{Draws, Entry};
 
@@ -13,6 +13,8 @@ use crate::catalogue::{Draws, Entry};
 pub struct Needs {
     /// It works on ECN marks: every packet is ECN-capable, and the receiver echoes marks one by one (DCTCP).
     pub ecn: bool,
+    /// It needs the marks counted (AccECN, RFC 9768), and takes ECT(1) for its codepoint.
+    pub accecn: bool,
     /// It answers to SCE marks. Without them it works as what it is named after; that is not what asking for it means.
     pub sce: bool,
     /// It sets window and pacing rate itself after every ACK, by its `cong_control`.
@@ -39,6 +41,7 @@ impl Needs {
     /// What a control needs that works by windows, RTTs and losses alone.
     pub const NOTHING: Self = Self {
         ecn: false,
+        accecn: false,
         sce: false,
         cong_control: false,
         rate_samples: false,
@@ -123,6 +126,7 @@ pub const CONTROLS: &[Control] = &[
     illinois::CONTROL,
     lp::CONTROL,
     nv::CONTROL,
+    prague::CONTROL,
     scalable::CONTROL,
     vegas::CONTROL,
     veno::CONTROL,

@@ -24,6 +24,7 @@ mod lab;
 mod lp;
 mod nv;
 mod parameters;
+mod prague;
 mod reno;
 mod reno_sce;
 mod renumbering;

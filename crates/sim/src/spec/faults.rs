@@ -12,6 +12,9 @@ pub struct FaultsSpec {
     /// Packets are lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossSpec>,
+    /// An ECN-capable packet that would be lost is marked instead.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
     /// The delay varies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterSpec>,

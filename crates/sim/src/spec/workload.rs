@@ -162,6 +162,9 @@ pub struct TcpSpec {
     /// The codepoint of ECN-capable packets: ECT(0), or ECT(1) as L4S senders have it (RFC 9331).
     #[serde(default)]
     pub ect: u8,
+    /// Negotiate AccECN (RFC 9768), with which option; `None`: the feedback of RFC 3168. It needs `ecn`.
+    #[serde(default)]
+    pub accecn: Option<AccEcnOption>,
     /// Negotiate SACK (RFC 2018).
     #[serde(default = "yes")]
     pub sack: bool,
@@ -189,7 +192,17 @@ impl TcpSpec {
     /// The options that both ends agree on.
     #[must_use]
     pub fn options(&self) -> Options {
-        Options { sack: self.sack, timestamps: self.timestamps }
+        Options { sack: self.sack, timestamps: self.timestamps, ecn_bytes: self.has_ecn_bytes() }
+    }
+
+    fn has_ecn_bytes(&self) -> bool {
+        self.accecn.is_some_and(|option| option != AccEcnOption::Off)
+    }
+
+    /// Payload of a full segment, bytes: the AccECN option takes some of it.
+    #[must_use]
+    pub fn payload_bytes(&self) -> u32 {
+        self.segment_bytes.saturating_sub(self.options().sender_option_bytes())
     }
 
     /// The ECN field of packets that queues may mark.
@@ -201,6 +214,18 @@ impl TcpSpec {
             (true, _) => Ecn::Ect1,
         }
     }
+}
+
+/// The option by which AccECN tells of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccEcnOption {
+    /// None: only the ACE field.
+    Off,
+    /// Its first field is that of ECT(1) (kind 174), as Linux sends it.
+    Ee1b,
+    /// Its first field is that of ECT(0) (kind 172).
+    Ee0b,
 }
 
 fn yes() -> bool {

@@ -63,6 +63,7 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
         }
     }
     check_codepoint(spec)?;
+    check_accecn(spec, options)?;
     if spec.segment_bytes != MSS {
         check_segments(spec, options)?;
     }
@@ -80,6 +81,25 @@ pub(crate) fn check_linux(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> 
     Ok(())
 }
 
+/// Refuses AccECN where there is none.
+fn check_accecn(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> {
+    let name = &spec.stack.name;
+    if spec.accecn.is_none() {
+        return Ok(());
+    }
+    let rack = options.loss_detection == LossDetection::Rack;
+    let (what, expected) = if !spec.ecn {
+        ("AccECN without ECN".to_owned(), "ecn: true")
+    } else if spec.sce_echo {
+        ("AccECN where ECT(1) is a mark of SCE".to_owned(), "no sce_echo")
+    } else if !options.accecn || !rack {
+        (format!("AccECN on the stack {name}, which does not have it"), "the stack linux-7.3")
+    } else {
+        return Ok(());
+    };
+    Err(Flaws::one("accecn", what, expected))
+}
+
 /// Refuses a codepoint that connections cannot have.
 fn check_codepoint(spec: &TcpSpec) -> Result<(), Flaws> {
     match spec.ect {
@@ -93,6 +113,10 @@ fn check_codepoint(spec: &TcpSpec) -> Result<(), Flaws> {
 
 /// Refuses a congestion control that needs what the stack does not do.
 pub(crate) fn check_needs(spec: &TcpSpec, needs: &Needs, options: &Stack) -> Result<(), Flaws> {
+    if needs.accecn && spec.ecn && spec.accecn.is_none() {
+        let what = format_args!("none with {}, which works on the number of marks", spec.cc.kind);
+        return Err(Flaws::one("accecn", what, "AccECN"));
+    }
     let Some(lack) = lack(needs, options) else { return Ok(()) };
     let what = format_args!("{}, which {lack}", spec.cc.kind);
     let version = version_of(&spec.stack.name).unwrap_or(Version::ANY);
@@ -106,7 +130,9 @@ fn version_of(name: &str) -> Option<Version> {
 
 /// The needs of a congestion control that the stack does not meet.
 fn lack(needs: &Needs, options: &Stack) -> Option<&'static str> {
-    if needs.pacing && !options.pacing {
+    if needs.accecn && !options.accecn {
+        Some("needs AccECN, on a stack without it")
+    } else if needs.pacing && !options.pacing {
         Some("is paced, on a stack without pacing")
     } else if needs.rate_samples && options.loss_detection != LossDetection::Rack {
         Some("needs rate samples, on a stack without loss_detection rack")

@@ -86,7 +86,7 @@ pub fn ends(
     match stack {
         Implementation::Linux(stack) => {
             let (cc, needs) = control(spec, stack, controls)?;
-            let receiver = receiver::Receiver::new(index, source, spec, stack, needs.ecn);
+            let receiver = receiver::Receiver::new(index, source, spec, stack, &needs);
             let sender = sender::Sender::new(index, timer, spec, stack.clone(), cc, needs).seeded(seed);
             Ok((Sender::Linux(sender), Receiver::Linux(receiver)))
         }

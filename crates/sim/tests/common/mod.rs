@@ -48,6 +48,7 @@ pub fn flow(name: &str, cc: &str, stack: &str) -> TcpSpec {
         ecn: cc.contains("dctcp"),
         sce_echo: false,
         ect: 0,
+        accecn: None,
         sack: true,
         timestamps: true,
         segment_bytes: MSS as u32,

@@ -4,7 +4,7 @@
 //! Packets are duplicated, lost, corrupted, dropped for want of room and delayed, in this order. A duplicate goes in ahead of its original,
 //! and through all steps but duplication. Each fault has a random stream of its own, so that one does not shift another.
 //!
-//! Left out: slots, the four-state model of loss, marking in place of losing.
+//! Left out: slots, the four-state model of loss.
 
 mod jitter;
 mod loss;
@@ -73,6 +73,8 @@ pub struct Faults {
     limit: usize,
     duplicate: Option<Share>,
     loss: Option<Loss>,
+    /// An ECN-capable packet that would be lost is marked instead.
+    pub marks: bool,
     corrupt: Option<Share>,
     reorder: Option<Reorder>,
     jitter: Option<Jitter>,
@@ -111,6 +113,7 @@ impl Faults {
             rate_bps,
             limit,
             duplicate: spec.duplicate.map(|share| Share::new(share, rng("duplicate"))),
+            marks: spec.ecn,
             loss: spec.loss.as_ref().map(|loss| Loss::new(loss, rng("loss"))),
             corrupt: spec.corrupt.map(|share| Share::new(share, rng("corrupt"))),
             reorder: spec.reorder.as_ref().map(|reorder| Reorder::new(reorder, rng("reorder"))),

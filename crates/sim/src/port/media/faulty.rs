@@ -1,7 +1,7 @@
 //! A link with [faults](Faults), which keeps its packets itself because they may leave in another order than that in which they came.
 
 use super::{Coming, Entry, Fate, Medium};
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::pool::{Id, Pool};
 use crate::port::{FaultCounts, Faults};
 use crate::qdisc::QueueContext;
@@ -36,10 +36,23 @@ impl Faulty {
         (id, fate)
     }
 
-    fn loses(&mut self, id: Id, s: &QueueContext) -> bool {
-        let is_lost = self.0.loses(s.packets[id].bytes());
+    fn loses(&mut self, id: Id, s: &mut QueueContext) -> bool {
+        let is_lost = self.draws_loss(id, s);
         self.0.counts.lost += u64::from(is_lost);
         is_lost
+    }
+
+    /// True if a packet is lost; one that may be marked is marked instead (`INET_ECN_set_ce` of `netem_enqueue`).
+    fn draws_loss(&mut self, id: Id, s: &mut QueueContext) -> bool {
+        if !self.0.loses(s.packets[id].bytes()) {
+            return false;
+        }
+        let packet = &mut s.packets[id].packet;
+        let is_marked = self.0.marks && packet.ecn() != Ecn::NotEct;
+        if is_marked {
+            packet.set_ecn(Ecn::Ce);
+        }
+        !is_marked
     }
 
     /// A packet leaves when it is due, which may be now.
@@ -59,7 +72,7 @@ impl Medium for Faulty {
     #[inline(never)]
     fn enter(&mut self, coming: Coming, s: &mut QueueContext) -> Entry {
         let twice = self.0.duplicates();
-        let lost = self.0.loses(s.packets[coming.id].bytes());
+        let lost = self.draws_loss(coming.id, s);
         if lost && !twice {
             self.0.counts.lost += 1;
             return Entry::Kept { copy: None, original: Fate::Lost };

@@ -49,7 +49,7 @@ impl Layout {
     /// The segments of the described flow.
     #[must_use]
     pub fn of(spec: &TcpSpec) -> Self {
-        let mss = spec.segment_bytes;
+        let mss = spec.payload_bytes();
         let mut layout = Self { is_stream: false, first: NONE, before_last: NONE, ..Self::stream(mss) };
         let first = u64::from(spec.first_write_bytes.unwrap_or(mss)).min(spec.transfer_bytes.unwrap_or(u64::MAX));
         if first < u64::from(mss) {

@@ -10,6 +10,7 @@
 //! - `validate`: what an end drops before anything else looks at it
 //! - `clock`: jiffies, and how the timer wheel rounds
 
+mod accecn;
 pub mod clock;
 #[cfg(test)]
 mod close_tests;

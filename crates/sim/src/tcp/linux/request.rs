@@ -85,6 +85,11 @@ impl Request {
         self.sent.saturating_sub(1)
     }
 
+    /// How often nothing came in time.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
     /// More than one was sent again, and not only because SYNs came again: the window begins with one segment (`tcp_init_transfer`).
     pub fn shrinks_window(&self) -> bool {
         self.retransmits() > 1 && self.timeouts > 0

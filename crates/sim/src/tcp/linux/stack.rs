@@ -83,6 +83,8 @@ options! {
         pub limit_answers: bool => .sysctl("|net.ipv4.tcp_invalid_ratelimit=0").since("4.0"),
         /// A SYN that is sent again does not offer ECN any more (sysctl tcp_ecn_fallback, 4.2 and later).
         pub ecn_fallback: bool => .sysctl("|net.ipv4.tcp_ecn_fallback=0").since("4.2"),
+        /// Connections can agree on AccECN (6.18 and later).
+        pub accecn: bool => .since("6.18"),
         /// See [`CwndLimited`].
         pub cwnd_limited: CwndLimited,
         /// The window is restarted after an idle time, and decays while the application limits sending (sysctl tcp_slow_start_after_idle).
@@ -200,6 +202,7 @@ const LINUX_6_12: Stack = Stack {
     early_sack_compression: false,
     limit_answers: true,
     ecn_fallback: true,
+    accecn: false,
     cwnd_limited: CwndLimited::Sticky,
     slow_start_after_idle: true,
     cwnd_reduction: CwndReduction::Prr,
@@ -242,6 +245,9 @@ const LINUX_6_12: Stack = Stack {
     sce_half_response: false,
     sce_cut_twice: false,
 };
+
+/// Linux 7.3: AccECN (net/ipv4/sysctl_net_ipv4.c tcp_ecn).
+const LINUX_7_3: Stack = Stack { accecn: true, ..LINUX_6_12 };
 
 const LINUX_5_1_SCE: Stack = Stack {
     early_sack_compression: true,
@@ -364,6 +370,12 @@ pub const STACKS: &[NamedStack] = &[
         summary: "Linux 6.12 (SACK, RACK-TLP, PRR, HyStart, SACK compression)",
         version: Version(6, 12),
         options: LINUX_6_12,
+    },
+    NamedStack {
+        name: "linux-7.3",
+        summary: "Linux 7.3 (linux-6.12 with AccECN)",
+        version: Version(7, 3),
+        options: LINUX_7_3,
     },
     NamedStack {
         name: "linux-5.1-sce",

@@ -13,7 +13,7 @@ use crate::tcp::linux::stack::Stack;
 pub(super) fn ends(spec: &TcpSpec, stack: &str, cc: &str) -> (Sender, Receiver, LoneOutbox) {
     let stack = self::stack(stack);
     let (control, needs) = cc::build(cc, &Map::new(), &stack.control_parameters(), |_, _| None).unwrap();
-    let r = Receiver::new(0, 0, spec, &stack, needs.ecn);
+    let r = Receiver::new(0, 0, spec, &stack, &needs);
     let s = Sender::new(0, receiver::SOURCES, spec, stack, control, needs);
     (s, r, LoneOutbox::new(receiver::SOURCES + sender::SOURCES))
 }

@@ -72,7 +72,7 @@ impl TwoWayEnd {
         opens: bool,
     ) -> Self {
         let ending = Ending::new(stack);
-        let receiver = Receiver::new(flow, source + RECEIVER, spec, stack, needs.ecn).streaming();
+        let receiver = Receiver::new(flow, source + RECEIVER, spec, stack, &needs).streaming();
         Self {
             source,
             first,

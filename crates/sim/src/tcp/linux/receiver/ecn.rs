@@ -24,6 +24,8 @@ pub(super) struct Echo {
     /// The codepoint of an unmarked segment.
     unmarked: Ecn,
     seen: bool,
+    /// The ends have AccECN, or this one offers it: nothing is echoed here.
+    accurate: bool,
     /// ECE on every ACK.
     pub latch: bool,
     /// DCTCP's machine runs; last state.
@@ -43,6 +45,7 @@ impl Echo {
             enabled,
             unmarked: codepoint,
             seen: false,
+            accurate: false,
             latch: false,
             dctcp: (enabled && dctcp).then_some(false),
             sce: sce.filter(|_| enabled),
@@ -50,6 +53,17 @@ impl Echo {
             sce_prior: false,
             sce_request: false,
         }
+    }
+
+    /// The end offers AccECN.
+    pub fn accurate(mut self, accurate: bool) -> Self {
+        self.accurate = accurate;
+        self
+    }
+
+    /// The other end has the feedback of RFC 3168 alone.
+    pub fn be_classic(&mut self) {
+        self.accurate = false;
     }
 
     /// Both ends agree on ECN, as far as this one knows.
@@ -134,7 +148,7 @@ impl Echo {
             }
         }
         // A DCTCP receiver sets the latch before this test: it never asks for quick ACKs.
-        if ce && !self.latch && self.dctcp.is_none() {
+        if ce && !self.latch && self.dctcp.is_none() && !self.accurate {
             wish.quick = 2;
             wish.reset_interval = true;
         }
@@ -171,7 +185,7 @@ impl Echo {
                 self.latch = *state;
             }
         }
-        if ecn == Ecn::Ce {
+        if ecn == Ecn::Ce && !self.accurate {
             self.latch = true;
         }
         if let Some(variant) = self.sce {

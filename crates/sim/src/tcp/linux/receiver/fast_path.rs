@@ -105,7 +105,7 @@ impl Receiver {
     /// not, with its codepoint.
     pub(super) fn update_fast_path(&mut self, ecn: Ecn) {
         self.fast_path.until = 0;
-        if !self.early.is_empty() || !self.early.has_nothing_to_report() {
+        if self.accecn.is_some() || !self.early.is_empty() || !self.early.has_nothing_to_report() {
             return;
         }
         let nothing_waits = !self.compression.holds() && !self.ack_now && !self.pushed;

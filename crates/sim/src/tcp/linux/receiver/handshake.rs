@@ -34,6 +34,7 @@ impl Receiver {
             }
             self.end_opening(out);
             self.establish(out.now());
+            self.hear_third_ack(p);
             if self.opening.request.is_resent() {
                 self.note_rtt_by_timestamp(p, out.now());
             }
@@ -82,6 +83,9 @@ impl Receiver {
 
     /// The other end's SYN or SYN-ACK has come. Unless it has all of the flags `asked`, ECN is not used.
     pub(super) fn hear_of_ecn(&mut self, p: &Segment, asked: u16) {
+        if self.accecn.is_some() {
+            return self.hear_of_accecn(p, asked == flags::ECN_SETUP);
+        }
         if p.flags & asked != asked {
             self.echo.turn_off();
             self.form.flags = Direction::Reverse.flags() | Ecn::NotEct.flags();
@@ -93,8 +97,14 @@ impl Receiver {
         self.opening.request.note_sent();
         self.rtt.syn_ack_us = out.now() / 1000;
         let ack = self.ack_packet(1, self.buffer.offered(), out.now());
-        let consent = if self.echo.is_on() { flags::ECE } else { 0 };
-        let syn_ack = Segment { len: SYN_FRAME as u16, flags: ack.flags | flags::SYN | consent, ..ack };
+        let consent = match self.accurate_consent(self.opening.request.timeouts()) {
+            Some(bits) => bits,
+            None if self.echo.is_on() => flags::ECE,
+            None => 0,
+        };
+        let len = SYN_FRAME + self.accurate_syn_ack_bytes(self.opening.request.is_resent());
+        let mut syn_ack = Segment { len: len as u16, flags: ack.flags | flags::SYN | consent, ..ack };
+        self.mark_handshake(&mut syn_ack);
         self.counters.acks_sent += 1;
         out.send(End::Receiver, syn_ack);
         if !self.has_closed() {

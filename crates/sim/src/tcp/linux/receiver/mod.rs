@@ -1,6 +1,7 @@
 //! The receiver: reassembly, SACK blocks, delayed and quick ACKs, SACK compression
 //! (Linux 6.12 net/ipv4/tcp_input.c and tcp_output.c; RFC 1122, RFC 2018, RFC 2883, RFC 5681).
 
+mod accecn;
 mod application;
 mod buffer;
 mod charge;
@@ -21,6 +22,7 @@ mod validate;
 mod window;
 mod window_rtt;
 
+use self::accecn::Counts;
 use self::application::Application;
 use self::buffer::ReceiveBuffer;
 use self::charge::{Cost, Head, Unread};
@@ -34,6 +36,7 @@ use self::out_of_order::OutOfOrder;
 use self::reader::Reader;
 use self::stream::Stream;
 use crate::attachment::most_blocks;
+use crate::cc::Needs;
 use crate::outbox::{End, Outbox};
 use crate::packet::{Direction, Ecn, Way, ACK_FRAME, HEADERS, NO_ATTACHMENT};
 use crate::segment::{flags, Segment};
@@ -125,6 +128,10 @@ pub struct Receiver {
     form: Segment,
     buffer: ReceiveBuffer,
     echo: Echo,
+    /// What arrived with which codepoint where both ends have agreed on AccECN, or this one offers it.
+    accecn: Option<Box<Counts>>,
+    /// Its congestion control needs AccECN: it does not fall back to the feedback of RFC 3168.
+    accurate_only: bool,
     counters: Counters,
     clock: Clock,
     rtt: RttEstimates,
@@ -143,9 +150,9 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A listening receiver; `needs_ecn`: the congestion control (DCTCP) sets ECT on ACKs and runs its machine here.
+    /// A listening receiver; a congestion control that `needs` ECN (DCTCP) sets ECT on ACKs and runs its machine here.
     #[must_use]
-    pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack, needs_ecn: bool) -> Self {
+    pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack, needs: &Needs) -> Self {
         let clock = Clock::of(stack);
         let layout = Layout::of(spec);
         let mut buffer = ReceiveBuffer::new(&spec.host, stack, layout.mss());
@@ -153,6 +160,7 @@ impl Receiver {
             buffer.without_timestamps();
         }
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
+        let handshake = if needs.ecn { spec.codepoint() } else { Ecn::NotEct };
         Self {
             rcv_nxt: 1,
             fast_path: FastPath::default(),
@@ -173,10 +181,13 @@ impl Receiver {
                 tsval: 0,
                 tsecr: 0,
                 attachment: NO_ATTACHMENT,
-                flags: Direction::Reverse.flags() | if needs_ecn { spec.codepoint() } else { Ecn::NotEct }.flags(),
+                flags: Direction::Reverse.flags() | handshake.flags(),
             },
             buffer,
-            echo: Echo::new(spec.codepoint(), needs_ecn, sce, stack.dctcp_sce_latch),
+            echo: Echo::new(spec.codepoint(), needs.ecn && !needs.accecn, sce, stack.dctcp_sce_latch)
+                .accurate(spec.accecn.is_some()),
+            accecn: Counts::of(spec, handshake),
+            accurate_only: needs.accecn,
             counters: Counters::default(),
             clock,
             rtt: RttEstimates {
@@ -267,10 +278,15 @@ impl Receiver {
     fn send_ack_stamped(&mut self, ack: u32, stamp: Time, out: &mut impl Outbox) {
         let window = self.advertise();
         let mut p = self.ack_packet(ack, window, stamp);
-        p.flags |= self.echo.take_flags();
-        if let Some(blocks) = self.early.take_blocks() {
-            p.len += blocks.option_bytes() as u16;
-            p.attachment = out.attach(blocks.into());
+        let blocks = self.early.take_blocks();
+        if self.accecn.is_some() {
+            self.tell_accurately(&mut p, blocks, out);
+        } else {
+            p.flags |= self.echo.take_flags();
+            if let Some(blocks) = blocks {
+                p.len += blocks.option_bytes() as u16;
+                p.attachment = out.attach(blocks.into());
+            }
         }
         self.counters.acks_sent += 1;
         self.compression.note_ack(out);
@@ -300,14 +316,17 @@ impl Receiver {
 
     fn on_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         if is_bare(p) {
+            self.count_codepoint(p, 0);
             return self.on_bare(p, out);
         }
         if self.gro.is_on() {
+            self.count_codepoint(p, Self::payload_of(p));
             return self.on_data_to_merge(p, out);
         }
         if self.refuses(p) {
             return self.refuse(p.seq, p.seq + 1, out);
         }
+        self.count_codepoint(p, Self::payload_of(p));
         self.layout.hear(p.seq, u32::from(p.len) - HEADERS);
         let before = self.rcv_nxt;
         self.take_timestamps(p, out.now());
@@ -336,7 +355,7 @@ impl Receiver {
     #[inline(always)]
     fn queue_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         let seq = p.seq;
-        if p.has(flags::CWR) {
+        if p.has(flags::CWR) && self.accecn.is_none() {
             self.echo.on_cwr();
             self.ack_now = true;
         }

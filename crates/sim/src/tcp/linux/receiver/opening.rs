@@ -59,7 +59,11 @@ impl Receiver {
     fn send_syn(&mut self, out: &mut impl Outbox) {
         let p = self.ack_packet(1, self.buffer.offered(), out.now());
         let offers_ecn = self.echo.is_on() && !(self.opening.retransmits > 0 && self.opening.ecn_fallback);
-        let offer = if offers_ecn { flags::ECN_SETUP } else { 0 };
+        let offer = match self.accurate_offer(self.opening.retransmits, self.opening.ecn_fallback) {
+            Some(bits) => bits,
+            None if offers_ecn => flags::ECN_SETUP,
+            None => 0,
+        };
         let syn = Segment { len: SYN_FRAME as u16, flags: p.flags | flags::SYN | flags::HANDSHAKE | offer, ..p };
         self.rtt.syn_ack_us = out.now() / 1000;
         self.counters.acks_sent += 1;

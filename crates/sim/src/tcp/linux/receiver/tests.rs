@@ -31,7 +31,7 @@ impl Sink {
     }
 
     fn of(spec: &TcpSpec) -> Self {
-        let receiver = Receiver::new(0, 0, spec, &Stack::from_spec(&spec.stack).unwrap(), false);
+        let receiver = Receiver::new(0, 0, spec, &Stack::from_spec(&spec.stack).unwrap(), &Needs::NOTHING);
         Self { receiver, out: LoneOutbox::new(SOURCES) }
     }
 

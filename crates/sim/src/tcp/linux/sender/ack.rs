@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::{Phase, Sender};
-use crate::attachment::Blocks;
+use crate::attachment::{Attachment, Blocks};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::{End, Outbox};
 use crate::segment::{flags, Segment};
@@ -285,20 +285,21 @@ impl Sender {
             }
             return false;
         }
+        self.note_codepoint(p);
         // An ACK that has overtaken the other end's FIN begins behind what this end has asked for (`tcp_replace_ts_recent`).
         if !p.has(flags::CLOSED) || self.has_heard_fin() {
             self.form.tsecr = self.form.tsecr.max(p.tsval);
         }
         match self.stack.loss_detection {
-            LossDetection::Rack => self.process_ack(p, attachment.blocks(), out),
+            LossDetection::Rack => self.process_ack(p, &attachment, out),
             LossDetection::Fack | LossDetection::Sack => self.process_ack_by_count(p, attachment.blocks(), out),
         }
         true
     }
 
     #[inline(always)]
-    fn process_ack(&mut self, p: &Segment, blocks: &Blocks, out: &mut impl Outbox) {
-        let ack = p.seq;
+    fn process_ack(&mut self, p: &Segment, attachment: &Attachment, out: &mut impl Outbox) {
+        let (ack, blocks) = (p.seq, attachment.blocks());
         let prior_una = self.view.snd_una;
         let mut a = AckState::new(prior_una, p.tsecr, self.view.snd_nxt);
         a.sample.prior_in_flight = self.view.in_flight();
@@ -314,7 +315,7 @@ impl Sender {
         let prior_packets = self.view.packets_out;
         let (prior_delivered, prior_lost) = (self.view.delivered, self.view.lost);
         let prior_sacked_seq = self.highest_sacked_seq();
-        let ece = p.has(flags::ECE) && self.ecn.is_on();
+        let ece = p.has(flags::ECE) && self.ecn.is_echoed();
         a.flags |= self.beside;
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
@@ -323,6 +324,7 @@ impl Sender {
         if self.needs.whole_acks {
             a.note_whole_ack(p, ece || blocks.count > 0 || p.window != self.peer.bytes());
         }
+        let changes_window = p.window != self.peer.bytes();
         if self.update_peer_window(p.window, ack) {
             a.flags |= flag::WIN_UPDATE;
         }
@@ -339,11 +341,18 @@ impl Sender {
             self.cc.on_ack(&self.view, &mut self.window, &a.sample);
         }
         if prior_packets == 0 {
+            if self.accecn.is_some() {
+                self.process_accurate(p, attachment.ecn_bytes(), changes_window, 0, &mut a);
+            }
             return self.process_ack_of_nothing(ack, &mut a, out);
         }
         self.remove_acked(&mut a, prior_sacked_seq, ece);
         if !self.rack.is_narrow() {
             self.rack_update_window(a.prior_delivered.map_or(0, |(_, _, d)| d));
+        }
+        if self.accecn.is_some() {
+            let news = changes_window || blocks.count > 0;
+            self.process_accurate(p, attachment.ecn_bytes(), news, self.view.delivered - prior_delivered, &mut a);
         }
         if !self.stack.ack_event_first {
             self.cc.on_ack(&self.view, &mut self.window, &a.sample);

@@ -44,6 +44,7 @@ impl Sender {
             && !self.has_heard_fin()
             && !self.peer.is_small()
             && !self.buffer.is_stream()
+            && self.accecn.is_none()
             && self.phase == Phase::Established
     }
 
@@ -90,7 +91,7 @@ impl Sender {
         let (prior_una, una) = (self.view.snd_una, p.seq);
         let acked = una - prior_una;
         self.view.snd_una = una;
-        let ece = !open && p.has(flags::ECE) && self.ecn.is_on();
+        let ece = !open && p.has(flags::ECE) && self.ecn.is_echoed();
         if self.stack.ack_event_first {
             self.tell_of_ack(p, acked, ece);
         }

@@ -31,6 +31,11 @@ impl Handshake {
         Self { sent_us: 0, crossed: 0, retransmits: 0, request: Request::new(stack, clock), is_over: false }
     }
 
+    /// How often the SYN was sent again.
+    pub fn syn_retransmits(&self) -> u32 {
+        self.retransmits
+    }
+
     /// How often a SYN or a SYN-ACK was sent again.
     pub fn retransmits(&self) -> u32 {
         self.retransmits + self.request.retransmits()
@@ -38,6 +43,16 @@ impl Handshake {
 }
 
 impl Sender {
+    /// How often the SYN was sent again.
+    pub(super) fn handshake_retransmits(&self) -> u32 {
+        self.handshake.syn_retransmits()
+    }
+
+    /// How often nothing came after the SYN-ACK.
+    pub(super) fn handshake_timeouts(&self) -> u32 {
+        self.handshake.request.timeouts()
+    }
+
     /// connect(): sends the SYN.
     pub fn connect(&mut self, out: &mut impl Outbox) {
         self.refresh(out.now());
@@ -175,7 +190,8 @@ impl Sender {
         self.handshake.sent_us = self.view.mstamp_us;
         self.handshake.request.note_sent();
         let answer = flags::SYN | flags::HANDSHAKE | self.ecn_consent();
-        let p = self.packet(0, SYN_FRAME, answer, self.control_ecn());
+        let option = if self.accecn.is_some() && !self.handshake.request.is_resent() { self.option_bytes } else { 0 };
+        let p = self.packet(0, SYN_FRAME + option, answer, self.control_ecn());
         self.counters.sent += 1;
         out.send(End::Sender, p);
         self.set_timer(out, Pending::Retransmit, self.handshake.request.timeout());
@@ -193,6 +209,8 @@ impl Sender {
         let since_sent = || (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
         let rtt_us = if self.handshake.request.is_resent() { self.us_since_echo(p) } else { Some(since_sent()) };
         self.establish(p, rtt_us);
+        self.hear_third_ack(p);
+        self.begin_counting();
         self.note_write();
         self.open_buffer(out);
     }
@@ -221,7 +239,9 @@ impl Sender {
         if self.handshake.retransmits > 0 && !self.sack {
             self.hold_loss_of_syn();
         }
-        let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE, self.control_ecn());
+        let ecn = if self.accecn.is_some() { self.ecn.codepoint() } else { self.control_ecn() };
+        let ack = self.packet(1, ACK_FRAME, flags::HANDSHAKE | self.accurate_reflection(), ecn);
+        self.begin_counting();
         self.counters.sent += 1;
         out.send(End::Sender, ack);
         self.note_bare_departure(out.now());

@@ -1,5 +1,6 @@
 //! The sender: its components, and what they share. ACK processing is in `ack`, recovery in `recovery`, sending in `transmit`.
 
+mod accecn;
 pub(super) mod ack;
 mod chrono;
 mod close;
@@ -50,6 +51,7 @@ pub(super) mod tso;
 mod tso_tests;
 mod undo;
 
+use self::accecn::Feedbacks;
 use self::chrono::Chrono;
 pub use self::chrono::LimitedTimes;
 use self::close::Close;
@@ -175,6 +177,10 @@ pub struct Sender {
     pub(in crate::tcp::linux) small_queue: SmallQueue,
     pub(in crate::tcp::linux) pacing: Pacing,
     pub(in crate::tcp::linux) ecn: EcnState,
+    /// What ACKs say of marks where both ends have agreed on AccECN, or this one offers it.
+    accecn: Option<Box<Feedbacks>>,
+    /// Bytes that the AccECN option takes of a SYN-ACK.
+    option_bytes: u32,
     pub(in crate::tcp::linux) rec: Recovery,
     pub(in crate::tcp::linux) undo: Undo,
     pub(in crate::tcp::linux) prr: Prr,
@@ -245,7 +251,9 @@ impl Sender {
             skbs: Skbs::default(),
             small_queue: SmallQueue::new(spec.host.tso),
             pacing,
-            ecn: EcnState::new(spec.codepoint()),
+            ecn: EcnState::new(spec.codepoint(), spec.accecn.is_some()),
+            option_bytes: spec.options().sender_option_bytes(),
+            accecn: Feedbacks::of(spec, if needs.ecn { spec.codepoint() } else { Ecn::NotEct }),
             rec: Recovery::default(),
             undo: Undo::default(),
             prr: Prr::default(),
@@ -308,7 +316,7 @@ impl Sender {
     /// Codepoint of what is not first-time data: a control that needs ECN marks everything.
     #[inline]
     pub(in crate::tcp::linux) fn control_ecn(&self) -> Ecn {
-        if self.needs.ecn {
+        if self.needs.ecn || self.ecn.counts() {
             self.ecn.codepoint()
         } else {
             Ecn::NotEct
@@ -318,7 +326,7 @@ impl Sender {
     /// A packet of this sender.
     #[inline]
     pub(in crate::tcp::linux) fn packet(&self, seq: u32, len: u32, flags: u16, ecn: Ecn) -> Segment {
-        Segment { len: len as u16, seq: self.number(seq), flags: flags | ecn.flags(), ..self.form }
+        Segment { len: len as u16, seq: self.number(seq), flags: flags | ecn.flags() | self.ecn.ace(), ..self.form }
     }
 
     /// The flow is cut off: nothing more is sent. A connection that is closed at both ends goes on answering FINs.

@@ -48,7 +48,7 @@ impl Sender {
         if ack > prior_una {
             a.flags |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
         }
-        let ece = p.has(flags::ECE) && self.ecn.is_on();
+        let ece = p.has(flags::ECE) && self.ecn.is_echoed();
         if self.needs.whole_acks {
             a.note_whole_ack(p, ece || blocks.count > 0 || p.window != self.peer.bytes());
         }
