@@ -55,7 +55,7 @@ struct Tree {
     nodes: Vec<Node>,
     /// The first node of the lowest level, which is the root's if there is no other.
     leaves: usize,
-    /// There is only the root, and only the first half of its children are sources.
+    /// Only the first half of the root's children have sources.
     is_small: bool,
 }
 
@@ -72,7 +72,7 @@ impl Tree {
             least: NEVER,
             nodes: vec![Node::IDLE; nodes],
             leaves: above.saturating_sub(1),
-            is_small: sources <= WAYS / 2,
+            is_small: sources <= width * WAYS / 2,
         }
     }
 
@@ -123,7 +123,16 @@ impl Tree {
     #[inline(never)]
     fn set_in_root(&mut self, i: usize, key: u64) {
         self.root.0[i % WAYS] = key;
-        self.least = if self.is_small { self.root.least_of_half() } else { self.root.least() };
+        self.least = self.least_in_root();
+    }
+
+    #[inline(always)]
+    fn least_in_root(&self) -> u64 {
+        if self.is_small {
+            self.root.least_of_half()
+        } else {
+            self.root.least()
+        }
     }
 
     /// Remove the minimum key, which is that of `i`. Every node above it gets another one, so that nothing is compared on the way up.
@@ -144,7 +153,7 @@ impl Tree {
             at = at / WAYS - 1;
         }
         self.root.0[at] = least;
-        self.least = self.root.least();
+        self.least = self.least_in_root();
     }
 
     /// Return the key that the parent of node `at` holds for `at`: the minimum of its keys.
@@ -189,7 +198,7 @@ impl Tree {
                 }
                 at = at / WAYS - 1;
             }
-            self.least = self.root.least();
+            self.least = self.least_in_root();
         }
     }
 }
@@ -280,6 +289,14 @@ impl EventSet {
             self.others.set(source, key_of(source, time));
         } else {
             self.set_in_slot(source - self.slots_from, time);
+        }
+    }
+
+    /// Make a source idle that is known not to be busy. An event that has come is mostly [taken](Self::take) already.
+    #[inline(always)]
+    pub fn clear_other(&mut self, source: usize) {
+        if source >= self.slots_from || self.others.key(source) != NEVER {
+            self.set_other(source, NEVER);
         }
     }
 

@@ -59,6 +59,12 @@ pub trait Outbox {
     /// Sets the event of a timer of the end, or moves it; `NEVER` takes it away.
     fn set_timer(&mut self, source: usize, at: Time);
 
+    /// Takes away the event of a timer, if it is still there.
+    #[inline]
+    fn clear_timer(&mut self, source: usize) {
+        self.set_timer(source, NEVER);
+    }
+
     /// Returns the slot of the attachment for a packet that is about to be sent.
     fn attach(&mut self, attachment: Attachment) -> u32;
 

@@ -187,16 +187,15 @@ impl Network {
         }
     }
 
-    /// Takes the next packet that has reached an end.
+    /// Takes the next packet that has reached an end, as who reads it has it.
     #[inline]
-    pub fn arrival(&mut self) -> Option<Packet> {
+    pub fn arrival<T: From<Packet>>(&mut self) -> Option<T> {
         let mut id = self.arrivals.pop(&self.shared.packets)?;
         if self.inspects {
             id = self.inspect(id)?;
         }
-        let p = self.shared.packets.take(id);
-        self.fingerprint.note(self.shared.now, None, &p, PacketEvent::Arrived);
-        Some(p)
+        self.fingerprint.note(self.shared.now, None, &self.shared.packets[id].packet, PacketEvent::Arrived);
+        Some(self.shared.packets.take(id).into())
     }
 
     /// A packet comes to port `i`. Lines are most ports: for them this is short.
@@ -223,9 +222,10 @@ impl Network {
         }
         match &mut port.medium {
             AnyMedium::Queue(queue) => {
+                let waits = (port.next, port.refilled);
                 self.shared.port = i;
                 let verdict = queue.offer(id, &mut self.shared);
-                self.after_offer(i, id, verdict)
+                self.after_offer(i, id, verdict, waits)
             }
             _ => self.enter_any(i, id),
         }
@@ -236,10 +236,11 @@ impl Network {
     #[inline(never)]
     fn enter_any(&mut self, i: usize, id: Id) -> Verdict {
         let port = &mut self.ports[i];
+        let waits = (port.next, port.refilled);
         let coming = Coming { id, in_pipe: port.pipe.len(), delay: port.delay, rtts: self.routes.rtts() };
         match port.medium.enter(coming, &mut self.shared) {
             Entry::Leaves(out) => self.go_through(i, id, out),
-            Entry::Offered(verdict) => self.after_offer(i, id, verdict),
+            Entry::Offered(verdict) => self.after_offer(i, id, verdict, waits),
             Entry::Refused => self.refuse(i, id),
             Entry::Kept { copy, original } => self.settle(i, id, copy, original),
         }
@@ -263,11 +264,9 @@ impl Network {
         Verdict::Dropped
     }
 
-    /// The discipline of port `i` was offered a packet: serve the port unless its shaper's timer will.
+    /// The discipline of port `i` was offered a packet: serve the port unless its shaper's timer will. `next` and `refilled` are the port's.
     #[inline(always)]
-    fn after_offer(&mut self, i: usize, id: Id, verdict: Verdict) -> Verdict {
-        let port = &self.ports[i];
-        let (next, refilled) = (port.next, port.refilled);
+    fn after_offer(&mut self, i: usize, id: Id, verdict: Verdict, (next, refilled): (Time, bool)) -> Verdict {
         self.note(i, id, PacketEvent::Offered(verdict));
         if !self.shared.dropped.is_empty() {
             self.count_drops(i, (verdict == Verdict::Dropped).then_some(id));
@@ -443,7 +442,7 @@ impl Network {
         for at in 0..self.shared.dropped.len() {
             let (id, cause) = self.shared.dropped[at];
             self.ports[i].counters.drop(cause, self.shared.now);
-            if refused != Some(id) {
+            if self.releases.is_some() && refused != Some(id) {
                 self.note_release(i, id);
             }
             self.note(i, id, PacketEvent::Dropped(cause));

@@ -34,6 +34,11 @@ impl Outbox for Network {
         self.events.set_other(source, at);
     }
 
+    #[inline(always)]
+    fn clear_timer(&mut self, source: usize) {
+        self.events.clear_other(source);
+    }
+
     fn attach(&mut self, attachment: Attachment) -> u32 {
         self.shared.attachments.put(attachment)
     }

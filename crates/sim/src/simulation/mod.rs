@@ -150,8 +150,7 @@ impl World<'_> {
                 return Ok(false);
             }
             self.dispatch(source);
-            while let Some(p) = self.network.arrival() {
-                let p = Segment::from(p);
+            while let Some(p) = self.network.arrival::<Segment>() {
                 // Every connection comes here, so that its packets are handled in this loop and not by a call.
                 let (flow, in_slot) = match self.flows.get_mut(p.flow()) {
                     Some(flow) => (flow, false),

@@ -30,8 +30,8 @@ impl Ticks for Clock {
         (us * US).div_ceil(self.tick)
     }
 
-    fn fires(&self, _: u64, _: u64, expires: u64) -> Time {
-        self.start(expires)
+    fn fires(&self, _: u64, _: u64, expires: u64) -> u64 {
+        expires
     }
 
     /// Callouts of a tick are a queue.

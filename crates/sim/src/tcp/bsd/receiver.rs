@@ -207,7 +207,7 @@ impl Receiver {
         self.tune(p.tsecr, payload);
         if self.delays && !self.delack.is_set() && !self.sent_zero_window {
             let now = self.clock.tick(out.now());
-            self.delack.set(&self.clock, now + self.delack_ticks, out);
+            self.delack.set(&self.clock, now, now + self.delack_ticks, out);
         } else {
             self.send_ack(out);
         }

@@ -27,7 +27,7 @@ impl Sender {
     pub(super) fn set_retransmit(&mut self, out: &mut impl Outbox) {
         self.purpose = Purpose::Retransmit;
         let now = self.clock.tick(out.now());
-        self.timer.set(&self.clock, now + self.rtt.rxtcur, out);
+        self.timer.set(&self.clock, now, now + self.rtt.rxtcur, out);
     }
 
     /// Starts probing a window that is too small.
@@ -35,7 +35,7 @@ impl Sender {
         self.previous = None;
         self.purpose = Purpose::Persist;
         let now = self.clock.tick(out.now());
-        self.timer.set(&self.clock, now + self.rtt.persist(), out);
+        self.timer.set(&self.clock, now, now + self.rtt.persist(), out);
     }
 
     /// The timer's event came: where it comes among the timers that fire now, if it fires. If not, its event moves.

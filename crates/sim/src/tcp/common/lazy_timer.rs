@@ -18,9 +18,9 @@ pub(in crate::tcp) trait Ticks {
     /// Microseconds in ticks, rounded up.
     fn in_ticks(&self, us: u64) -> u64;
 
-    /// When a timer that is set in tick `now` for tick `expires` fires: not before `expires` begins. The timers of all ticks below `run` have
-    /// been run when it is set.
-    fn fires(&self, now: u64, run: u64, expires: u64) -> Time;
+    /// The tick with whose beginning a timer fires that is set in tick `now` for tick `expires`: not before `expires`. The timers of all ticks
+    /// below `run` have been run when it is set.
+    fn fires(&self, now: u64, run: u64, expires: u64) -> u64;
 
     /// The level of the wheel that such a timer is queued in; a higher level rounds ticks more coarsely. If several timers fire in a tick, those of the
     /// highest level fire first.
@@ -42,14 +42,15 @@ pub(in crate::tcp) struct LazyTimer {
     is_set: bool,
     /// Nobody has asked yet which tick it is set for.
     is_late: bool,
+    /// The event comes when what it is queued for comes: nothing has to be computed then.
+    is_exact: bool,
     /// The tick that it is queued for, or if nobody has asked yet the us from [`Self::set_at`] on. A timer that is cleared stays queued as it is, as
     /// Linux's sockets leave it (`inet_csk_clear_xmit_timer`).
     expires: u64,
     /// When it was queued for that.
     set_at: Time,
-    /// When the event comes, and the tick that begins then; `NEVER` and the largest number: it is not set.
-    armed: Time,
-    armed_tick: u64,
+    /// The tick with whose beginning the event comes; the largest number: it is not set.
+    armed: u64,
     /// A deadline that is not before this time cannot fire before the event, however its tick is rounded.
     covered_from: Time,
     /// First tick after the one in which it fired last: no timer of the ticks before it is left to run.
@@ -65,10 +66,10 @@ impl LazyTimer {
         Self {
             is_set: false,
             is_late: false,
+            is_exact: false,
             expires: 0,
             set_at: 0,
-            armed: NEVER,
-            armed_tick: u64::MAX,
+            armed: u64::MAX,
             covered_from: NEVER,
             run: 0,
             source,
@@ -88,40 +89,61 @@ impl LazyTimer {
         self.is_set = false;
     }
 
-    /// Sets it for tick `expires`. One that is queued for that tick stays where it is, however near the tick has come (`__mod_timer`).
+    /// Sets it, in tick `now`, for tick `expires`. One that is queued for that tick stays where it is, however near the tick has come
+    /// (`__mod_timer`).
     #[inline]
-    pub fn set(&mut self, clock: &impl Ticks, expires: u64, out: &mut impl Outbox) {
+    pub fn set(&mut self, clock: &impl Ticks, now: u64, expires: u64, out: &mut impl Outbox) {
+        if let Some(set_in) = self.queue(clock, now, expires, out) {
+            self.come_earlier_separately(clock, set_in, out);
+        }
+    }
+
+    /// [`Self::set`] where the event mostly has to move.
+    #[inline(always)]
+    pub fn set_inline(&mut self, clock: &impl Ticks, now: u64, expires: u64, out: &mut impl Outbox) {
+        if let Some(set_in) = self.queue(clock, now, expires, out) {
+            self.come_earlier(clock, set_in, out);
+        }
+    }
+
+    /// Queues it for tick `expires`; returns the tick in which it was set for that if the event may come too late.
+    #[inline(always)]
+    fn queue(&mut self, clock: &impl Ticks, now: u64, expires: u64, out: &mut impl Outbox) -> Option<u64> {
+        debug_assert_eq!(now, clock.tick(out.now()));
         let is_same = self.expires == expires && !self.is_late;
         if !is_same || !(self.is_set || self.is_queued(clock, out.now())) {
-            (self.expires, self.is_late, self.set_at) = (expires, false, out.now());
+            (self.expires, self.is_late, self.is_exact, self.set_at) = (expires, false, false, out.now());
         }
         self.is_set = true;
         // It does not fire before the tick begins.
-        if expires < self.armed_tick {
-            self.come_earlier(clock, out);
-        }
+        (expires < self.armed).then(|| if self.set_at == out.now() { now } else { clock.tick(self.set_at) })
     }
 
     /// It was set for something else in between: set next, it is queued anew, for whichever tick.
     #[inline]
     pub fn requeue(&mut self) {
-        (self.expires, self.is_late) = (u64::MAX, false);
+        (self.expires, self.is_late, self.is_exact) = (u64::MAX, false, false);
     }
 
     /// True if what it was queued for has not come yet, although it may have been cleared.
     #[cold]
     #[inline(never)]
     fn is_queued(&self, clock: &impl Ticks, now: Time) -> bool {
-        self.queued_until(clock) > now
+        clock.start(self.queued_until(clock)) > now
     }
 
-    /// Moves the event to where the deadline is, the tick in `expires`, if that is earlier.
-    #[inline(never)]
-    fn come_earlier(&mut self, clock: &impl Ticks, out: &mut impl Outbox) {
-        let fires = clock.fires(clock.tick(self.set_at), self.run, self.expires);
+    /// Moves the event to where the deadline is, the tick in `expires`, which was set in tick `set_in`, if that is earlier.
+    #[inline(always)]
+    fn come_earlier(&mut self, clock: &impl Ticks, set_in: u64, out: &mut impl Outbox) {
+        let fires = clock.fires(set_in, self.run, self.expires);
         if fires < self.armed {
             self.arm(clock, fires, out);
         }
+    }
+
+    #[inline(never)]
+    fn come_earlier_separately(&mut self, clock: &impl Ticks, set_in: u64, out: &mut impl Outbox) {
+        self.come_earlier(clock, set_in, out);
     }
 
     /// True if a deadline `us` after `now` cannot fire before the event, so that it can be [set later](Self::set_later).
@@ -135,7 +157,7 @@ impl LazyTimer {
     #[inline]
     pub fn set_later(&mut self, now: Time, us: u64) {
         debug_assert!(self.covers(now, us));
-        (self.is_set, self.is_late) = (true, true);
+        (self.is_set, self.is_late, self.is_exact) = (true, true, false);
         (self.expires, self.set_at) = (us, now);
     }
 
@@ -159,32 +181,35 @@ impl LazyTimer {
         (expires, set_in)
     }
 
-    /// When what it is queued for comes.
+    /// The tick with which what it is queued for comes.
     #[inline(always)]
-    fn queued_until(&self, clock: &impl Ticks) -> Time {
+    fn queued_until(&self, clock: &impl Ticks) -> u64 {
         let (expires, set_in) = self.queued_for(clock);
         clock.fires(set_in, self.run, expires)
     }
 
-    /// When it fires.
+    /// The event has come; true if that is the deadline. Else the event moves there, if the timer is set.
     #[inline(always)]
-    fn fires(&self, clock: &impl Ticks) -> Time {
-        if self.is_set {
-            self.queued_until(clock)
-        } else {
-            NEVER
+    fn is_due(&mut self, clock: &impl Ticks, out: &mut impl Outbox) -> bool {
+        if !self.is_set {
+            self.disarm(out);
+            return false;
         }
+        let fires = if self.is_exact { self.armed } else { self.queued_until(clock) };
+        if clock.start(fires) > out.now() {
+            self.arm(clock, fires, out);
+            return false;
+        }
+        true
     }
 
     /// The event has come: where it comes among the timers that fire now, if it fires. Then the caller takes the event away, and [fires](Self::fire)
     /// the timer when its turn has come. Else the event moves to where the deadline is.
     pub fn turn(&mut self, clock: &impl Ticks, out: &mut impl Outbox) -> Option<Turn> {
-        let fires = self.fires(clock);
-        if fires > out.now() {
-            self.arm(clock, fires, out);
+        if !self.is_due(clock, out) {
             return None;
         }
-        self.note_armed(clock, NEVER);
+        self.note_disarmed();
         let (expires, set_in) = self.queued_for(clock);
         let level = Reverse(clock.level(set_in, self.run, expires));
         let (set_at, place) =
@@ -207,29 +232,33 @@ impl LazyTimer {
 
     /// The event has come. True if the timer fires, and then it is not set any more; else the event moves to where the deadline is.
     pub fn expired(&mut self, clock: &impl Ticks, out: &mut impl Outbox) -> bool {
-        let fires = self.fires(clock);
-        if fires > out.now() {
-            self.arm(clock, fires, out);
-            return false;
+        let is_due = self.is_due(clock, out);
+        if is_due {
+            self.end(clock, out.now());
+            self.disarm(out);
         }
-        self.end(clock, out.now());
-        self.arm(clock, NEVER, out);
-        true
+        is_due
     }
 
-    /// Moves the event.
-    fn arm(&mut self, clock: &impl Ticks, time: Time, out: &mut impl Outbox) {
-        self.note_armed(clock, time);
-        out.set_timer(self.source, time);
-    }
-
-    /// The event comes at a time.
+    /// Moves the event to where the deadline is, a tick.
     #[inline]
-    fn note_armed(&mut self, clock: &impl Ticks, time: Time) {
-        self.armed = time;
-        self.armed_tick = if time == NEVER { u64::MAX } else { clock.tick(time) };
+    fn arm(&mut self, clock: &impl Ticks, tick: u64, out: &mut impl Outbox) {
+        (self.armed, self.is_exact) = (tick, true);
         // The tick that a time falls in begins up to a tick's length before it.
-        self.covered_from = time.saturating_add(clock.start(1));
+        self.covered_from = clock.start(tick + 1);
+        out.set_timer(self.source, clock.start(tick));
+    }
+
+    /// Takes the event away.
+    #[inline]
+    fn disarm(&mut self, out: &mut impl Outbox) {
+        self.note_disarmed();
+        out.clear_timer(self.source);
+    }
+
+    #[inline]
+    fn note_disarmed(&mut self) {
+        (self.armed, self.is_exact, self.covered_from) = (u64::MAX, false, NEVER);
     }
 }
 
@@ -275,7 +304,7 @@ mod tests {
             if let Step::Set(us) = step {
                 let expires = clock.tick(now) + clock.in_ticks(us);
                 if queued.is_none_or(|(before, _)| before != expires) {
-                    queued = Some((expires, clock.fires(clock.tick(now), run, expires)));
+                    queued = Some((expires, clock.start(clock.fires(clock.tick(now), run, expires))));
                 }
             }
         }
@@ -298,7 +327,7 @@ mod tests {
             out.now = now;
             match step {
                 Step::Set(us) if lazily && us <= 40_000 && timer.covers(now, us) => timer.set_later(now, us),
-                Step::Set(us) => timer.set(clock, clock.tick(now) + clock.in_ticks(us), &mut out),
+                Step::Set(us) => timer.set(clock, clock.tick(now), clock.tick(now) + clock.in_ticks(us), &mut out),
                 Step::Clear => timer.clear(),
             }
             assert!(timer.is_set() != matches!(step, Step::Clear));

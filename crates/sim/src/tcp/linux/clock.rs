@@ -58,18 +58,18 @@ impl Clock {
         jiffies * self.tick / 1000
     }
 
-    /// When a timer of a wheel without levels fires that is set in tick `now` for tick `expires`.
+    /// The tick with which a timer of a wheel without levels fires that is set in tick `now` for tick `expires`.
     #[inline(never)]
-    fn fires_without_levels(&self, now: u64, expires: u64) -> Time {
+    fn fires_without_levels(&self, now: u64, expires: u64) -> u64 {
         if self.wheel == TimerWheel::Exact {
-            return expires.max(now + 1) * self.tick;
+            return expires.max(now + 1);
         }
         let slack = expires.saturating_sub(now) / 256;
         let expires = expires.max(now + 1);
         let latest = expires + slack;
         // It chooses the tick from `expires` to `latest` that ends in the most zeros, so that timers fire together.
         let zeros = (expires ^ latest).checked_ilog2().unwrap_or(0);
-        ((latest >> zeros) << zeros) * self.tick
+        (latest >> zeros) << zeros
     }
 
     /// Milliseconds to ticks, rounded up.
@@ -107,12 +107,12 @@ impl Ticks for Clock {
     /// clock chooses the level. That is one tick ahead when the timers of the present tick have been run: where their handlers set timers
     /// (`__run_timers`, `calc_wheel_index`).
     #[inline]
-    fn fires(&self, now: u64, run: u64, expires: u64) -> Time {
+    fn fires(&self, now: u64, run: u64, expires: u64) -> u64 {
         if self.wheel != TimerWheel::Levels {
             return self.fires_without_levels(now, expires);
         }
         let shift = self.level(now, run, expires) * LEVEL_SHIFT;
-        (((expires >> shift) + 1) << shift) * self.tick
+        ((expires >> shift) + 1) << shift
     }
 
     #[inline]
@@ -143,32 +143,32 @@ mod tests {
     fn the_wheel_rounds_up_by_level() {
         let c = Clock::new(1000, TimerWheel::Levels);
         // Below 63 ticks: one tick late.
-        assert_eq!(c.fires(10, 0, 50), 51 * MS);
+        assert_eq!(c.fires(10, 0, 50), 51);
         // From 63 ticks: 8 ms granularity.
-        assert_eq!(c.fires(0, 0, 63), 64 * MS);
-        assert_eq!(c.fires(0, 0, 201), 208 * MS);
-        assert_eq!(c.fires(0, 0, 208), 216 * MS);
+        assert_eq!(c.fires(0, 0, 63), 64);
+        assert_eq!(c.fires(0, 0, 201), 208);
+        assert_eq!(c.fires(0, 0, 208), 216);
         // From 504 ticks: 64 ms.
-        assert_eq!(c.fires(3, 0, 507), 512 * MS);
+        assert_eq!(c.fires(3, 0, 507), 512);
         // One tick less where the timers of the tick have been run.
-        assert_eq!(c.fires(3, 4, 507), 512 * MS);
-        assert_eq!([c.fires(9, 9, 513), c.fires(9, 10, 513)], [576 * MS, 520 * MS]);
+        assert_eq!(c.fires(3, 4, 507), 512);
+        assert_eq!([c.fires(9, 9, 513), c.fires(9, 10, 513)], [576, 520]);
     }
 
     #[test]
     fn slack_begins_at_256_ticks() {
         let c = Clock::new(1000, TimerWheel::Slack);
-        assert_eq!(c.fires(10, 0, 210), 210 * MS);
+        assert_eq!(c.fires(10, 0, 210), 210);
         // 300 + 300 / 256 = 301: bit 0 differs, nothing to clear.
-        assert_eq!(c.fires(0, 0, 300), 301 * MS);
+        assert_eq!(c.fires(0, 0, 300), 301);
         // 1023 + 3 = 1026: from bit 10 on they differ.
-        assert_eq!(c.fires(0, 0, 1023), 1024 * MS);
+        assert_eq!(c.fires(0, 0, 1023), 1024);
     }
 
     #[test]
     fn before_that_a_timer_fires_in_its_tick() {
         let c = Clock::new(1000, TimerWheel::Exact);
-        assert_eq!([c.fires(10, 0, 210), c.fires(0, 0, 1023), c.fires(7, 8, 7)], [210 * MS, 1023 * MS, 8 * MS]);
+        assert_eq!([c.fires(10, 0, 210), c.fires(0, 0, 1023), c.fires(7, 8, 7)], [210, 1023, 8]);
     }
 
     proptest! {

@@ -96,7 +96,7 @@ impl Closing {
 
     fn set_timer(&mut self, after: u64, clock: &Clock, out: &mut impl Outbox) {
         let now = clock.tick(out.now());
-        self.timer.set(clock, now + after, out);
+        self.timer.set(clock, now, now + after, out);
     }
 
     /// The timer's event came; true if the FIN has to go again.
@@ -155,12 +155,19 @@ impl Receiver {
     }
 
     /// Closes, if the application has read to the end.
+    #[inline]
     pub(super) fn close_at_end(&mut self, out: &mut impl Outbox) {
         if self.closing.is_to_close() {
-            self.closing.begin(self.rtt, &self.clock, out);
-            self.send_fin(out);
-            self.form.flags |= flags::CLOSED;
+            self.close(out);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn close(&mut self, out: &mut impl Outbox) {
+        self.closing.begin(self.rtt, &self.clock, out);
+        self.send_fin(out);
+        self.form.flags |= flags::CLOSED;
     }
 
     fn send_fin(&mut self, out: &mut impl Outbox) {

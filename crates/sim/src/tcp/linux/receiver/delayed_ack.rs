@@ -36,6 +36,9 @@ pub(super) struct AckDelay {
     /// No interval is longer than `most`, and no ACK waits for longer than `longest`.
     most: u64,
     longest: u64,
+    /// The largest interval, and the one where nothing caps it.
+    capped: u64,
+    uncapped: u64,
     /// The interval that [`Self::wait_lazily`] waits for: the least one; `u64::MAX` if no ACK may wait for so long.
     lazy: u64,
     /// Half the least interval, ns; and that after the last arrival of data in order.
@@ -45,11 +48,11 @@ pub(super) struct AckDelay {
     established: Time,
 }
 
-/// What bounds a delay, ticks or us.
+/// What bounds a delay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Smoothed RTT, us; 0: not known.
-    pub srtt_us: u64,
+    /// Smoothed RTT, ticks; 0: not known.
+    pub srtt: u64,
     /// Waiting longer than the largest interval is no use: a write has ended, or the ends take turns.
     pub short: bool,
 }
@@ -72,6 +75,8 @@ impl AckDelay {
             step: least / 2,
             most,
             longest,
+            capped: clock.from_ms(MOST_MS),
+            uncapped: clock.from_ms(MOST_UNCAPPED_MS),
             lazy: if least <= longest { least } else { u64::MAX },
             short_gap: clock.start(least / 2),
             short_gap_ends: 0,
@@ -222,9 +227,9 @@ impl AckDelay {
     pub fn wait(&mut self, bounds: Bounds, clock: &Clock, out: &mut impl Outbox) -> bool {
         let mut interval = self.interval;
         if interval > self.least {
-            let mut most = clock.from_ms(if bounds.short { MOST_MS } else { MOST_UNCAPPED_MS });
-            if bounds.srtt_us > 0 {
-                most = most.min(clock.in_ticks(bounds.srtt_us).max(self.least));
+            let mut most = if bounds.short { self.capped } else { self.uncapped };
+            if bounds.srtt > 0 {
+                most = most.min(bounds.srtt.max(self.least));
             }
             interval = interval.min(most);
         }
@@ -237,7 +242,7 @@ impl AckDelay {
             }
             expires = expires.min(pending);
         }
-        self.timer.set(clock, expires, out);
+        self.timer.set_inline(clock, now, expires, out);
         self.waiting = true;
         true
     }
@@ -299,10 +304,16 @@ impl Receiver {
 
     /// Acknowledges later, unless an ACK is nearly due.
     pub(super) fn delay_ack(&mut self, out: &mut impl Outbox) {
-        let bounds = Bounds { srtt_us: self.rtt.srtt_us, short: self.pushed || self.delay.in_ping_pong() };
-        if !self.delay.wait(bounds, &self.clock, out) {
+        if !self.waits_to_acknowledge(out) {
             self.send_ack(self.rcv_nxt, out);
         }
+    }
+
+    /// Delays the ACK; false if one that waits is so nearly due that it should go at once.
+    #[inline(always)]
+    pub(super) fn waits_to_acknowledge(&mut self, out: &mut impl Outbox) -> bool {
+        let bounds = Bounds { srtt: self.rtt.srtt, short: self.pushed || self.delay.in_ping_pong() };
+        self.delay.wait(bounds, &self.clock, out)
     }
 
     /// A timer's event: 0 is the delayed ACK, 1 the compressed ACK, and once the receiver closes the FIN.

@@ -58,12 +58,17 @@ impl Receiver {
     }
 
     /// What is left of [`Self::on_data`] when the ACK does not go at once.
+    #[inline(never)]
     fn delay_ack_in_full(&mut self, out: &mut impl Outbox) {
-        if self.kernel.charges_in_order {
+        let waits = self.waits_to_acknowledge(out);
+        // A segment that is read at once takes room only while it is acknowledged.
+        if self.kernel.charges_in_order && !(waits && self.unread.is_empty()) {
             let head = Head::of(self.rcv_nxt - 1, self.rcv_nxt, self.layout.mss());
             self.unread.add_last(&head, &self.kernel.cost);
         }
-        self.delay_ack(out);
+        if !waits {
+            self.send_ack(self.rcv_nxt, out);
+        }
         self.on_read(true, out);
     }
 

@@ -124,6 +124,7 @@ impl Receiver {
     /// The only sample of an end that sends no data, us: RTO is three times it, with the variance's floor.
     pub(super) fn note_rtt(&mut self, rtt_us: u64) {
         self.rtt.srtt_us = rtt_us.max(1);
+        self.rtt.srtt = self.clock.in_ticks(self.rtt.srtt_us);
         self.rtt.rto = self.clock.in_ticks(self.rtt.srtt_us + (self.rtt.srtt_us * 2).max(self.rtt.rto_min_us));
     }
 }

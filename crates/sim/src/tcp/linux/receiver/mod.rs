@@ -75,8 +75,9 @@ pub struct Counters {
 struct RttEstimates {
     /// When the SYN-ACK was sent last, or the SYN by an end that opens and receives, us.
     syn_ack_us: u64,
-    /// Smoothed RTT, us; 0: not known.
+    /// Smoothed RTT, us; 0: not known. The same in ticks.
     srtt_us: u64,
+    srtt: u64,
     /// Retransmission timeout, ticks, and the least of its variance, us.
     rto: u64,
     rto_min_us: u64,
@@ -193,6 +194,7 @@ impl Receiver {
             rtt: RttEstimates {
                 syn_ack_us: 0,
                 srtt_us: 0,
+                srtt: 0,
                 rto: clock.from_ms(1000),
                 rto_min_us: u64::from(stack.rto_min_ms) * 1000,
             },

@@ -74,7 +74,7 @@ impl Receiver {
     /// Arms the timer that retransmits the SYN or SYN-ACK after so many ticks.
     pub(super) fn time_opening(&mut self, timeout: u64, out: &mut impl Outbox) {
         let now = self.clock.tick(out.now());
-        self.opening.timer.set(&self.clock, now + timeout, out);
+        self.opening.timer.set(&self.clock, now, now + timeout, out);
     }
 
     /// The other end's packet ends the handshake: from now on another timer uses the event source.

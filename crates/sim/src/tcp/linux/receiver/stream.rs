@@ -10,6 +10,7 @@ use crate::outbox::{End, Outbox};
 use crate::packet::{Direction, Ecn, HEADERS, RST_FRAME};
 use crate::segment::{flags, Segment};
 use crate::tcp::common::layout::Layout;
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::request::Request;
 use crate::time::Time;
 
@@ -168,6 +169,9 @@ impl Receiver {
 
     /// The RTT and the retransmission timeout of the connection are those that the sending half measures.
     pub(in crate::tcp::linux) fn take_estimates(&mut self, (srtt_us, rto): (u64, u64)) {
+        if srtt_us != self.rtt.srtt_us {
+            self.rtt.srtt = self.clock.in_ticks(srtt_us);
+        }
         (self.rtt.srtt_us, self.rtt.rto) = (srtt_us, rto);
     }
 

@@ -68,11 +68,15 @@ impl Receiver {
     }
 
     /// The window is closed to the next segment, unless that is a FIN alone (`tcp_data_queue`).
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_closed_to(&self, p: &Segment) -> bool {
-        self.bytes_at_most(p.seq) >= self.buffer.advertised()
-            && self.buffer.left(self.unacknowledged()) == 0
-            && !is_bare_fin(p)
+        self.bytes_at_most(p.seq) >= self.buffer.advertised() && self.has_no_room_for(p)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_no_room_for(&self, p: &Segment) -> bool {
+        self.buffer.left(self.unacknowledged()) == 0 && !is_bare_fin(p)
     }
 
     /// A segment behind the next one begins inside the window.
@@ -95,6 +99,7 @@ impl Receiver {
     }
 
     /// Reading has made room for twice the window that is left. To ask for the window ends quick ACKs in a tight buffer.
+    #[inline(always)]
     pub(super) fn opens_wide(&mut self) -> bool {
         let came = self.unacknowledged();
         let is_to_ask = self.buffer.is_half_used(came);

@@ -404,8 +404,8 @@ impl Sender {
             if ack <= self.view.snd_una && bytes <= self.peer.bytes() && bytes > 0 {
                 return false;
             }
-            // Most ACKs of new data offer what the last one did.
-            if bytes == self.peer.bytes() {
+            // Most ACKs of new data offer what the last one did, and only after an idle time another offer restarts anything.
+            if bytes == self.peer.bytes() || self.view.packets_out > 0 {
                 self.take_peer_window(bytes, ack);
                 return true;
             }

@@ -41,7 +41,7 @@ impl PeerWindow {
     }
 
     /// An ACK for `ack` advertises so many bytes.
-    #[inline]
+    #[inline(always)]
     pub fn update(&mut self, bytes: u32, ack: u32) {
         if bytes != self.bytes {
             self.bytes = bytes;

@@ -60,7 +60,7 @@ impl Sender {
     pub(in crate::tcp::linux) fn set_timer(&mut self, out: &mut impl Outbox, what: Pending, after: u64) {
         self.timer.pending = what;
         let now = u64::from(self.view.jiffies);
-        self.timer.lazy.set(&self.clock, now + after.min(self.rtt.rto_max()), out);
+        self.timer.lazy.set(&self.clock, now, now + after.min(self.rtt.rto_max()), out);
     }
 
     /// It will not fire.
