@@ -39,7 +39,25 @@ DOCUMENTS = (
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("analyze", "controls", "fidelity", "index", "limits/left-out", "performance", "results", "scenario", "stacks")
+        for name in (
+            "analyze",
+            "controls",
+            "fidelity",
+            "fidelity/fairness",
+            "fidelity/kernel",
+            "fidelity/ordering",
+            "fidelity/sce",
+            "fidelity/sce-one-flow",
+            "fidelity/sce-two-flows",
+            "fidelity/scenarios",
+            "fidelity/teacup",
+            "index",
+            "limits/left-out",
+            "performance",
+            "results",
+            "scenario",
+            "stacks",
+        )
     ),
 )
 SOURCES = ROOT / "crates" / "sim" / "src"
