@@ -179,10 +179,17 @@ class Capabilities:
         if stack is None:
             return
         if cc is not None and stack.cc is not None and kind not in stack.cc:
-            yield "cc.kind", f"{kind} does not run on the stack {workload.stack}", one_of(sorted(stack.cc))
+            yield "cc.kind", f"{kind} does not run on the stack {workload.stack}", self._runs(kind, sorted(stack.cc))
             return
         yield from _unlike(workload, stack)
         yield from _buffers(workload, stack)
+
+    def _runs(self, kind: str, others: Sequence[str]) -> str:
+        """Return what runs instead of a cc that the stack lacks: the stacks that have it, or another cc of the stack."""
+        able = [name for name, stack in self.stack.items() if stack.cc is None or kind in stack.cc]
+        if not able:
+            return one_of(others)
+        return f"stack: {' or '.join(able)}, or {f'cc: {others[0]}' if len(others) == 1 else 'another cc'}"
 
 
 def _unlike(workload: Tcp, stack: Capability) -> Iterator[tuple[str, str, str]]:

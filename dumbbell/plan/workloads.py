@@ -265,8 +265,13 @@ def _control(cc: Cc, table: EngineFacts) -> dict[str, Any]:
 
 
 def _stack(flow: Connections, table: EngineFacts) -> str:
-    """Return the engine's name of the stack that a scenario names."""
-    return table.stands_for.get(flow.stack.base, flow.stack.base)
+    """Return the engine's name of the stack that a scenario names. If it names none and the usual one does not run the cc, the first one that
+    does: AccECN, which prague needs, came after Linux 6.12."""
+    base, kind = table.stands_for.get(flow.stack.base, flow.stack.base), flow.cc.kind
+    if "stack" in flow.model_fields_set or base not in table.stack:
+        return base
+    able = [name for name, stack in table.stack.items() if stack.cc is None or kind in stack.cc]
+    return base if base in able or not able else able[0]
 
 
 _Ect = Literal[0, 1]
