@@ -12,7 +12,7 @@ import typer
 
 from dumbbell.cli.output import JsonOption, note, print_json, show
 from dumbbell.cli.tables import print_fitted, print_wrapped
-from dumbbell.comparing.across.advice import Queue, advise, named
+from dumbbell.comparing.across.advice import advise, named
 from dumbbell.comparing.across.answer import answer_of
 from dumbbell.comparing.across.measures import LOADED
 from dumbbell.errors import BadInput, shortened
@@ -55,8 +55,10 @@ def command(
     if advice is None:
         raise BadInput(f"{path}: the runs have no several queues; expected a sweep over one, such as `dumbbell run home`")
     devices = {"forward": device, "reverse": reverse}
-    firsts = [_first(runs, queue) for queue in advice.best]
-    chosen = {named(queue): list(_lines(run_of(path)(run), devices, shaped)) for queue, run in zip(advice.best, firsts, strict=True)}
+    chosen = {}
+    for queue in advice.best:
+        its = [run for run in runs if all(run.cell.get(key) == value for key, value in queue)]
+        chosen[named(queue)] = list(_lines(run_of(path)(its[0]), _loaded(its), devices, shaped))
     if json:
         print_json({"decided": len(advice.best) == 1, "best": list(chosen), "reasons": list(advice.lines), "tc": _commands(chosen)})
         return
@@ -72,17 +74,17 @@ def command(
         note("next: --shaped for a bottleneck behind the device, as at a modem")
 
 
-def _first(runs: Sequence[Outline], queue: Queue) -> Outline:
-    return next(run for run in runs if all(run.cell.get(key) == value for key, value in queue))
+def _loaded(runs: Sequence[Outline]) -> set[str]:
+    """The queues that more than ACKs load in some of the runs."""
+    return {port for run in runs for port, values in run.summary.ports.items() if not values["utilisation"] < LOADED}
 
 
-def _lines(run: Run, devices: Mapping[str, str], shaped: bool) -> Iterator[str]:
+def _lines(run: Run, loaded: set[str], devices: Mapping[str, str], shaped: bool) -> Iterator[str]:
     """Yield tc's lines for the queues of a run that traffic loads, each behind a comment that says where it stands."""
     from dumbbell.engines.linux.qdiscs import DISCIPLINES, queue_on_a_link, shaped_queue
 
     ports = [port for port in run.required_plan["ports"] if port["kind"] == "queue"]
-    loaded = [port for port in ports if run.summary.ports.get(port["id"], {}).get("utilisation", LOADED) >= LOADED]
-    for port in loaded or ports:
+    for port in [port for port in ports if port["id"] in loaded] or ports:
         qdisc, device = port["qdisc"], devices[port["direction"]]
         rate = port["shaper"].get("rate_bps") or qdisc.get("rate_bps")
         place = f"{port['id']}, {port['direction']}{'' if rate is None else f', {rate / 1e6:g} Mbit/s'}"

@@ -101,8 +101,10 @@ def command(
     with collector_paused():
         for run in outcome:
             count[run.status] += 1
-            for reason in run.reasons:
+            for reason in run.reasons[:_MOST_REASONS]:
                 note(f"{run.status}: {_cell(run.cell) or run.name}: {reason}")
+            if len(run.reasons) > _MOST_REASONS:
+                note(f"{run.status}: {_cell(run.cell) or run.name}: and {len(run.reasons) - _MOST_REASONS} more reasons, in its run.json")
             found = list(limit_notes(run))
             limits += [f"{_cell(run.cell) or run.name}: {line}" for line in found]
             if json:
@@ -204,6 +206,8 @@ def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int 
 
 _MOST_SHOWN = 1000
 """Runs of a scenario that a summary is made of."""
+_MOST_REASONS = 3
+"""Reasons for the status of a run that are printed."""
 _MOST_LIMITS = 10
 """Flows of which it is said that a buffer limits them."""
 

@@ -24,7 +24,7 @@ SEED = "seed"
 
 _FORMER = {"throughput_mbit": "goodput_mbit", "throughput": "goodput"}
 """Names that columns had."""
-_SUFFIXES = {"_mbit": "Mbit/s", "_ms": "ms", "_s": "s", "_packets": "packets", "_bytes": "bytes"}
+_SUFFIXES = {"_mbit": "Mbit/s", "_ms": "ms", "_s": "s", "_packets": "packets", "_bytes": "bytes", "_rpm": "RPM"}
 _UNITS = {
     **dict.fromkeys(
         ("retransmits", "drops", "lost", "ce_marks", "sce_marks", "cwnd", "ssthresh", "inflight", "delivered", "delivered_ce"), "packets"

@@ -22,7 +22,10 @@ from dumbbell.results.summary import Summary
 INDEX = "index.jsonl"
 _ROOM = Path(__file__).parent
 _SOURCES = (
-    *(_ROOM / f"{name}.py" for name in ("checksums", "received", "record", "run", "schema", "series", "summary", "tables", "windowed")),
+    *(
+        _ROOM / f"{name}.py"
+        for name in ("checksums", "received", "record", "responsiveness", "run", "schema", "series", "summary", "tables", "windowed")
+    ),
     _ROOM.parent / "metrics",
 )
 """The code that computes summaries: source files, and a folder of them."""

@@ -18,6 +18,7 @@ from dumbbell.results.conservation import Status
 from dumbbell.results.imported import is_imported
 from dumbbell.results.limits import limited_shares
 from dumbbell.results.names import are_names, is_name
+from dumbbell.results.responsiveness import measured_rpm
 from dumbbell.results.tables import NOT_TCP, entity_of
 from dumbbell.results.windowed import Counters, Window, halves, measured_window, rows_within
 
@@ -45,10 +46,11 @@ percentile of the samples of smoothed RTT; mean of the samples of cwnd; retransm
 handshake; shares of the time in which the receive window, the send buffer and the application limited it (the congestion window did in the
 rest)."""
 
-RUN_METRICS = ("flows", GOODPUT, "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks")
+RUN_METRICS = ("flows", GOODPUT, "jain_index", "srtt_mean_ms", "srtt_p95_ms", "retransmits", "drops", "ce_marks", "responsiveness_rpm")
 """Metrics of all TCP connections of a run together, those that come and go included: their number; their payload over the window of the
 run; Jain's index of the goodputs of bulk flows, each over the flow's own lifetime; mean and 95th percentile of all samples of smoothed RTT,
-if every bulk flow has series; retransmitted segments; packets dropped and CE marks set, summed over all ports."""
+if every bulk flow has series; retransmitted segments; packets dropped and CE marks set, summed over all ports; round trips per minute, if
+the run has the traffic for it."""
 
 GROUP_METRICS = (
     GOODPUT,
@@ -392,6 +394,7 @@ def _whole(run: Run) -> Summary:
         "retransmits": math.fsum(each.retransmits for each in volumes.values()),
         "drops": float(sum(value for counters in ports for name, value in counters.items() if name.startswith("dropped_"))),
         "ce_marks": float(sum(counters.get("ce_marks", 0) for counters in ports)),
+        "responsiveness_rpm": measured_rpm(run),
     }
     if is_imported(run):  # few files of other tools tell of queues, and some not of flows
         dropped = any(name.startswith("dropped_") for counters in ports for name in counters)

@@ -136,7 +136,7 @@ def test_a_mistake_of_the_file_keeps_its_line(dumbbell, file):
     assert answer.err.startswith(f"{file}:3: flows.1.durration: unknown key")
 
 
-QUESTIONS = ("home", "aqm", "cc", "starvation", "l4s", "l4s_coexist", "l4s_rtt", "l4s_bursts")
+QUESTIONS = ("home", "aqm", "cc", "starvation", "responsiveness", "l4s", "l4s_coexist", "l4s_rtt", "l4s_bursts")
 
 
 def test_the_tests_that_ask_a_question_declare_options():
@@ -146,7 +146,16 @@ def test_the_tests_that_ask_a_question_declare_options():
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_every_option_of_a_test_sets_keys_that_change_its_runs(name, dumbbell):
-    values = {"RATE": "7mbit", "TIME": "33ms", "TIMES": "33ms", "COUNT": "2", "SIZES": "2bdp", "SHARE": "0.5%", "CODEPOINT": "0"}
+    values = {
+        "RATE": "7mbit",
+        "TIME": "33ms",
+        "TIMES": "33ms",
+        "COUNT": "2",
+        "SIZES": "2bdp",
+        "SHARE": "0.5%",
+        "CODEPOINT": "0",
+        "DIRECTIONS": "reverse",
+    }
     names = {"--cc": "vegas", "--against": "vegas", "--classic": "vegas", "--qdisc": "codel"}
     usual = planned(dumbbell, name)
     assert usual["name"] == name

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dumbbell.comparing.across.estimates import Estimate, counts, estimate
-from dumbbell.comparing.across.measures import JAIN, Measure, answered, measured
+from dumbbell.comparing.across.measures import JAIN, RPM, Measure, answered, measured
 from dumbbell.comparing.across.sentence import Cell, axes, sentence
 from dumbbell.comparing.tables import Cell as Field
 from dumbbell.comparing.tables import Shown, Table
+from dumbbell.metrics.responsiveness import grade
 from dumbbell.results.columns import SEED, short
 from dumbbell.results.summary import GOODPUT, Summarised
 
@@ -98,7 +99,9 @@ class Answer:
         for cell in cells:
             at = dict(cell)
             counted: list[Field] = [self._runs[cell]] if several else []
-            rows.append([*(str(at.get(key, "")) for key in keys), *counted, *(_field(each[cell]) for each in numbers.values())])
+            rows.append(
+                [*(str(at.get(key, "")) for key in keys), *counted, *(_field(measure, each[cell]) for measure, each in numbers.items())]
+            )
         heads = [short(key, [key for axis in swept for key in axis]) for key in keys]
         columns = [*heads, *(["runs"] if several else []), *(measure.title for measure in numbers)]
         return Table(self._title(numbers), columns, rows, len(heads))
@@ -144,8 +147,10 @@ def answer_of(name: str, runs: Iterable[Summarised]) -> Answer:
     return found
 
 
-def _field(number: Estimate) -> Field:
-    return Shown(number.centre, lambda _centre: written(number)) if number.count else None
+def _field(measure: Measure, number: Estimate) -> Field:
+    """A number with its interval; a responsiveness with its grade, too."""
+    graded = f" {grade(number.centre)}" if measure == RPM else ""
+    return Shown(number.centre, lambda _centre: f"{written(number)}{graded}") if number.count else None
 
 
 def written(number: Estimate) -> str:

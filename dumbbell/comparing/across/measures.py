@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from dumbbell.results.responsiveness import FOREIGN
 from dumbbell.results.summary import GOODPUT, Summary, Traits
 from dumbbell.results.words import column_words
 
@@ -27,6 +28,8 @@ class Measure:
         return f"{self.noun} ({self.unit})" if self.unit else self.noun
 
 
+RPM = Measure("responsiveness_rpm", "responsiveness", "RPM", more_is_better=True)
+"""Round trips per minute."""
 _ONE_WAY = Measure(GOODPUT, "goodput", "Mbit/s", more_is_better=True)
 _WAYS = {way: Measure(f"{way}.{GOODPUT}", f"{way} goodput", "Mbit/s", more_is_better=True) for way in ("forward", "reverse")}
 _PING = Measure("ping_median_ms", "ping", "ms")
@@ -38,8 +41,8 @@ JAIN = Measure("jain_index", "Jain index", "", more_is_better=True)
 """How evenly the bulk flows of a run share."""
 _MOST_GROUPS = 6
 """Groups of bulk flows in one direction whose goodputs are told apart."""
-LOADED = 0.1
-"""Utilisation below which a queue is left out: ACKs alone load their direction by less."""
+LOADED = 0.2
+"""Utilisation below which a queue is left out: ACKs of a link with a fifth of the rate in their direction load it by less."""
 
 
 def measured(summary: Summary) -> dict[Measure, float]:
@@ -55,7 +58,11 @@ def measured(summary: Summary) -> dict[Measure, float]:
         found[_PING] = math.fsum(pings) / len(pings)
     if calls:
         found[_MOS] = min(calls)
+    if not math.isnan(summary.run[RPM.column]):
+        found[RPM] = summary.run[RPM.column]
     for group, values in summary.groups.items():
+        if RPM in found and group == FOREIGN:
+            continue  # these are the probes of the responsiveness
         for column, noun in (("latency_median_ms", "latency"), ("completion_median_ms", "completion time")):
             if not math.isnan(values[column]):
                 found[Measure(f"{group}.{column}", f"{noun} of {group}", "ms")] = values[column]
@@ -63,7 +70,7 @@ def measured(summary: Summary) -> dict[Measure, float]:
         times = _there(values["completion_s"] for values in members)
         if times and len(times) == len(members):
             found[Measure(f"{group}.completion_s", f"completion time of {group}", "s")] = math.fsum(times) / len(times)
-    if not pings and not math.isnan(summary.run["srtt_mean_ms"]):
+    if not pings and RPM not in found and not math.isnan(summary.run["srtt_mean_ms"]):
         found[_SRTT] = summary.run["srtt_mean_ms"]
     return found
 
@@ -126,7 +133,8 @@ def _between_groups(summary: Summary) -> dict[Measure, float]:
         for group in groups
         if 1 < len(groups) <= _MOST_GROUPS and not math.isnan(summary.groups[group][GOODPUT])
     }
-    if len(ways) == 1 and sum(map(len, members.values())) > 1 and not math.isnan(summary.run["jain_index"]):
+    alone = len(ways) == 1 and math.isnan(summary.run[RPM.column])  # flows of that load begin one after the other
+    if alone and sum(map(len, members.values())) > 1 and not math.isnan(summary.run["jain_index"]):
         found[JAIN] = summary.run["jain_index"]
     return found
 
@@ -139,10 +147,10 @@ def _queues(summary: Summary) -> dict[Measure, float]:
     found: dict[Measure, float] = {}
     for port, way in zip(ports, ways, strict=True):
         name = "" if len(ports) == 1 else f"{way} " if ways.count(way) == 1 and way in _WAYS else f"{port} "
-        values = ports[port]
-        found |= _there_alone(Measure(f"{port}.utilisation", f"{name}utilisation", "%", more_is_better=True), [100 * values["utilisation"]])
+        values, own = ports[port], f"{port}." if len(ports) > 1 else ""
+        found |= _there_alone(Measure(f"{own}utilisation", f"{name}utilisation", "%", more_is_better=True), [100 * values["utilisation"]])
         for column, noun in (("queue_delay_mean_ms", "queue delay"), ("queue_delay_p95_ms", "queue delay p95")):
-            found |= _there_alone(Measure(f"{port}.{column}", f"{name}{noun}", "ms"), [values[column]])
+            found |= _there_alone(Measure(f"{own}{column}", f"{name}{noun}", "ms"), [values[column]])
     return found
 
 
