@@ -9,6 +9,7 @@ from pathlib import Path
 from dumbbell.cli.output import human_time, note, print_json
 from dumbbell.errors import BadInput
 from dumbbell.results import Run, Store
+from dumbbell.results.columns import find_key, is_meant
 from dumbbell.results.folder import find_store
 from dumbbell.scenario.series import CONTROL, KINDS, QUEUE
 from dumbbell.study.folders import find_folder
@@ -48,12 +49,27 @@ def folder_of(where: Path) -> Path:
 
 
 def found_key(store: Store, beginning: str) -> str:
-    """The key that begins so. Raises `BadInput` if it is none, or not one."""
+    """The key that begins so, or that of the run at coordinates such as `seed=1`, with commas between several.
+
+    Raises `BadInput` if it is none, or not one."""
+    if "=" in beginning:
+        return _at(store, beginning)
     found = [key for key in store.stored_keys() if key.startswith(beginning)]
     if len(found) != 1:
         what = "is the beginning of no run's key" if not found else f"is the beginning of {len(found)} runs' keys"
         raise BadInput(f"{beginning!r} {what} in {store.path}; expected that of one (`dumbbell run` and `table --json` show them)")
     return found[0]
+
+
+def _at(store: Store, written: str) -> str:
+    asked = [each.partition("=") for each in written.split(",")]
+    runs = store.runs(check_series=False)
+    keys = list(dict.fromkeys(key for run in runs for key in run.cell))
+    wanted = {find_key(key.strip(), keys, f"{key.strip()!r} of {written!r}"): value.strip() for key, _, value in asked}
+    found = dict.fromkeys(run.key for run in runs if all(is_meant(run.cell.get(key, ""), value) for key, value in wanted.items()))
+    if len(found) != 1:
+        raise BadInput(f"{written!r} is the place of {len(found)} runs in {store.path}; expected that of one, by all its coordinates")
+    return next(iter(found))
 
 
 def only_run(store: Store, beginning: str | None) -> Run:

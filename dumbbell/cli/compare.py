@@ -107,9 +107,8 @@ def _folders(first: Path, second: Path, per: str | None, y: Sequence[str], windo
     labels = names if names[0] != names[1] else [str(path) for path in paths]
     if paths[0].resolve() == paths[1].resolve():
         raise BadInput(f"{second}: is the same folder; expected another one")
-    found = compare_folders(
-        *(RunSet(label, open_outlines(path, window), run_of(path)) for label, path in zip(labels, paths, strict=True)), per, y
-    )
+    first_set, second_set = (RunSet(label, open_outlines(path, window), run_of(path)) for label, path in zip(labels, paths, strict=True))
+    found = compare_folders(first_set, second_set, per, y)
     if json:
         print_json(
             {"folders": labels, "per": found.per, "window": window.words or None, "compared": [each.plain() for each in found.compared]}

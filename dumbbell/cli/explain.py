@@ -22,10 +22,13 @@ _AROUND_S = 0.5
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
     at: Annotated[str, typer.Option("--at", metavar="TIME", help="The moment, such as 12.3s.")],
-    run: Annotated[str | None, typer.Option("--run", metavar="KEY", help="The run whose key begins so, if the folder has several.")] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="KEY", help="Which run, by the beginning of its key or as seed=1.")] = None,
     flow: Annotated[list[str] | None, typer.Option("--flow", help="Only this flow; repeatable.")] = None,
     around: Annotated[str, typer.Option("--around", metavar="TIME", help="How long before and after the moment.")] = f"{_AROUND_S}s",
-    acks: Annotated[bool, typer.Option("--acks", help="Each ACK by itself; by default ACKs in a row are one line.")] = False,
+    each: Annotated[
+        bool,
+        typer.Option("--each", help="Each event by itself; by default ACKs, drops and repairs between two changes of state are one line."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Say in order what happened to flows around a moment: ACKs, losses and drops, marks, changes of state.
@@ -44,7 +47,7 @@ def command(
     for name in flow or ():
         if name not in known:
             raise BadInput(f"--flow {name!r} is unknown{nearest(name, known)}; expected {one_of(known)}")
-    told = story(events, moment_s - around_s, moment_s + around_s, flow or (), acks)
+    told = story(events, moment_s - around_s, moment_s + around_s, flow or (), each)
     if json:
         print_json([each.plain() for each in told])
     elif told:

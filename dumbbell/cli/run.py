@@ -58,7 +58,9 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     again: Annotated[
         str | None,
-        typer.Option("--again", metavar="KEY", help="Of a results folder in place of a file: compute a stored run again with more to see."),
+        typer.Option(
+            "--again", metavar="KEY", help="Of a results folder: compute a stored run again, by its key or as seed=1, with more to see."
+        ),
     ] = None,
     series: Annotated[
         list[str] | None,

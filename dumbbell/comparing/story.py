@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,38 +36,51 @@ class Told:
         }
 
 
-def story(events: pl.DataFrame, start_s: float, stop_s: float, flows: Sequence[str] = (), each_ack: bool = False) -> list[Told]:
-    """The events of some flows (all without any) in a time, in order. ACKs of a flow in a row are one, unless `each_ack`."""
+_CLASSES = {"ack": "ack", "drop": "drop", "loss": "repair", "retransmit": "repair", "mark": "mark"}
+"""Kind -> events that are told together until the state changes or a timer fires."""
+
+
+def story(events: pl.DataFrame, start_s: float, stop_s: float, flows: Sequence[str] = (), each: bool = False) -> list[Told]:
+    """The events of some flows (all without any) in a time, in order. ACKs, drops and repairs of a flow between two changes of its state
+    are one line each, unless `each` event is to have its own."""
     import polars as pl
 
     within = events.filter(pl.col("t_ns").is_between(round(start_s * 1e9), round(stop_s * 1e9)))
     if flows:
         within = within.filter(pl.col("flow").is_in(list(flows)))
-    waiting: dict[str, list[dict[str, Any]]] = {}
+    waiting: dict[str, dict[str, list[dict[str, Any]]]] = {}
     found: list[Told] = []
     for row in within.iter_rows(named=True):
-        if row["kind"] == "ack" and not each_ack:
-            waiting.setdefault(row["flow"], []).append(row)
-            continue
-        found += _together(waiting.pop(row["flow"], []))
-        found.append(_told(row))
-    for acks in waiting.values():
-        found += _together(acks)
-    return sorted(found, key=lambda each: each.t_ns)
+        together = None if each else _CLASSES.get(row["kind"])
+        if together is None:
+            found += [_together(rows) for rows in waiting.pop(row["flow"], {}).values()]
+            found.append(_told(row))
+        else:
+            waiting.setdefault(row["flow"], {}).setdefault(together, []).append(row)
+    found += [_together(rows) for classes in waiting.values() for rows in classes.values()]
+    return sorted(found, key=lambda told: told.t_ns)
 
 
-def _together(acks: list[dict[str, Any]]) -> Iterator[Told]:
-    if len(acks) == 1:
-        yield _told(acks[0])
-    elif acks:
-        first, last = acks[0], acks[-1]
-        delivered = math.fsum(each["count"] or 0 for each in acks)
-        rtts = [each["rtt_ms"] for each in acks if each["rtt_ms"] is not None]
-        took = f", RTT {min(rtts):.1f} to {max(rtts):.1f} ms" if rtts else ""
-        window = f", window {first['cwnd']:g} to {last['cwnd']:g}" if first["cwnd"] != last["cwnd"] else ""
-        since = (last["t_ns"] - first["t_ns"]) / 1e6
-        text = f"{len(acks)} ACKs in {since:.1f} ms deliver {delivered:g} segments{took}{window}{_rate(last)}"
-        yield Told(last["t_ns"], last["flow"], "ack", text, last["cwnd"], last["inflight"])
+def _together(rows: list[dict[str, Any]]) -> Told:
+    """Several events of a flow in a line."""
+    if len(rows) == 1:
+        return _told(rows[0])
+    first, last = rows[0], rows[-1]
+    took = f"in {(last['t_ns'] - first['t_ns']) / 1e6:.1f} ms"
+    counts = {kind: math.fsum(row["count"] or 0 for row in rows if row["kind"] == kind) for kind in ("loss", "retransmit", "mark", "ack")}
+    window = f", window {first['cwnd']:g} to {last['cwnd']:g}" if first["cwnd"] != last["cwnd"] else ""
+    if last["kind"] == "ack":
+        rtts = [row["rtt_ms"] for row in rows if row["rtt_ms"] is not None]
+        rtt = f", RTT {min(rtts):.1f} to {max(rtts):.1f} ms" if rtts else ""
+        text = f"{len(rows)} ACKs {took} deliver {counts['ack']:g} segments{rtt}{window}{_rate(last)}"
+    elif last["kind"] == "drop":
+        where = Counter(row["reason"] for row in rows)
+        text = f"{len(rows)} packets are dropped {took}: " + ", ".join(f"{reason} ({count})" for reason, count in where.most_common())
+    elif last["kind"] == "mark":
+        text = f"{len(rows)} ACKs {took} echo marks of {counts['mark']:g} segments{window}"
+    else:
+        text = f"{counts['loss']:g} segments deemed lost and {counts['retransmit']:g} sent again {took}{window}"
+    return Told(last["t_ns"], last["flow"], last["kind"], text, last["cwnd"], last["inflight"])
 
 
 def _told(row: dict[str, Any]) -> Told:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from dumbbell.catalogue import state_names
 from dumbbell.errors import BadInput, nearest, one_of
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, RUN_METRICS
 
@@ -132,7 +133,10 @@ def bare(column: str) -> str:
 def unit_of(column: str) -> str:
     """The unit of a column or series; empty if it has none."""
     suffix = _suffix(column)
-    return _SUFFIXES[suffix] if suffix else _UNITS.get(column, "")
+    if suffix:
+        return _SUFFIXES[suffix]
+    state = state_names().get(column)
+    return _UNITS.get(column, state.unit if state is not None else "")
 
 
 def is_delay(column: str) -> bool:

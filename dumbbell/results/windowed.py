@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,10 +20,30 @@ from dumbbell.metrics.window import at
 from dumbbell.results.received import end_to_end
 from dumbbell.scenario.units import Duration
 
-if TYPE_CHECKING:
-    from dumbbell.results.run import Run
-
 _NS = metrics.NS_PER_S
+
+
+class Sampled(Protocol):
+    """A run, as far as windows look at it."""
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The resolved scenario as plain data."""
+
+    @property
+    def plan(self) -> Mapping[str, Any] | None:
+        """The plan that the engine was given."""
+
+    @property
+    def counters(self) -> Mapping[str, Mapping[str, int]]:
+        """The integer columns of the tables by entity."""
+
+    @property
+    def groups(self) -> Any:
+        """The table of groups."""
+
+    def all_series(self, *names: str) -> dict[tuple[str, str], metrics.Series]:
+        """These series of all entities that have samples."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +97,7 @@ def _seconds(value: str | float) -> float:
     return float(value)
 
 
-def measured_window(run: Run) -> Window:
+def measured_window(run: Sampled) -> Window:
     """The window that the scenario of a run says (`measure`); the whole run without it."""
     asked = run.scenario.get("measure")
     if not isinstance(asked, Mapping):
@@ -121,7 +141,7 @@ class Counter:
 class Counters:
     """The totals of a run over time, by entity and series."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Sampled) -> None:
         self.run = run
         self.duration_s = (run.plan or {}).get("duration_ns", 0) / _NS
         names = ("rx_bytes", "retransmits", "delivered", "delivered_ce", "drops", "ce_marks", "sent_bytes", "sent_packets", "lost")

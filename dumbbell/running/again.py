@@ -23,8 +23,6 @@ from dumbbell.scenario.model import Settings
 if TYPE_CHECKING:
     from dumbbell.results import Run, Store
 
-SIM = "sim"
-
 
 def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str], allow_library: bool = False) -> Run:
     """Compute a stored run again, keep what was asked for beside it, and return the stored run with it.
@@ -72,8 +70,6 @@ def _prepared(run: Run, state: Sequence[str], events: Sequence[str]) -> Prepared
         more = Settings.model_validate({**settings.model_dump(mode="json"), "series": chosen.model_dump(), "events": kinds})
     except (ValidationError, TypeError, ValueError):
         raise BadInput(f"run {run.key[:10]}: its scenario cannot be read by this version; expected a run that dumbbell computed") from None
-    if (more.engine or SIM) != SIM:
-        raise BadInput(f"run {run.key[:10]}: the engine {more.engine} cannot record more; expected a run of the engine {SIM}")
     (found,) = prepare([ResolvedScenario(more, dict(run.cell))])
     return found
 

@@ -108,7 +108,7 @@ series:
         ("flows: some", "a.yaml:6: series.flows: 'some' chooses nothing; expected all, none or a list of names"),
         ("ports: [3]", "a.yaml:6: series.ports: this chooses nothing; expected all, none or a list of names"),
         ("ports: {}", "a.yaml:6: series.ports: this chooses nothing; expected all, none or a list of names"),
-        ("port: all", "a.yaml:6: series.port: unknown key (did you mean 'ports'?); expected one of flows, groups, ports, shares"),
+        ("port: all", "a.yaml:6: series.port: unknown key (did you mean 'ports'?); expected one of flows, groups, ports, shares, state"),
         (
             "{shares: [bottleneck], flows: none}",
             "a.yaml:6: series.shares: no flows and no groups have series; expected series.flows or series.groups beside it",

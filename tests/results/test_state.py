@@ -67,6 +67,7 @@ QUEUES = {
     "fq_pie": {"kind": "fq_pie"},
     "red": {"kind": "red", "limit": "400kB", "min": "30kB", "max": "90kB", "avpkt": "1000B", "burst": "55p", "probability": 0.02},
     "cake": {"kind": "cake"},
+    "dualpi2": {"kind": "dualpi2"},
 }
 
 
@@ -153,12 +154,9 @@ def test_a_control_in_python_emits_its_own():
     import dumbbell
 
     @dumbbell.control
-    def steps():
-        def on_round(facts):
-            facts.emit("target", 10 + facts.time_s)
-            return 20
-
-        return on_round
+    def steps(facts):
+        facts.emit("target", 10 + facts.time_s)
+        return 20
 
     run = compute(scenario(steps, series=["control"], duration="2s"))
     (name,) = run.flows.names

@@ -221,9 +221,9 @@ def test_the_whole_run_is_a_window_like_others(run):
         for name in set(FLOW_METRICS) - UNKNOWN["flow"]:
             if not math.isnan(window.flows[flow][name]):
                 # Data under way when a flow is stopped arrive after its time, and only the whole run counts them.
-                assert window.flows[flow][name] == pytest.approx(values[name], rel=4e-3, abs=1e-9), (flow, name)
+                assert window.flows[flow][name] == pytest.approx(values[name], rel=0.015, abs=1e-9), (flow, name)
     if "ask" not in whole.groups:
-        assert window.run["goodput_mbit"] == pytest.approx(whole.run["goodput_mbit"], rel=1e-3)
+        assert window.run["goodput_mbit"] == pytest.approx(whole.run["goodput_mbit"], rel=0.01)
 
 
 def test_a_scenario_says_its_window(tmp_path, dumbbell):
