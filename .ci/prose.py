@@ -25,7 +25,6 @@ SEMICOLONS = 2.0
 BEGINNINGS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 EXEMPT: tuple[str, ...] = (
     "docs/architecture.md",
-    "docs/clusters.md",
     "docs/ends.md",
     "docs/examples.md",
     "docs/fidelity/fairness.md",
