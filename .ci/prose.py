@@ -35,7 +35,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/fidelity/sce.md",
     "docs/fidelity/scenarios.md",
     "docs/fidelity/teacup.md",
-    "docs/formats.md",
     "docs/notes/fidelity.md",
     "docs/notes/performance.md",
     "docs/performance.md",
