@@ -37,7 +37,6 @@ EXEMPT: tuple[str, ...] = (
     "docs/fidelity/teacup.md",
     "docs/notes/fidelity.md",
     "docs/notes/performance.md",
-    "docs/performance.md",
     "docs/scenario.md",
     "docs/stacks.md",
 )
