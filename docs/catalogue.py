@@ -19,7 +19,10 @@ from dumbbell.native import native
 
 ROOT = Path(__file__).resolve().parent.parent
 FEATURES = ROOT / "dumbbell" / "catalogue" / "feature.py"
-MODELS = {group: ROOT / "dumbbell" / "scenario" / "generated" / f"{group}s.py" for group in ("qdisc", "fault")}
+MODELS = {
+    group: ROOT / "dumbbell" / "scenario" / "generated" / f"{name}.py"
+    for group, name in {"qdisc": "qdiscs", "fault": "faults", "path": "paths", "host": "hosts", "traffic": "traffic"}.items()
+}
 _WIDTH = 140
 _TYPES = {
     ("cake", "rtt"): "CakeRtt",
@@ -28,11 +31,27 @@ _TYPES = {
     ("cake", "sce"): "CakeSce",
     ("pie", "variant"): "PieVariant",
     ("tc", "command"): "TcCommand",
+    ("host", "sysctls"): "Sysctls",
+    ("transfers", "arrivals"): "Arrivals",
 }
 """Keys that may be written in several ways: their types in `dumbbell.scenario.typed`."""
-_NAMES = {"dualpi2": "DualPi2"}
-"""Names of models that do not follow from the entry's."""
-_DEFAULTS = {("cake", "sce"): "False"}
+_DEFAULTS = {("cake", "sce"): "False", ("host", "sysctls"): "Field(default_factory=dict)"}
+_REMARKS = {("transfers", "rtt"): "  # type: ignore[assignment]"}
+_NAMES = {"dualpi2": "DualPi2", "onoff": "OnOff"}
+"""Names of models that do not follow from the entry's name."""
+_WITHOUT_MODEL = ("stage",)
+"""Entries whose keys stand in models that have others, too."""
+_BASES = {
+    "qdisc": "Discipline",
+    "fault": "Fault",
+    "delay": "Faults",
+    "host": "Model",
+    "traffic": "Traffic, Connections",
+    "ping": "Datagrams",
+    "udp": "Datagrams",
+    "voip": "Datagrams",
+}
+"""Base classes by entry, or else by group."""
 _QUANTITIES = {
     "duration": "Duration",
     "seconds": "Duration",
@@ -42,6 +61,8 @@ _QUANTITIES = {
     "limit-packets": "Limit",
     "limit-bytes": "Limit",
     "share": "Share",
+    "drawn-size": "Size",
+    "drawn-duration": "Duration",
 }
 _HEADS = {
     "qdisc": '''\
@@ -71,6 +92,48 @@ from dumbbell.documents.model import Flag
 from dumbbell.scenario.fault import Fault
 from dumbbell.scenario.units import Duration, Share
 ''',
+    "path": '''\
+"""Keys of paths as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dumbbell.scenario.faults import Faults
+from dumbbell.scenario.units import Duration, Limit
+
+ShaperKind = Literal[{shapers}]
+''',
+    "host": '''\
+"""Settings of hosts as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dumbbell.documents.model import Flag, Model
+from dumbbell.scenario.typed import Sysctls
+from dumbbell.scenario.units import Duration, Packets, Rate, Size
+''',
+    "traffic": '''\
+"""Traffic as the catalogue has it. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dumbbell.documents.model import Flag
+from dumbbell.scenario.distributions import Drawn
+from dumbbell.scenario.tcp import Connections, Start
+from dumbbell.scenario.traffic.arrivals import Arrivals
+from dumbbell.scenario.traffic.base import Traffic
+from dumbbell.scenario.traffic.datagrams import Datagrams
+from dumbbell.scenario.units import Duration, Rate, Size
+''',
 }
 
 
@@ -96,17 +159,21 @@ class Feature(StrEnum):
 
 def models(group: str) -> str:
     """Return the module of the models of a group."""
-    return _HEADS[group] + "".join(f"\n\n{_model(group, entry)}" for entry in catalogue.entries(group).values())
+    shapers = ", ".join(f'"{name}"' for name in catalogue.entries("shaper"))
+    made = [_model(group, entry) for entry in catalogue.entries(group).values() if entry.name not in _WITHOUT_MODEL]
+    return _HEADS[group].replace("{shapers}", shapers) + "".join(f"\n\n{each}" for each in made)
 
 
 def _model(group: str, entry: Entry) -> str:
     name = _NAMES.get(entry.name) or "".join(part.title() for part in entry.name.split("_"))
-    lines = [f"class {name}({'Discipline' if group == 'qdisc' else 'Fault'}):", _documented(entry.about), ""]
+    lines = [f"class {name}({_BASES.get(entry.name) or _BASES[group]}):", _documented(entry.about), ""]
     if group == "qdisc":
         lines.append(f"    depends_on_seed: ClassVar[bool] = {entry.draws != 'nothing'}")
         lines += [f"    is_randomised: ClassVar[bool] = {entry.draws == 'each-packet'}", ""]
         lines.append(f'    kind: Literal["{entry.name}"] = "{entry.name}"')
-    else:
+    elif group == "traffic":
+        lines.append(f'    kind: Literal["{entry.name}"] = "{entry.name}"')
+    elif group == "fault":
         lines += [f'    named: ClassVar[str] = "{entry.name}"', ""]
     for each in entry.parameters:
         lines += _field(entry, each)
@@ -118,16 +185,23 @@ def _field(entry: Entry, parameter: Parameter) -> Iterator[str]:
     default = _DEFAULTS.get((entry.name, parameter.name)) or _default(parameter)
     if default == "None":
         type_ += " | None"
-    line = f"    {parameter.name}: {type_}{f' = {default}' if default else ''}"
+    remark = _REMARKS.get((entry.name, parameter.name), "")
+    line = f"    {parameter.name}: {type_}{f' = {default}' if default else ''}{remark}"
     if len(line) > _WIDTH and " = " in line:
-        line = f"    {parameter.name}: {type_} = (\n        {default}\n    )"
+        opening, inner = ("Field(", default[6:-1]) if default.startswith("Field(default=") else ("(", default)
+        line = f"    {parameter.name}: {type_} = {opening}\n        {inner}\n    )"
     yield line
     yield _documented(parameter.meaning)
 
 
 def _type(parameter: Parameter) -> str:
     if parameter.kind in _QUANTITIES:
-        return _QUANTITIES[parameter.kind]
+        quantity = _QUANTITIES[parameter.kind]
+        return f"Drawn[{quantity}]" if parameter.kind.startswith("drawn-") else quantity
+    if parameter.kind == "start":
+        return "Start"
+    if parameter.kind == "sizes":
+        return 'Literal["kernel"] | Annotated[list[Size], Field(min_length=3, max_length=3)]'
     if parameter.kind == "flag":
         return "Flag"
     if parameter.kind == "choice":
@@ -148,7 +222,11 @@ def _default(parameter: Parameter) -> str:
     """Return the default as Python has it; empty if the key must be given."""
     if parameter.required:
         return ""
-    if parameter.default is None:
+    if parameter.kind == "start":
+        return "Start()"
+    if parameter.kind == "sizes":
+        return f"Field(default=[{', '.join(f'Size.parse({json.dumps(each)})' for each in parameter.written.split(', '))}])"
+    if parameter.default is None and not parameter.written:
         return "None"
     if parameter.kind in _QUANTITIES:
         return f'{_QUANTITIES[parameter.kind]}.parse("{parameter.written}")'

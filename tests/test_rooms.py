@@ -43,7 +43,7 @@ INSIDE = {
     },
     "running": {"cluster": {"cluster"}, "until": {"until"}},
     "executor": {"cluster": {"cluster"}},
-    "scenario": {"known": {"known"}, "traffic": {"traffic"}},
+    "scenario": {"known": {"known"}, "traffic": {"traffic", "generated"}},
     "drawing": {"across": {"across"}},
     "comparing": {"across": {"across"}},
 }

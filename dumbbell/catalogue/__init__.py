@@ -42,6 +42,8 @@ class Parameter:
     required: bool = False
     frames: int = 0
     """The default is this number of the largest frames."""
+    beyond_frame: int = 0
+    """The default is the largest frame and this number of bytes."""
     least: int | None = None
     """The minimum, as a plan has it; `most` is the maximum."""
     most: int | None = None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
+from dumbbell.catalogue import entries
 from dumbbell.scenario import Bottleneck
 
-_BEYOND_FRAME = {"tbf": 26, "htb": 86}
-"""Default size of a bucket beyond the largest frame, bytes: 1540 and 1600 in the kernel runs of the study oracle."""
+_BEYOND_FRAME = {name: each.beyond_frame for name, entry in entries("shaper").items() for each in entry.parameters}
+"""Default size of a bucket beyond the largest frame, bytes."""
 _NS_PER_MS = 10**6
 
 

@@ -13,8 +13,9 @@ from dumbbell.scenario.units import Duration, Limit, Packets, Quantity, Rate, Si
 Wrong = Iterator[tuple[Location, str, str]]
 """Location, what is wrong, and what was expected."""
 
-_LONGEST_DELAY = Duration.parse("1000s")
-_FASTEST = Rate.parse("1000gbit")
+_STAGE = {each.name: each.most or 0 for each in entries("path")["stage"].parameters}
+_LONGEST_DELAY = Duration(_STAGE["delay"])
+_FASTEST = Rate(_STAGE["rate"])
 SLOWEST_CAKE = Rate(next(each.least or 0 for each in entries("qdisc")["cake"].parameters if each.name == "rate"))
 """Cake counts in bytes per second."""
 
@@ -26,6 +27,8 @@ _QUANTITIES: Mapping[str, tuple[type[Quantity], str, str]] = {
     "packets": (Packets, "is too little", "is too much"),
     "limit-packets": (Packets, "is too little", "is too much"),
     "limit-bytes": (Size, "is too little", "is too much"),
+    "drawn-duration": (Duration, "is too short", "is too long"),
+    "drawn-size": (Size, "is too little", "is too much"),
 }
 """Kinds of parameters whose bounds no type has: the quantity, and what is wrong below and above."""
 _LIMITS = {"limit-packets": "p", "limit-bytes": "B"}
@@ -44,8 +47,9 @@ def written(parameter: Parameter, number: int) -> str:
 
 
 def beyond(location: Location, parameter: Parameter, value: Any) -> Wrong:
-    """A quantity out of the bounds that the catalogue has. A limit in `bdp` has a size only in the plan, where the engine checks it."""
-    if value is None or parameter.kind not in _QUANTITIES:
+    """A quantity out of the bounds that the catalogue has. A limit in `bdp` has a size only in the plan, where the engine
+    checks it, and a distribution has bounds of its own."""
+    if not isinstance(value, Quantity | Limit) or parameter.kind not in _QUANTITIES:
         return
     kind, below, above = _QUANTITIES[parameter.kind]
     if isinstance(value, Limit):

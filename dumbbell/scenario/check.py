@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from dumbbell.catalogue import state_names
+from dumbbell.catalogue import entries, state_names
 from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
-from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, too_fast, too_long
+from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, beyond, too_fast, too_long
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.impaired import wrong_impairment
 from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, Path, QueueStage, Settings, Stage
@@ -34,11 +34,13 @@ from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 
 _LONGEST_RUN = Duration.parse("4h")
-LEAST_BUFFER = Size.parse("4608B")
+_HOST = {each.name: each for each in entries("host")["host"].parameters}
+LEAST_BUFFER = Size(_HOST["rcvbuf"].least or 0)
 """Two full packets as the kernel charges them."""
-MOST_BUFFER = Size((1 << 31) - 1)
+MOST_BUFFER = Size(_HOST["rcvbuf"].most or 0)
 """Socket buffers are an `int` in Linux, once SO_RCVBUF and SO_SNDBUF are doubled."""
-_MOST_SSTHRESH = Packets((1 << 31) - 1)
+_ON_EVERY_STACK = [each for name, each in _HOST.items() if name not in ("rcvbuf", "sndbuf")]
+"""Settings of hosts with the same bounds on all stacks."""
 _MOST_FLOWS = 100_000
 """With the connections of other traffic that stay open."""
 MOST_HOSTS = 65_000
@@ -271,7 +273,7 @@ def _bottleneck(bottleneck: Bottleneck, frame_bytes: int, duration: Duration) ->
     elif bottleneck.rate is None and (shaper != "cake" or bottleneck.rate_bps is None):
         yield ("rate",), "is missing", "a rate such as 10mbit"
     if bottleneck.burst is not None:
-        if shaper not in ("tbf", "htb"):
+        if not entries("shaper")[shaper].parameters:
             yield ("burst",), f"the shaper {shaper} has no bucket", "the shaper tbf or htb"
         elif bottleneck.burst < frame_bytes:
             what = f"{bottleneck.burst} never lets a full packet go"
@@ -382,9 +384,8 @@ def _connections(written: Connections, settings: Settings, path: _PathFacts) -> 
             yield ("host", key), what, f"at least {LEAST_BUFFER}"
         elif sizes[2] > MOST_BUFFER:
             yield ("host", key), f"{sizes[2]} is more than Linux has a number for", f"at most {int(MOST_BUFFER)}B"
-    ssthresh = written.host.cached_ssthresh
-    if ssthresh is not None and not 2 <= ssthresh <= _MOST_SSTHRESH:
-        yield ("host", "cached_ssthresh"), f"{ssthresh} is out of range", f"2p to {_MOST_SSTHRESH}"
+    for parameter in _ON_EVERY_STACK:
+        yield from beyond(("host", parameter.name), parameter, getattr(written.host, parameter.name))
     for key in ("src", "dst"):
         if (name := getattr(written, key)) is not None and name in _stage_names(settings.path) | settings.stages.keys():
             yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"

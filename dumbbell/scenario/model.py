@@ -11,8 +11,10 @@ from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import EngineName, Kinded, Name
 from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.captures import Points, at_hosts
-from dumbbell.scenario.faults import Faults, Ways
+from dumbbell.scenario.faults import Faults
 from dumbbell.scenario.function import Function, numbered
+from dumbbell.scenario.generated.paths import Delay as Delay
+from dumbbell.scenario.generated.paths import ShaperKind as ShaperKind
 from dumbbell.scenario.qdiscs import Dummynet, Qdisc
 from dumbbell.scenario.series import Events, Series
 from dumbbell.scenario.tcp import Cc, Connections, Start
@@ -21,9 +23,6 @@ from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Rate, Size
 
 # --- queues --------------------------------------------------------------------------------------------------------
-
-
-ShaperKind = Literal["link", "tbf", "htb", "cake", "dummynet"]
 
 
 class Bottleneck(Model):
@@ -62,20 +61,6 @@ class Bottleneck(Model):
 
 
 # --- paths ---------------------------------------------------------------------------------------------------------
-
-
-class Delay(Faults):
-    """Place of the base RTT on the path, and the faults there."""
-
-    where: Literal["before", "after", "ack-path"] = "before"
-    """`before`: half of it before the bottleneck's queue of each direction; `after`: half behind each;
-    `ack-path`: all of it on the reverse path."""
-    extra: Duration = Duration(0)
-    """Extra delay per direction, on top of the base RTT and at the same place (`ack-path`: behind the bottleneck)."""
-    limit: Limit | None = None
-    """Maximum number of packets (or `bdp`) that the delay stage holds, like netem's limit. Without a limit it never overflows."""
-    faults_in: Ways = "forward"
-    """Direction of the packets that faults concern: `loss`, `gilbert`, `jitter`, `reorder`, `duplicate`, `corrupt`."""
 
 
 class Access(Model):

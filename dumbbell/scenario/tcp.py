@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -22,8 +21,9 @@ from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import CONTENT, LONG, Name
 from dumbbell.scenario.dscp import Dscp
 from dumbbell.scenario.function import Function, numbered
+from dumbbell.scenario.generated.hosts import Host as Host
 from dumbbell.scenario.library import identified
-from dumbbell.scenario.units import ETHERNET_MTU, Duration, Packets, Rate, Size
+from dumbbell.scenario.units import ETHERNET_MTU, Duration
 
 
 def _split(written: Any, name: str, rest: str) -> Any:
@@ -113,58 +113,6 @@ class Stack(Model):
     @model_serializer
     def _join(self, info: SerializationInfo) -> Any:
         return {"base": self.base, **self.options} if self.options or info.context == LONG else self.base
-
-
-def _sysctls(values: dict[str, str | int]) -> dict[str, str | int]:
-    for key, value in values.items():
-        if not re.fullmatch(r"net\.[a-z0-9_.]+", key):
-            raise Unfit(f"{key!r} is not a setting of the network", "e.g. net.ipv4.tcp_early_retrans")
-        if not re.fullmatch(r"-?[A-Za-z0-9_]+( -?[A-Za-z0-9_]+)*", str(value)):
-            raise Unfit(f"{value!r} is no value of {key}", "numbers or words with a space between")
-    return values
-
-
-class Host(Model):
-    """Settings of the two hosts of a flow that are not TCP's."""
-
-    offload: Literal["none", "tso", "on"] = "none"
-    """`none`: TCP sends packet by packet; `tso`: it builds TSO segments, which the host cuts into packets;
-    `on`: TSO segments travel through the network whole, as between virtual machines."""
-    rcvbuf: Size | None = None
-    """SO_RCVBUF as the application sets it (Linux doubles it): no auto-tuning."""
-    sndbuf: Size | None = None
-    """SO_SNDBUF as the application sets it (Linux doubles it): no auto-tuning."""
-    reads: Rate | None = None
-    """Rate at which the receiving application reads. It reads every 10 ms. By default it reads all there is at once."""
-    nodelay: Flag = False
-    """TCP_NODELAY, as browsers, web servers and remote shells set it. Without it, as by default in sockets, the short end of a write waits
-    while another short segment is outstanding (Nagle, in Minshall's variant). Bulk flows have no short end."""
-    max_pacing_rate: Rate | None = None
-    """SO_MAX_PACING_RATE: senders pace their packets, no faster than this. By default they pace only if the congestion control asks for it.
-    It is an error on stacks without pacing (linux-3.9, linux-2.6, freebsd-9)."""
-    rmem: Literal["kernel"] | Annotated[list[Size], Field(min_length=3, max_length=3)] = [
-        Size.parse("4KiB"),
-        Size.parse("128KiB"),
-        Size.parse("6MiB"),
-    ]
-    """sysctl tcp_rmem of Linux: least (without effect in the simulator), initial, most.
-
-    `kernel`: what the kernel has by itself on a machine with memory enough. Series of Linux differ there, and the engine `kernel` gives its
-    guest the memory. In the simulator it is the default.
-    """
-    wmem: Literal["kernel"] | Annotated[list[Size], Field(min_length=3, max_length=3)] = [
-        Size.parse("4KiB"),
-        Size.parse("16KiB"),
-        Size.parse("4MiB"),
-    ]
-    """sysctl tcp_wmem of Linux: least, initial (both without effect in the simulator), most; or `kernel`."""
-    gro: Duration | None = None
-    """For the receiving host: time between the first unreported packet and the network card's interrupt (rx-usecs). GRO merges the packets
-    that came until then. By default every packet is reported at once and none are merged."""
-    cached_ssthresh: Packets | None = None
-    """ssthresh that the metrics cache has stored for the destination."""
-    sysctls: Annotated[dict[str, str | int], AfterValidator(_sysctls)] = Field(default_factory=dict)
-    """Settings of the kernel's network on both hosts, e.g. `net.ipv4.tcp_early_retrans: 0`."""
 
 
 _FEEDBACK = {"on": True, "off": False}

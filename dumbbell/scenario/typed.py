@@ -147,3 +147,16 @@ def _command(written: str) -> str:
 
 TcCommand = Annotated[str, AfterValidator(_command)]
 """A command line."""
+
+
+def _sysctls(values: dict[str, str | int]) -> dict[str, str | int]:
+    for key, value in values.items():
+        if not re.fullmatch(r"net\.[a-z0-9_.]+", key):
+            raise Unfit(f"{key!r} is not a setting of the network", "e.g. net.ipv4.tcp_early_retrans")
+        if not re.fullmatch(r"-?[A-Za-z0-9_]+( -?[A-Za-z0-9_]+)*", str(value)):
+            raise Unfit(f"{value!r} is no value of {key}", "numbers or words with a space between")
+    return values
+
+
+Sysctls = Annotated[dict[str, str | int], AfterValidator(_sysctls)]
+"""Settings of the kernel by name."""

@@ -145,6 +145,62 @@ def test_both_languages_take_the_bounds_of_a_control_and_refuse_what_is_beyond(n
         assert all(f"a whole number from {parameter.least} to {parameter.most}" in line for line in told)
 
 
+TRAFFIC = catalogue.entries("traffic")
+HOST = catalogue.entries("host")["host"]
+
+
+def with_traffic(kind, keys):
+    """Return a scenario with an entry of `background`, whose other keys are those that it needs."""
+    required = {each.name: yaml(each.name, each.example) for each in TRAFFIC[kind].parameters if each.required}
+    needed = {"rate": "1mbit"} if kind in ("udp", "onoff") and "interval" not in keys else {}
+    needed |= {} if kind in ("ping", "udp", "voip") else {"cc": "cubic"}
+    needed |= {"size": "15kB"} if kind == "transfers" else {}
+    needed |= {"rtt": {"exponential": "40ms"}} if "exact_rtts" in keys else {}
+    needed |= {"on": "1s"} if keys.keys() & {"off"} else {"off": "1s"} if kind == "udp" and "on" in keys else {}
+    return Scenario(name="a", path=PATH, background=[{"kind": kind, **required, **needed, **keys}], duration="60s")
+
+
+def yaml(name, example):
+    """Return the value of a key as a file has it."""
+    return parse(f"{name}: {example}", "example", KIND)[0][name]
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, each.name) for kind, entry in TRAFFIC.items() for each in entry.parameters])
+def test_every_key_of_traffic_has_a_meaning_and_an_example_that_runs(kind, name):
+    parameter = next(each for each in TRAFFIC[kind].parameters if each.name == name)
+    assert parameter.meaning.endswith(".")
+    assert with_traffic(kind, {name: yaml(name, parameter.example)}).expand()
+
+
+@pytest.mark.parametrize("parameter", HOST.parameters, ids=lambda each: each.name)
+def test_every_setting_of_a_host_has_a_meaning_an_example_and_bounds_that_are_checked(parameter):
+    def refusals(value):
+        try:
+            Scenario(name="a", path=PATH, flows=[{"cc": "cubic", "host": {parameter.name: value}}], duration="2s").expand()
+        except ScenarioError as error:
+            return str(error)
+        return ""
+
+    assert parameter.meaning.endswith(".")
+    assert refusals(yaml(parameter.name, parameter.example)) == ""
+    if parameter.kind in ("rate", "packets"):
+        for bound, beyond, word in ((parameter.least, -1, "least"), (parameter.most, 1, "most")):
+            assert refusals(written(parameter, bound)) == ""
+            told = refusals(written(parameter, bound + beyond))
+            assert told.endswith((f"expected at {word} {written(parameter, bound)}", "above 0")), told
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, each.name) for kind, entry in TRAFFIC.items() for each in entry.parameters if each.most and each.unit == "bytes"],
+)
+def test_sizes_of_traffic_are_refused_below_and_above_their_bounds(kind, name):
+    parameter = next(each for each in TRAFFIC[kind].parameters if each.name == name)
+    for value, bound, word in ((parameter.least - 1, parameter.least, "least"), (parameter.most + 1, parameter.most, "most")):
+        with pytest.raises(ScenarioError, match=f"{name}: .* expected at {word} {written(parameter, bound)}"):
+            with_traffic(kind, {name: written(parameter, value)}).expand()
+
+
 @pytest.mark.parametrize(("stack", "implementation"), [("linux-6.12", "linux"), ("freebsd-9", "bsd")])
 def test_the_simulator_takes_the_bounds_of_an_option_and_refuses_what_is_beyond(stack, implementation):
     options = catalogue.entries("stack")[implementation].parameters

@@ -48,13 +48,24 @@ pub fn catalogue() -> serde_json::Value {
     let qdiscs: Vec<Value> = qdisc::DISCIPLINES.iter().chain([&qdisc::TC]).map(Entry::listing).collect();
     let controls: Vec<Value> = cc::CONTROLS.iter().map(cc::Control::listing).collect();
     let faults: Vec<Value> = port::FAULTS.iter().map(Entry::listing).collect();
-    let stacks = tcp::implementation::entries();
     let states = json!({
         "sender": tcp::endpoint::STATE.iter().map(catalogue::State::listing).collect::<Vec<_>>(),
         "cc": catalogue::state::listing(cc::STATES),
         "qdisc": catalogue::state::listing(qdisc::STATES),
     });
-    json!({"feature": features, "qdisc": qdiscs, "cc": controls, "fault": faults, "stack": stacks, "state": states})
+    let listed = |entries: &[Entry]| entries.iter().map(Entry::listing).collect::<Vec<Value>>();
+    json!({
+        "feature": features,
+        "qdisc": qdiscs,
+        "cc": controls,
+        "fault": faults,
+        "stack": tcp::implementation::entries(),
+        "shaper": listed(port::SHAPERS),
+        "path": listed(&[spec::DELAY, spec::STAGE]),
+        "host": listed(&[traffic::HOST]),
+        "traffic": listed(traffic::KINDS),
+        "state": states,
+    })
 }
 
 /// Abilities that not every engine has, apart from those of queue disciplines.
@@ -123,7 +134,7 @@ pub fn capabilities() -> serde_json::Value {
         "cc": cc,
         "stack": tcp::implementation::listing(),
         "qdisc": qdisc,
-        "shaper": ["link", "tbf", "htb", "cake"],
+        "shaper": port::SHAPERS.iter().map(|each| each.name).filter(|name| *name != "dummynet").collect::<Vec<_>>(),
         "feature": features,
     })
 }

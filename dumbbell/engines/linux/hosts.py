@@ -19,7 +19,7 @@ from dumbbell.plan.addresses import SUBNETS, address
 from dumbbell.scenario.units import ETHERNET_MTU
 
 _OPTIONS: Mapping[str, Parameter] = {each.name: each for each in entries("stack")["linux"].parameters if each.word}
-STACK_OPTIONS: Mapping[str, Any] = {name: each.default for name, each in _OPTIONS.items()}
+STACK_OPTIONS: dict[str, Any] = {name: each.default for name, each in _OPTIONS.items()}
 """Options of the stack that a plan may override, with Linux's defaults: those that are a sysctl or a metric of a route."""
 _SIDES: tuple[Side, Side] = ("left", "right")
 MAC = "02:00:00:00:00:01"

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
+from dumbbell.scenario.traffic.arrivals import Arrivals
 from dumbbell.scenario.traffic.base import Traffic
 from dumbbell.scenario.traffic.exchange import Exchange
 from dumbbell.scenario.traffic.onoff import OnOff
 from dumbbell.scenario.traffic.page import Page
 from dumbbell.scenario.traffic.ping import Ping
 from dumbbell.scenario.traffic.streaming import Streaming
-from dumbbell.scenario.traffic.transfers import Arrivals, Transfers
+from dumbbell.scenario.traffic.transfers import Transfers
 from dumbbell.scenario.traffic.udp import Udp
 from dumbbell.scenario.traffic.voip import Voip
 

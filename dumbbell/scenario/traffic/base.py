@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from dumbbell.catalogue import entries
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
 from dumbbell.scenario.base import Kinded, Name
+from dumbbell.scenario.bounds import Wrong as Wrong
+from dumbbell.scenario.bounds import beyond
 from dumbbell.scenario.distributions import Distribution, mean
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.units import Duration, Size
 
 MOST_SEGMENTS = (1 << 32) - 3
 """Maximum number of segments in a direction of a connection: sequence numbers count them in 32 bits."""
-
-MOST_RESPONSE = Size(1 << 40)
-"""Maximum size of responses whose number is not known beforehand: a run is over long before sequence numbers are used up."""
-
-Wrong = Iterator[tuple[Location, str, str]]
-"""Key, what is wrong, and what was expected."""
 
 
 class Traffic(Kinded):
@@ -83,6 +80,8 @@ class Traffic(Kinded):
 
     def wrong(self, duration: Duration) -> Wrong:
         """Yield the errors in a run of this duration."""
+        for parameter in entries("traffic")[self.kind].parameters:
+            yield from beyond((parameter.name,), parameter, getattr(self, parameter.name))
         if isinstance(self.starts, tuple):
             start, count = self.starts
             last = start.first + (count - 1) * start.every + start.jitter

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar, Literal
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import Drawn, is_drawn, planned
-from dumbbell.scenario.tcp import Connections, Start
-from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Traffic, Wrong, check_sizes, mean_segments, most_bytes, times_in
-from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.distributions import is_drawn, planned
+from dumbbell.scenario.generated import traffic as generated
+from dumbbell.scenario.tcp import Start
+from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Wrong, check_sizes, mean_segments, most_bytes, times_in
+from dumbbell.scenario.units import Duration
 
 
-class Exchange(Traffic, Connections):
-    """Requests and responses over TCP connections that stay open: the client asks, the server answers once it has read the whole request,
-    and the client asks again after a time of thinking."""
+class Exchange(generated.Exchange):
+    __doc__ = generated.Exchange.__doc__
 
     feature: ClassVar[Feature] = Feature.EXCHANGES
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",)}
-
-    kind: Literal["exchange"] = "exchange"
-    direction: Literal["forward", "reverse", "both"] = "forward"
-    """Direction of the requests; responses go the other way. `src` is the client's host, `dst` the server's."""
-    connections: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """Number of connections. Each is a client of its own."""
-    start: Start = Start()
-    """Time at which they are opened."""
-    opens: Literal["client", "server"] = "client"
-    """The end that calls connect(). In either case the client asks first."""
-    request: Drawn[Size]
-    response: Drawn[Size]
-    count: Annotated[int, Field(ge=1)] | None = None
-    """Requests over each connection; by default as many as there is time for."""
-    think: Drawn[Duration] = Duration(0)
-    """Time from the last byte of a response to the next request."""
 
     @property
     def starts(self) -> tuple[Start, int]:

@@ -4,46 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar, Literal
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import Drawn, is_drawn, mean, planned
-from dumbbell.scenario.tcp import Connections, Start
-from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Traffic, Wrong, most_bytes, segments
-from dumbbell.scenario.units import Duration, Rate, Size
+from dumbbell.scenario.distributions import is_drawn, mean, planned
+from dumbbell.scenario.generated import traffic as generated
+from dumbbell.scenario.tcp import Start
+from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Wrong, most_bytes, segments
+from dumbbell.scenario.units import Duration, Size
 
 _NS_PER_S = 10**9
 
 
-class OnOff(Traffic, Connections):
-    """TCP whose application limits it: it produces data at a rate, always or in periods with pauses between. The network does not change
-    the rate."""
+class OnOff(generated.OnOff):
+    __doc__ = generated.OnOff.__doc__
 
     feature: ClassVar[Feature] = Feature.ON_OFF_SOURCES
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "interval_ns": ("rate",), "on.bytes": ("burst",), "on.ns": ("on",)}
-
-    kind: Literal["onoff"] = "onoff"
-    direction: Literal["forward", "reverse", "both"] = "forward"
-    """Direction of the data. `src` is the source's host."""
-    connections: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """Number of connections. Each is a source of its own."""
-    start: Start = Start()
-    """Time at which they are opened; they produce the first data then."""
-    opens: Literal["sender", "receiver"] = "sender"
-    """The end that calls connect()."""
-    rate: Rate | None = None
-    """Rate of the payload while it is on. Without a rate a whole `burst` is written at once."""
-    write: Size = Size.parse("10kB")
-    """Size of a write. A write is due every `write` / `rate`."""
-    on: Drawn[Duration] | None = None
-    """Length of each time that it is on; by default it is always on."""
-    burst: Drawn[Size] | None = None
-    """Bytes that it produces each time that it is on, in place of `on`."""
-    off: Drawn[Duration] = Duration(0)
-    """Pause from the end of one such time to the next."""
 
     @property
     def starts(self) -> tuple[Start, int]:
@@ -93,9 +71,9 @@ class OnOff(Traffic, Connections):
 
     def wrong(self, duration: Duration) -> Wrong:
         """Also yield amounts that are nothing, have no end, or are given twice."""
-        for key in ("write", "burst", "on"):
+        for key, nothing in (("burst", "0B"), ("on", "0s")):
             if getattr(self, key) == 0:
-                yield (key,), f"{'0s' if key == 'on' else '0B'} is nothing", "more"
+                yield (key,), f"{nothing} is nothing", "more"
         if self.on is not None and self.burst is not None:
             yield ("burst",), "says again what `on` says", "one of them"
         if self.off and self.on is None and self.burst is None:

@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar, Literal
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import Drawn, is_drawn, planned
-from dumbbell.scenario.tcp import Connections, Start
-from dumbbell.scenario.traffic.base import MOST_RESPONSE, Traffic, Wrong, check_sizes, mean_segments, times_in
-from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.distributions import is_drawn, planned
+from dumbbell.scenario.generated import traffic as generated
+from dumbbell.scenario.tcp import Start
+from dumbbell.scenario.traffic.base import mean_segments, times_in
 
 
-class Page(Traffic, Connections):
-    """Pages that a browser loads: many objects over several connections, each of which carries one request at a time (HTTP/1.1 with
-    persistent connections)."""
+class Page(generated.Page):
+    __doc__ = generated.Page.__doc__
 
     feature: ClassVar[Feature] = Feature.PAGES
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "connections_each": ("connections",), "count": ("pages",)}
-
-    kind: Literal["page"] = "page"
-    direction: Literal["forward", "reverse", "both"] = "forward"
-    """Direction of the requests; objects go the other way. `src` is the browser's host, `dst` the server's."""
-    clients: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Browsers, each with connections of its own."""
-    start: Start = Start()
-    """Time at which a browser opens its connections and begins with its first page."""
-    opens: Literal["client", "server"] = "client"
-    """The end that calls connect()."""
-    connections: Annotated[int, Field(ge=1, le=100)] = 6
-    """Connections of a browser. It opens all at the start and keeps them open."""
-    objects: Annotated[int, Field(ge=1, le=1_000_000)] = 50
-    """Objects of a page, without the first."""
-    size: Drawn[Size]
-    """Size of each object."""
-    first: Drawn[Size] | None = None
-    """Size of an object that must arrive before the browser asks for the others; by default there is none."""
-    request: Drawn[Size] = Size.parse("300B")
-    """Size of the request for each object."""
-    think: Drawn[Duration] = Duration(0)
-    """Time from the last byte of a page to the request for the next."""
-    pages: Annotated[int, Field(ge=1)] | None = None
-    """Pages of each browser; by default as many as there is time for."""
 
     @property
     def starts(self) -> tuple[Start, int]:
@@ -87,8 +60,3 @@ class Page(Traffic, Connections):
         request = mean_segments(self.request, self)
         first = 0 if self.first is None else request + mean_segments(self.first, self)
         return self.clients * min(most) * (first + self.objects * (request + mean_segments(self.size, self)))
-
-    def wrong(self, duration: Duration) -> Wrong:
-        """Also sizes of nothing."""
-        yield from check_sizes(MOST_RESPONSE, size=self.size, first=self.first, request=self.request)
-        yield from super().wrong(duration)

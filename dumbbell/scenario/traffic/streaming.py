@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar, Literal
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.tcp import Connections, Start
-from dumbbell.scenario.traffic.base import MOST_RESPONSE, Traffic, Wrong, check_sizes, segments
-from dumbbell.scenario.units import Duration, Rate, Size
+from dumbbell.scenario.generated import traffic as generated
+from dumbbell.scenario.tcp import Start
+from dumbbell.scenario.traffic.base import Wrong, segments
+from dumbbell.scenario.units import Duration, Size
 
 _BITS_NS = 8 * 10**9
 
 
-class Streaming(Traffic, Connections):
-    """Players that ask for one chunk after the other, each as soon as there is room in the buffer, and play the chunks."""
+class Streaming(generated.Streaming):
+    __doc__ = generated.Streaming.__doc__
 
     feature: ClassVar[Feature] = Feature.STREAMING
     words: ClassVar[Mapping[str, Location]] = {"tcp.opener": ("opens",), "chunk_bytes": ("bitrate",), "count": ("chunks",)}
-
-    kind: Literal["streaming"] = "streaming"
-    direction: Literal["forward", "reverse", "both"] = "forward"
-    """Direction of the requests; chunks go the other way. `src` is the player's host, `dst` the server's."""
-    connections: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """Number of connections. Each is a player of its own."""
-    start: Start = Start()
-    """Time at which they are opened."""
-    opens: Literal["client", "server"] = "client"
-    """The end that calls connect()."""
-    bitrate: Rate
-    """Bitrate of the stream. There is one bitrate, and no ladder of several to choose from."""
-    chunk: Duration = Duration.parse("4s")
-    """Playing time of a chunk; its size is that at `bitrate`."""
-    buffer: Duration = Duration.parse("30s")
-    """Size of a player's buffer, in playing time. The player asks for a chunk when there is room for it."""
-    start_at: Duration | None = None
-    """Playing time that must be in the buffer before it plays, at first and after a stall; by default a chunk."""
-    request: Size = Size.parse("300B")
-    """Size of the request for each chunk."""
-    chunks: Annotated[int, Field(ge=1)] | None = None
-    """Number of chunks; by default there is no end."""
 
     @property
     def starts(self) -> tuple[Start, int]:
@@ -77,9 +54,8 @@ class Streaming(Traffic, Connections):
 
     def wrong(self, duration: Duration) -> Wrong:
         """Also yield chunks of nothing, and a buffer that is too small to start playing."""
-        yield from check_sizes(MOST_RESPONSE, request=self.request)
         if not self.chunk:
-            yield ("chunk",), "0s is no time at all", "a time above 0"
+            yield from super().wrong(duration)
             return
         if not self._chunk_bytes:
             yield ("bitrate",), f"{self.bitrate} for {self.chunk} is less than a byte", "more"

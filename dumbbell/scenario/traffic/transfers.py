@@ -4,83 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import Field, ValidationInfo, model_validator
-from pydantic.json_schema import SkipJsonSchema
+from typing import Any, ClassVar
 
 from dumbbell.catalogue.feature import Feature
-from dumbbell.documents.model import Flag
-from dumbbell.documents.problems import Location, Unfit
-from dumbbell.scenario.base import Kinded
-from dumbbell.scenario.csv_files import located, read_columns
-from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned, quantile
-from dumbbell.scenario.tcp import Connections
-from dumbbell.scenario.traffic.base import Traffic, Wrong, most_bytes, segments
+from dumbbell.documents.problems import Location
+from dumbbell.scenario.distributions import bounds, is_drawn, mean, planned, quantile
+from dumbbell.scenario.generated import traffic as generated
+from dumbbell.scenario.traffic.base import Wrong, most_bytes, segments
 from dumbbell.scenario.units import Duration, Size
 
 MOST_CLASSES = 64
 """Maximum number of classes of RTTs of an entry's connections."""
 _MOST_ROWS = 100_000
 """Maximum number of rows of connections that are made during the run; a row is a few hundred bytes."""
-_MOST_LISTED = 1_000_000
-"""Connections of a list or a trace."""
-_MOST_LOAD = 10
 _NS_PER_S = 10**9
 _US = 10**3
-_KEYS = {"regular": ("every", "load"), "poisson": ("every", "load"), "given": ("at",), "trace": ("file",)}
-"""Kind of arrivals -> the keys of which it has one."""
-
-Row = tuple[Duration, Size, Duration | None]
-"""Row of a trace: time, size and, if the file has one, RTT."""
 
 
-class Arrivals(Kinded):
-    """Times at which connections are made."""
-
-    kind: Literal["regular", "poisson", "given", "trace"]
-    every: Duration | None = None
-    """Time from one arrival to the next; the mean for a Poisson process."""
-    load: Annotated[float, Field(gt=0, le=_MOST_LOAD, strict=False)] | None = None
-    """Instead of `every`: the rate of arriving payload, as a share of the rate of the first shaped queue in its direction."""
-    at: Annotated[list[Duration], Field(min_length=1, max_length=_MOST_LISTED)] | None = None
-    """Times of given arrivals, from `start` on."""
-    file: str | None = None
-    """CSV file of a trace. Each line has a time (from `start` on), a size and, if there is a third column, an RTT. The first line has
-    their units."""
-    rows: SkipJsonSchema[Annotated[list[Row], Field(min_length=1, max_length=_MOST_LISTED)] | None] = None
-    """Content of the file, once it is read."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, written: Any, info: ValidationInfo) -> Any:
-        if not isinstance(written, dict) or written.get("kind") != "trace" or not isinstance(written.get("file"), str):
-            return written
-        rows = written.get("rows")
-        if rows is None:
-            rows = [(*row, None)[:3] for row in read_columns(located(written["file"], info), [Duration, Size, Duration], least=2)]
-        return {**written, "rows": [tuple(row) if isinstance(row, list) else row for row in rows] if isinstance(rows, list) else rows}
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        wanted = _KEYS[self.kind]
-        found = [key for key in ("every", "load", "at", "file") if getattr(self, key) is not None]
-        if len(found) != 1 or found[0] not in wanted:
-            what = f"{self.kind} arrivals have {' and '.join(found) or f'no {wanted[0]}'}"
-            raise Unfit(what, " or ".join(wanted))
-        if self.rows is not None and self.kind != "trace":
-            raise Unfit(f"{self.kind} arrivals have rows", " or ".join(wanted))
-        return self
-
-    @property
-    def times(self) -> list[Duration] | None:
-        """Return the given times, or None if they are not given."""
-        return self.at if self.rows is None else [row[0] for row in self.rows]
-
-
-class Transfers(Traffic, Connections):
-    """Sized transfers. Each has a TCP connection of its own, which is made at its time of arrival and goes when the transfer is
-    complete."""
+class Transfers(generated.Transfers):
+    __doc__ = generated.Transfers.__doc__
 
     feature: ClassVar[Feature] = Feature.TRANSFERS
     words: ClassVar[Mapping[str, Location]] = {
@@ -89,26 +31,6 @@ class Transfers(Traffic, Connections):
         "arrivals.at_ns": ("arrivals",),
         "ports": (),
     }
-
-    kind: Literal["transfers"] = "transfers"
-    direction: Literal["forward", "reverse", "both"] = "forward"
-    """Direction of the data; ACKs go the other way."""
-    start: Duration = Duration(0)
-    """Time from which connections are made."""
-    duration: Duration | None = None
-    """Time during which connections are made; existing ones then go on. By default to the end of the run."""
-    size: Drawn[Size] | None = None
-    """Payload of each; a trace has its own."""
-    rtt: Drawn[Duration] | None = None  # type: ignore[assignment]
-    """Base RTT of each instead of the path's. A drawn RTT falls into one of 64 classes: the quantiles of the distribution in the middle of
-    each 64th, to the microsecond."""
-    exact_rtts: Flag = False
-    """Gives each connection the RTT that is drawn, not that of a class."""
-    arrivals: Arrivals
-    count: Annotated[int, Field(ge=1)] | None = None
-    """Maximum number of connections; by default as many as there is time for."""
-    rows: Flag = False
-    """Gives each connection a row in the table of flows. Otherwise there is only the row of all together, in the table of groups."""
 
     @property
     def starts(self) -> Duration:

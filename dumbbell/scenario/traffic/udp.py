@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar
 
 from dumbbell.catalogue.feature import Feature
-from dumbbell.documents.model import Flag
 from dumbbell.documents.problems import Location
 from dumbbell.scenario.distributions import Drawn, is_drawn, mean, planned
+from dumbbell.scenario.generated import traffic as generated
 from dumbbell.scenario.traffic.base import Wrong
-from dumbbell.scenario.traffic.datagrams import NS_PER_S, Datagrams
+from dumbbell.scenario.traffic.datagrams import NS_PER_S
 from dumbbell.scenario.units import Duration, Rate, Size
 
 
-class Udp(Datagrams):
-    """Datagrams that do not respond to congestion. The other end may send them back, and they may measure."""
+class Udp(generated.Udp):
+    __doc__ = generated.Udp.__doc__
 
     feature: ClassVar[Feature] = Feature.UDP
     words: ClassVar[Mapping[str, Location]] = {
@@ -26,23 +24,6 @@ class Udp(Datagrams):
         "bursts.on_ns": ("on",),
         "bursts.off_ns": ("off",),
     }
-
-    kind: Literal["udp"] = "udp"
-    rate: Rate | None = None
-    """Rate while it sends, in Ethernet frames, as the shapers count. Give either this or `interval`."""
-    interval: Drawn[Duration] | None = None
-    """Time from one datagram to the next."""
-    size: Drawn[Size] = Size.parse("1514B")
-    """Frame size: 14 bytes Ethernet, 28 IP and UDP, the rest payload."""
-    on: Drawn[Duration] | None = None
-    """Time for which it sends before it is silent for `off`, in turns. By default it sends all the time."""
-    off: Drawn[Duration] | None = None
-    count: Annotated[int, Field(ge=1)] | None = None
-    """Maximum number of datagrams; by default as many as there is time for."""
-    reply: Flag = False
-    """True if the other end sends each datagram back as soon as it arrives, as irtt does."""
-    measure: Flag | None = None
-    """True if delays, jitter and losses are results; by default if there are replies."""
 
     @property
     def frame(self) -> Drawn[Size]:

@@ -47,6 +47,18 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Text that matches a regular expression.
     Text(&'static str),
+    /// A size, or a distribution that sizes are drawn from, bytes.
+    DrawnSize,
+    /// A time, or a distribution that times are drawn from, ns.
+    DrawnDuration,
+    /// Start of several connections: a time, or the time of the first, the time between two and a random delay.
+    Start,
+    /// Three sizes that rise: minimum, initial, maximum, bytes.
+    Sizes,
+    /// A codepoint of differentiated services, by name or number.
+    Codepoint,
+    /// Keys of their own.
+    Keys,
 }
 
 /// The value of a parameter that nobody sets.
@@ -64,6 +76,10 @@ pub enum Preset {
     Word(&'static str),
     /// This number of the largest frames, bytes.
     Frames(u32),
+    /// The largest frame and this number of bytes.
+    FrameAnd(u32),
+    /// Default of a quantity as scenarios have it.
+    Written(&'static str),
 }
 
 /// A parameter. Wide because everybody who needs a fact of it takes it from here.
@@ -136,6 +152,12 @@ impl Parameter {
         bounded.or_number(default as i64)
     }
 
+    /// A whole number from `least` on without a default, under its own name in a plan.
+    #[must_use]
+    pub const fn optional_count(name: &'static str, field: &'static str, meaning: &'static str) -> Self {
+        Self::new(name, Kind::Integer(""), field, meaning).or(Preset::Unset).at_least(1)
+    }
+
     /// One of some words with a default, under its own name in a plan.
     #[must_use]
     pub const fn word(
@@ -151,6 +173,12 @@ impl Parameter {
     #[must_use]
     pub const fn or(self, preset: Preset) -> Self {
         Self { preset, ..self }
+    }
+
+    /// With a default as scenarios have it.
+    #[must_use]
+    pub const fn written_as(self, written: &'static str) -> Self {
+        self.or(Preset::Written(written))
     }
 
     /// With a default number.
@@ -187,6 +215,12 @@ impl Parameter {
     #[must_use]
     pub const fn example(self, example: &'static str) -> Self {
         Self { example, ..self }
+    }
+
+    /// Within these bounds.
+    #[must_use]
+    pub const fn within(self, least: i64, most: i64) -> Self {
+        self.at_least(least).at_most(most)
     }
 
     /// With another meaning.
@@ -262,6 +296,12 @@ impl Parameter {
             Kind::Ratio => ("ratio", "", Value::Null),
             Kind::Choice(words) => ("choice", "words", json!(words)),
             Kind::Text(pattern) => ("text", "pattern", json!(pattern)),
+            Kind::DrawnSize => ("drawn-size", "unit", json!("bytes")),
+            Kind::DrawnDuration => ("drawn-duration", "unit", json!("ns")),
+            Kind::Start => ("start", "", Value::Null),
+            Kind::Sizes => ("sizes", "unit", json!("bytes")),
+            Kind::Codepoint => ("codepoint", "", Value::Null),
+            Kind::Keys => ("keys", "", Value::Null),
         };
         put("kind", json!(kind));
         put(detail, facts);
@@ -276,6 +316,8 @@ impl Parameter {
             }
             Preset::Word(word) => put("default", json!(word)),
             Preset::Frames(frames) => put("frames", json!(frames)),
+            Preset::FrameAnd(bytes) => put("beyond_frame", json!(bytes)),
+            Preset::Written(written) => put("written", json!(written)),
         }
         put("least", json!(self.least));
         put("most", json!(self.most));
@@ -338,10 +380,10 @@ impl Parameter {
     /// A value of a plan as a scenario has it.
     fn written(&self, number: i128) -> String {
         let units: &[(i128, &str)] = match self.kind {
-            Kind::Duration => &[(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")],
+            Kind::Duration | Kind::DrawnDuration => &[(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")],
             Kind::Seconds => &[(1, "s")],
             Kind::Rate => &[(1_000_000_000, "gbit"), (1_000_000, "mbit"), (1000, "kbit"), (1, "bit")],
-            Kind::Size | Kind::LimitBytes => &[
+            Kind::Size | Kind::DrawnSize | Kind::LimitBytes => &[
                 (1 << 30, "GiB"),
                 (1_000_000_000, "GB"),
                 (1 << 20, "MiB"),

@@ -13,7 +13,7 @@ pub use change::{resolve, Change, Schedule};
 pub use faults::{normal, pareto, paretonormal, FaultCounts, Faults, ENTRIES as FAULTS};
 pub use htb::Htb;
 pub use media::AnyMedium;
-pub use shaper::Shaper;
+pub use shaper::{Shaper, SHAPERS};
 pub use tbf::Tbf;
 
 use self::media::{Card, Faulty, Line, Medium, Spread};

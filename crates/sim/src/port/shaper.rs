@@ -3,11 +3,39 @@
 use super::htb::Htb;
 use super::opportunities::Opportunities;
 use super::tbf::Tbf;
+use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
 use crate::pool::Queue;
 use crate::qdisc::{AnyQdisc, Dequeued, Qdisc, QdiscVisitor, QueueContext};
 use crate::refusal::Flaws;
 use crate::spec::ShaperSpec;
 use crate::time::{serialisation, Time, NEVER, SEC};
+
+/// Every shaper that a scenario may ask for by name.
+pub const SHAPERS: &[Entry] = &[LINK, super::tbf::ENTRY, super::htb::ENTRY, CAKE, DUMMYNET];
+
+/// Store and forward.
+const LINK: Entry = entry("link", "store and forward: a packet has left when its last bit has", &[], "");
+/// The shaper of cake, which is part of the discipline.
+const CAKE: Entry = entry("cake", "the shaper of cake, as part of cake", &[], "4.19");
+/// The shaper of dummynet, which is part of the discipline.
+const DUMMYNET: Entry = entry("dummynet", "the shaper of dummynet, as part of dummynet", &[], "");
+
+/// Return the entry of a shaper.
+pub(super) const fn entry(
+    name: &'static str,
+    summary: &'static str,
+    parameters: &'static [Parameter],
+    since: &'static str,
+) -> Entry {
+    Entry { name, summary, about: summary, draws: Draws::Nothing, parameters, tc: &[], since }
+}
+
+/// Return the bucket of a shaper, `beyond_frame` bytes larger than the largest frame by default. No bucket is smaller than the largest frame.
+pub(super) const fn burst(beyond_frame: u32) -> Parameter {
+    let meaning = "Size of the bucket. It has room for the largest frame at least.";
+    let bucket = Parameter::new("burst", Kind::Size, "burst_bytes", meaning).or(Preset::FrameAnd(beyond_frame));
+    bucket.at_least(1).example("3kB").tc("burst {}")
+}
 
 /// State of a shaper.
 #[derive(Clone, Debug)]

@@ -1,9 +1,18 @@
 //! Token bucket filter with one rate (Linux 6.12 net/sched/sch_tbf.c): tokens count time; a packet leaves, whole, once there are
 //! tokens for it.
 
-use super::shaper::tokens_for;
+use super::shaper::{burst, entry, tokens_for};
+use crate::catalogue::Entry;
 use crate::refusal::Flaws;
 use crate::time::Time;
+
+/// Entry in the catalogue. By default the bucket has 1540 bytes, as in the kernel runs of the oracle study.
+pub(super) const ENTRY: Entry = entry(
+    "tbf",
+    "token bucket filter: a packet of an idle bucket goes at once, and packets then leave one by one",
+    &[burst(26)],
+    "2.2",
+);
 
 /// A token bucket.
 #[derive(Clone, Debug)]

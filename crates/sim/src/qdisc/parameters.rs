@@ -9,7 +9,7 @@ pub(super) const LEAST_NS: i64 = 1000;
 /// The longest time that Linux takes over netlink in microseconds, ns.
 pub(super) const MOST_NS: i64 = MOST * 1000;
 /// The longest delay, ns, which is that of the stages of a path.
-pub(super) const MOST_DELAY_NS: i64 = 1_000_000_000_000;
+pub(super) use crate::spec::MOST_DELAY_NS;
 /// Today's code, where a discipline has others, too.
 pub(super) const TODAY: &[&str] = &["linux-6.12"];
 

@@ -3,6 +3,91 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Direction, FaultsSpec, QdiscSpec};
+use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
+
+/// Longest delay of a stage, ns.
+pub const MOST_DELAY_NS: i64 = 1_000_000_000_000;
+/// Fastest link, bit/s.
+pub const MOST_RATE_BPS: i64 = 1_000_000_000_000;
+const DIRECTIONS: &[&str] = &["forward", "reverse", "both"];
+
+/// A stage that delays in the catalogue.
+pub const STAGE: Entry = Entry {
+    name: "stage",
+    summary: "a stage that delays",
+    about: "A stage that delays, optionally behind a store-and-forward link. If it is mirrored, it has \
+             the same faults in both directions.",
+    draws: Draws::Nothing,
+    parameters: &[
+        Parameter::new("delay", Kind::Duration, "", "Delay of each packet.")
+            .written_as("0s")
+            .at_most(MOST_DELAY_NS)
+            .example("10ms"),
+        Parameter::new("rate", Kind::Rate, "", "Rate of the link; by default it takes no time.")
+            .or(Preset::Unset)
+            .at_most(MOST_RATE_BPS)
+            .example("1mbit"),
+        Parameter::new(
+            "limit",
+            Kind::LimitPackets,
+            "",
+            "Maximum number of packets (or `bdp`) that the stage holds. Without a limit it never overflows.",
+        )
+        .or(Preset::Unset)
+        .example("1000p"),
+    ],
+    tc: &[],
+    since: "",
+};
+
+/// The delay of a path in the catalogue.
+pub const DELAY: Entry = Entry {
+    name: "delay",
+    summary: "the base RTT on a path",
+    about: "Place of the base RTT on the path, and the faults there.",
+    draws: Draws::Nothing,
+    parameters: &[
+        Parameter::new(
+            "where",
+            Kind::Choice(&["before", "after", "ack-path"]),
+            "",
+            "`before`: half of it before the bottleneck's queue of each direction; `after`: half behind \
+             each; `ack-path`: all of it on the reverse path.",
+        )
+        .or(Preset::Word("before"))
+        .example("after"),
+        Parameter::new(
+            "extra",
+            Kind::Duration,
+            "",
+            "Extra delay per direction, on top of the base RTT and at the same place (`ack-path`: behind \
+             the bottleneck).",
+        )
+        .written_as("0s")
+        .at_most(MOST_DELAY_NS)
+        .example("5ms"),
+        Parameter::new(
+            "limit",
+            Kind::LimitPackets,
+            "",
+            "Maximum number of packets (or `bdp`) that the delay stage holds, like netem's limit. \
+             Without a limit it never overflows.",
+        )
+        .or(Preset::Unset)
+        .example("1000p"),
+        Parameter::new(
+            "faults_in",
+            Kind::Choice(DIRECTIONS),
+            "",
+            "Direction of the packets that faults concern: `loss`, `gilbert`, `jitter`, `reorder`, \
+             `duplicate`, `corrupt`.",
+        )
+        .or(Preset::Word("forward"))
+        .example("both"),
+    ],
+    tc: &[],
+    since: "",
+};
 
 /// A port: somewhere a packet waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use crate::tcp::linux::{receiver, sender};
 use crate::time::NEVER;
 
 /// Most that an application reads, bit/s: more than any path carries.
-const MAX_READING: u64 = 1_000_000_000_000;
+pub(super) const MAX_READING: u64 = 1_000_000_000_000;
 /// Event sources of a flow: the receiver's, the sender's timer and that of pacing, start and stop.
 pub const SOURCES: usize = receiver::SOURCES + sender::SOURCES + 1;
 /// The sender's timer among them.

@@ -2,16 +2,71 @@
 //! last byte the client thinks for a while and asks again. After the last response the client closes, and then the server.
 
 use super::amount::{check_size, Amount};
+use super::parameters::{entry, DIRECTIONS};
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MOST_SEGMENTS;
 use super::Site;
+use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::draw::Distribution;
 use crate::outbox::Outbox;
 use crate::output::Transaction;
 use crate::refusal::Flaws;
 use crate::spec::ExchangeSpec;
 use crate::time::{Time, NEVER};
+
+/// Entry in the catalogue.
+pub const ENTRY: Entry = entry(
+    "exchange",
+    "requests and responses",
+    "Requests and responses over TCP connections that stay open: the client asks, the server \
+             answers once it has read the whole request, and the client asks again after a time of \
+             thinking.",
+    &[
+        Parameter::new(
+            "direction",
+            Kind::Choice(DIRECTIONS),
+            "",
+            "Direction of the requests; responses go the other way. `src` is the client's host, `dst` \
+             the server's.",
+        )
+        .or(Preset::Word("forward"))
+        .example("reverse"),
+        Parameter::new("connections", Kind::Integer(""), "", "Number of connections. Each is a client of its own.")
+            .or_number(1)
+            .at_least(1)
+            .at_most(100_000)
+            .example("10"),
+        Parameter::new("start", Kind::Start, "", "Time at which they are opened.").written_as("0s").example("5s"),
+        Parameter::new(
+            "opens",
+            Kind::Choice(&["client", "server"]),
+            "tcp.opener",
+            "The end that calls connect(). In either case the client asks first.",
+        )
+        .or(Preset::Word("client"))
+        .example("server"),
+        Parameter::new("request", Kind::DrawnSize, "request_bytes", "Size of a request.").example("300B"),
+        Parameter::new("response", Kind::DrawnSize, "response_bytes", "Size of a response.").example("15kB"),
+        Parameter::new(
+            "count",
+            Kind::Integer(""),
+            "count",
+            "Requests over each connection; by default as many as there is time for.",
+        )
+        .or(Preset::Unset)
+        .at_least(1)
+        .example("100"),
+        Parameter::new(
+            "think",
+            Kind::DrawnDuration,
+            "think_ns",
+            "Time from the last byte of a response to the next request.",
+        )
+        .written_as("0s")
+        .example("1s"),
+    ],
+);
 
 /// An exchange, both ends.
 pub type Exchange = Session<Asking>;

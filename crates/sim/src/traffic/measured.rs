@@ -1,9 +1,11 @@
 //! Streams of datagrams that measure: when each was sent, when it reached the other end and, if that sends it back, when it was back.
 
 use super::pace::Pace;
+use super::parameters::entry;
 use super::udp::{codepoint, datagram, number};
 use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
+use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::network::FlowDrops;
 use crate::outbox::{End, Outbox};
 use crate::output::{Datagram, Fate};
@@ -12,6 +14,48 @@ use crate::probe::{flow_row, FlowRow};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
 use crate::time::Time;
+
+/// Entry in the catalogue.
+pub const VOIP: Entry = entry(
+    "voip",
+    "one way of a voice call",
+    "One way of a voice call: G.711 over RTP, a packet every 20 ms, without silence suppression. \
+             `direction: both` is a conversation.",
+    &[Parameter::new(
+        "buffer",
+        Kind::Duration,
+        "playout_ns",
+        "Playout buffer: the first packet that arrives is played after this time, and the others \
+             with the same delay from their sending. A packet that arrives later is lost to the \
+             listener.",
+    )
+    .written_as("60ms")
+    .example("40ms")],
+);
+
+/// Entry in the catalogue.
+pub const PING: Entry = entry(
+    "ping",
+    "ICMP echo requests",
+    "ICMP echo requests, which the other host answers at once.",
+    &[
+        Parameter::new("interval", Kind::DrawnDuration, "interval_ns", "Time from one request to the next.")
+            .written_as("200ms")
+            .example("20ms"),
+        Parameter::new(
+            "size",
+            Kind::DrawnSize,
+            "size_bytes",
+            "Frame size: 14 bytes Ethernet, 28 IP and ICMP, the rest payload. ping(8) has a payload of 56 bytes.",
+        )
+        .written_as("98B")
+        .example("128B"),
+        Parameter::new("count", Kind::Integer(""), "count", "Requests; by default as many as there is time for.")
+            .or(Preset::Unset)
+            .at_least(1)
+            .example("100"),
+    ],
+);
 
 /// A stream, both ends.
 #[derive(Debug)]

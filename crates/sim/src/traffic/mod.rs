@@ -9,6 +9,7 @@ mod measured;
 mod onoff;
 mod pace;
 mod page;
+mod parameters;
 mod requests;
 mod session;
 mod site;
@@ -21,6 +22,7 @@ pub use measured::Measured;
 pub use onoff::OnOff;
 pub use pace::listed as datagrams_listed;
 pub use page::Page;
+pub use parameters::HOST;
 pub use site::{Controls, Site, MOST_MTU};
 pub use streaming::Streaming;
 pub use transfers::arrivals;
@@ -29,7 +31,7 @@ pub use udp::Udp;
 use self::arrivals::Making;
 use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
-use crate::catalogue::Feature;
+use crate::catalogue::{Entry, Feature};
 use crate::network::FlowDrops;
 use crate::outbox::{HostQueue, Outbox};
 use crate::output::{Datagram, Table, Transaction};
@@ -49,6 +51,18 @@ pub const FEATURES: &[Feature] = &[
     Feature::Transfers,
     Feature::Udp,
     Feature::VoiceCalls,
+];
+
+/// All kinds but bulk flows.
+pub const KINDS: &[Entry] = &[
+    exchange::ENTRY,
+    onoff::ENTRY,
+    page::ENTRY,
+    measured::PING,
+    streaming::ENTRY,
+    transfers::ENTRY,
+    udp::ENTRY,
+    measured::VOIP,
 ];
 
 /// Packets of all kinds that two ends have sent each other.

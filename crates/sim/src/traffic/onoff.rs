@@ -4,15 +4,67 @@
 use std::collections::VecDeque;
 
 use super::amount::{check_size, Amount};
+use super::parameters::{entry, DIRECTIONS};
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::{MAX_RESPONSE, MOST_SEGMENTS};
 use super::Site;
+use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::draw::Distribution;
 use crate::outbox::Outbox;
 use crate::output::Transaction;
 use crate::refusal::Flaws;
 use crate::spec::{DistributionSpec, OnOffSpec, PeriodSpec};
 use crate::time::{Time, NEVER};
+
+/// Entry in the catalogue.
+pub const ENTRY: Entry = entry(
+    "onoff",
+    "a source with a rate of its own",
+    "TCP whose application limits it: it produces data at a rate, always or in periods with \
+             pauses between. The network does not change the rate.",
+    &[
+        Parameter::new("direction", Kind::Choice(DIRECTIONS), "", "Direction of the data. `src` is the source's host.")
+            .or(Preset::Word("forward"))
+            .example("reverse"),
+        Parameter::new("connections", Kind::Integer(""), "", "Number of connections. Each is a source of its own.")
+            .or_number(1)
+            .at_least(1)
+            .at_most(100_000)
+            .example("10"),
+        Parameter::new("start", Kind::Start, "", "Time at which they are opened; they produce the first data then.")
+            .written_as("0s")
+            .example("5s"),
+        Parameter::new("opens", Kind::Choice(&["sender", "receiver"]), "tcp.opener", "The end that calls connect().")
+            .or(Preset::Word("sender"))
+            .example("receiver"),
+        Parameter::new(
+            "rate",
+            Kind::Rate,
+            "",
+            "Rate of the payload while it is on. Without a rate a whole `burst` is written at once.",
+        )
+        .or(Preset::Unset)
+        .example("1mbit"),
+        Parameter::new("write", Kind::Size, "write_bytes", "Size of a write. A write is due every `write` / `rate`.")
+            .written_as("10kB")
+            .at_least(1)
+            .example("1448B"),
+        Parameter::new("on", Kind::DrawnDuration, "", "Length of each time that it is on; by default it is always on.")
+            .or(Preset::Unset)
+            .example("2s"),
+        Parameter::new(
+            "burst",
+            Kind::DrawnSize,
+            "",
+            "Bytes that it produces each time that it is on, in place of `on`.",
+        )
+        .or(Preset::Unset)
+        .example("100kB"),
+        Parameter::new("off", Kind::DrawnDuration, "off_ns", "Pause from the end of one such time to the next.")
+            .written_as("0s")
+            .example("1s"),
+    ],
+);
 
 /// Least time between two bursts, ns.
 const LEAST_PAUSE: Time = 1000;

@@ -6,16 +6,102 @@
 //! (HTTP/2), objects that lead to further ones.
 
 use super::amount::{check_size, Amount};
+use super::parameters::{entry, DIRECTIONS};
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MAX_RESPONSE;
 use super::Site;
+use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::draw::Distribution;
 use crate::outbox::Outbox;
 use crate::output::Transaction;
 use crate::refusal::Flaws;
 use crate::spec::PageSpec;
 use crate::time::{Time, NEVER};
+
+/// Entry in the catalogue.
+pub const ENTRY: Entry = entry(
+    "page",
+    "pages of many objects",
+    "Pages that a browser loads: many objects over several connections, each of which carries \
+             one request at a time (HTTP/1.1 with persistent connections).",
+    &[
+        Parameter::new(
+            "direction",
+            Kind::Choice(DIRECTIONS),
+            "",
+            "Direction of the requests; objects go the other way. `src` is the browser's host, `dst` the \
+             server's.",
+        )
+        .or(Preset::Word("forward"))
+        .example("reverse"),
+        Parameter::new("clients", Kind::Integer(""), "", "Browsers, each with connections of its own.")
+            .or_number(1)
+            .at_least(1)
+            .at_most(10_000)
+            .example("10"),
+        Parameter::new(
+            "start",
+            Kind::Start,
+            "",
+            "Time at which a browser opens its connections and begins with its first page.",
+        )
+        .written_as("0s")
+        .example("5s"),
+        Parameter::new("opens", Kind::Choice(&["client", "server"]), "tcp.opener", "The end that calls connect().")
+            .or(Preset::Word("client"))
+            .example("server"),
+        Parameter::new(
+            "connections",
+            Kind::Integer(""),
+            "connections_each",
+            "Connections of a browser. It opens all at the start and keeps them open.",
+        )
+        .or_number(6)
+        .at_least(1)
+        .at_most(100)
+        .example("10"),
+        Parameter::new("objects", Kind::Integer(""), "objects", "Objects of a page, without the first.")
+            .or_number(50)
+            .at_least(1)
+            .at_most(1_000_000)
+            .example("20"),
+        Parameter::new("size", Kind::DrawnSize, "size_bytes", "Size of each object.")
+            .within(1, MAX_RESPONSE as i64)
+            .example("15kB"),
+        Parameter::new(
+            "first",
+            Kind::DrawnSize,
+            "first_bytes",
+            "Size of an object that must arrive before the browser asks for the others; by default there \
+             is none.",
+        )
+        .or(Preset::Unset)
+        .within(1, MAX_RESPONSE as i64)
+        .example("30kB"),
+        Parameter::new("request", Kind::DrawnSize, "request_bytes", "Size of the request for each object.")
+            .written_as("300B")
+            .within(1, MAX_RESPONSE as i64)
+            .example("300B"),
+        Parameter::new(
+            "think",
+            Kind::DrawnDuration,
+            "think_ns",
+            "Time from the last byte of a page to the request for the next.",
+        )
+        .written_as("0s")
+        .example("1s"),
+        Parameter::new(
+            "pages",
+            Kind::Integer(""),
+            "count",
+            "Pages of each browser; by default as many as there is time for.",
+        )
+        .or(Preset::Unset)
+        .at_least(1)
+        .example("10"),
+    ],
+);
 
 /// A browser with its connections, and the server.
 pub type Page = Session<Browser>;

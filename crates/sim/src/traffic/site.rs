@@ -23,9 +23,9 @@ pub const MOST_MTU: u32 = 9000;
 /// Maximum response if the number of responses is not known beforehand, bytes: a run is over long before sequence numbers are used up.
 pub const MAX_RESPONSE: u64 = 1 << 40;
 /// Minimum socket buffer, bytes: two segments and the kernel's charge for them.
-const MIN_BUFFER: u64 = 4608;
+pub(super) const MIN_BUFFER: u64 = 4608;
 /// Maximum socket buffer, bytes: an `int` of Linux, the type of SO_RCVBUF, SO_SNDBUF (twice the half of it) and the sysctls.
-const MAX_BUFFER: u64 = i32::MAX as u64;
+pub(super) const MAX_BUFFER: u64 = i32::MAX as u64;
 
 /// The place where a workload is built.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ impl Site<'_> {
 }
 
 /// Most that a sender is paced at, bit/s: more than any path carries.
-const MOST_PACING: u64 = 1_000_000_000_000;
+pub(super) const MOST_PACING: u64 = 1_000_000_000_000;
 
 /// fq's band is decided by the priority that a router gives a packet by the low bits of its codepoint (Linux 6.12 net/ipv4/route.c
 /// `ip_tos2prio`, net/sched/sch_fq.c `fq_prio2band`): true if it is not the second one, which all others belong to.

@@ -5,16 +5,81 @@
 //!
 //! Leaves out: the choice among several rates (a ladder), seeking, chunks of different sizes.
 
+use super::parameters::{entry, DIRECTIONS};
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MAX_RESPONSE;
 use super::Site;
+use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::outbox::Outbox;
 use crate::output::Transaction;
 use crate::playback::{Playback, Player};
 use crate::refusal::Flaws;
 use crate::spec::StreamingSpec;
 use crate::time::{Time, NEVER};
+
+/// Entry in the catalogue.
+pub const ENTRY: Entry = entry(
+    "streaming",
+    "streaming by chunks",
+    "Players that ask for one chunk after the other, each as soon as there is room in the \
+             buffer, and play the chunks.",
+    &[
+        Parameter::new(
+            "direction",
+            Kind::Choice(DIRECTIONS),
+            "",
+            "Direction of the requests; chunks go the other way. `src` is the player's host, `dst` the server's.",
+        )
+        .or(Preset::Word("forward"))
+        .example("reverse"),
+        Parameter::new("connections", Kind::Integer(""), "", "Number of connections. Each is a player of its own.")
+            .or_number(1)
+            .at_least(1)
+            .at_most(100_000)
+            .example("10"),
+        Parameter::new("start", Kind::Start, "", "Time at which they are opened.").written_as("0s").example("5s"),
+        Parameter::new("opens", Kind::Choice(&["client", "server"]), "tcp.opener", "The end that calls connect().")
+            .or(Preset::Word("client"))
+            .example("server"),
+        Parameter::new(
+            "bitrate",
+            Kind::Rate,
+            "",
+            "Bitrate of the stream. There is one bitrate, and no ladder of several to choose from.",
+        )
+        .example("5mbit"),
+        Parameter::new("chunk", Kind::Duration, "chunk_ns", "Playing time of a chunk; its size is that at `bitrate`.")
+            .written_as("4s")
+            .at_least(1)
+            .example("2s"),
+        Parameter::new(
+            "buffer",
+            Kind::Duration,
+            "buffer_ns",
+            "Size of a player's buffer, in playing time. The player asks for a chunk when there is room for it.",
+        )
+        .written_as("30s")
+        .example("20s"),
+        Parameter::new(
+            "start_at",
+            Kind::Duration,
+            "start_at_ns",
+            "Playing time that must be in the buffer before it plays, at first and after a stall; by \
+             default a chunk.",
+        )
+        .or(Preset::Unset)
+        .example("4s"),
+        Parameter::new("request", Kind::Size, "request_bytes", "Size of the request for each chunk.")
+            .written_as("300B")
+            .within(1, MAX_RESPONSE as i64)
+            .example("300B"),
+        Parameter::new("chunks", Kind::Integer(""), "count", "Number of chunks; by default there is no end.")
+            .or(Preset::Unset)
+            .at_least(1)
+            .example("100"),
+    ],
+);
 
 /// A player and its server.
 pub type Streaming = Session<Viewing>;

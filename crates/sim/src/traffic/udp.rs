@@ -1,15 +1,87 @@
 //! Datagrams that only load the network and do not respond to congestion: one after the other, even if they are lost.
 
 use super::pace::Pace;
+use super::parameters::entry;
 use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
+use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::network::FlowDrops;
 use crate::outbox::{End, Outbox};
-use crate::packet::{Body, Ecn, FlowTuple, Kind, Packet, Way, NO_ATTACHMENT};
+use crate::packet::{self, Body, Ecn, FlowTuple, Packet, Way, NO_ATTACHMENT};
 use crate::probe::{flow_row, FlowRow};
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
 use crate::time::Time;
+
+/// Entry in the catalogue.
+pub const ENTRY: Entry = entry(
+    "udp",
+    "datagrams over UDP",
+    "Datagrams that do not respond to congestion. The other end may send them back, and they may \
+             measure.",
+    &[
+        Parameter::new(
+            "rate",
+            Kind::Rate,
+            "",
+            "Rate while it sends, in Ethernet frames, as the shapers count. Give either this or `interval`.",
+        )
+        .or(Preset::Unset)
+        .example("1mbit"),
+        Parameter::new("interval", Kind::DrawnDuration, "", "Time from one datagram to the next.")
+            .or(Preset::Unset)
+            .example("20ms"),
+        Parameter::new(
+            "size",
+            Kind::DrawnSize,
+            "size_bytes",
+            "Frame size: 14 bytes Ethernet, 28 IP and UDP, the rest payload.",
+        )
+        .written_as("1514B")
+        .example("200B"),
+        Parameter::new(
+            "on",
+            Kind::DrawnDuration,
+            "bursts.on_ns",
+            "Time for which it sends before it is silent for `off`, in turns. By default it sends all the time.",
+        )
+        .or(Preset::Unset)
+        .example("2s"),
+        Parameter::new(
+            "off",
+            Kind::DrawnDuration,
+            "bursts.off_ns",
+            "Time for which it is silent after each time of sending.",
+        )
+        .or(Preset::Unset)
+        .example("1s"),
+        Parameter::new(
+            "count",
+            Kind::Integer(""),
+            "count",
+            "Maximum number of datagrams; by default as many as there is time for.",
+        )
+        .or(Preset::Unset)
+        .at_least(1)
+        .example("100"),
+        Parameter::new(
+            "reply",
+            Kind::Flag,
+            "reply",
+            "True if the other end sends each datagram back as soon as it arrives, as irtt does.",
+        )
+        .or(Preset::Flag(false))
+        .example("true"),
+        Parameter::new(
+            "measure",
+            Kind::Flag,
+            "measured",
+            "True if delays, jitter and losses are results; by default if there are replies.",
+        )
+        .or(Preset::Unset)
+        .example("true"),
+    ],
+);
 
 /// A stream, both ends.
 #[derive(Debug)]
@@ -109,7 +181,7 @@ pub(super) fn codepoint(spec: &DatagramsSpec) -> Result<Ecn, Flaws> {
 
 /// A datagram with a number and an ECN field that the end `from` sends.
 pub(super) fn datagram(flow: u32, from: End, len: u16, seq: u32, ecn: Ecn) -> Packet {
-    let flags = from.direction().flags() | Kind::Datagram.flags() | ecn.flags();
+    let flags = from.direction().flags() | packet::Kind::Datagram.flags() | ecn.flags();
     Packet { way: Way::new(flow), len, flags, body: Body([seq, 0, 0, 0]), attachment: NO_ATTACHMENT }
 }
 

@@ -4,10 +4,76 @@ pub mod arrivals;
 
 use self::arrivals::{Arrivals, Making};
 use super::bulk::{checked, ends};
+use super::parameters::{entry, DIRECTIONS};
 use super::site::Site;
+use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::refusal::Flaws;
 use crate::spec::{Heading, TransfersSpec};
 use crate::tcp::implementation::Implementation;
+
+/// Entry in the catalogue.
+pub const ENTRY: Entry = entry(
+    "transfers",
+    "connections that come and go",
+    "Sized transfers. Each has a TCP connection of its own, which is made at its time of arrival \
+             and goes when the transfer is complete.",
+    &[
+        Parameter::new("direction", Kind::Choice(DIRECTIONS), "", "Direction of the data; ACKs go the other way.")
+            .or(Preset::Word("forward"))
+            .example("reverse"),
+        Parameter::new("start", Kind::Duration, "start_ns", "Time from which connections are made.")
+            .written_as("0s")
+            .example("5s"),
+        Parameter::new(
+            "duration",
+            Kind::Duration,
+            "",
+            "Time during which connections are made; existing ones then go on. By default to the end of the run.",
+        )
+        .or(Preset::Unset)
+        .example("30s"),
+        Parameter::new("size", Kind::DrawnSize, "size_bytes", "Payload of each; a trace has its own.")
+            .or(Preset::Unset)
+            .example("15kB"),
+        Parameter::new(
+            "rtt",
+            Kind::DrawnDuration,
+            "",
+            "Base RTT of each instead of the path's. A drawn RTT falls into one of 64 classes: the \
+             quantiles of the distribution in the middle of each 64th, to the microsecond.",
+        )
+        .or(Preset::Unset)
+        .example("40ms"),
+        Parameter::new(
+            "exact_rtts",
+            Kind::Flag,
+            "",
+            "Gives each connection the RTT that is drawn, not that of a class.",
+        )
+        .or(Preset::Flag(false))
+        .example("true"),
+        Parameter::new("arrivals", Kind::Keys, "", "Times at which connections are made.")
+            .example("{kind: poisson, load: 0.5}"),
+        Parameter::new(
+            "count",
+            Kind::Integer(""),
+            "count",
+            "Maximum number of connections; by default as many as there is time for.",
+        )
+        .or(Preset::Unset)
+        .at_least(1)
+        .example("100"),
+        Parameter::new(
+            "rows",
+            Kind::Flag,
+            "rows",
+            "Gives each connection a row in the table of flows. Otherwise there is only the row of all \
+             together, in the table of groups.",
+        )
+        .or(Preset::Flag(false))
+        .example("true"),
+    ],
+);
 
 /// Build the source of a workload's connections.
 pub fn build<'a>(spec: &'a TransfersSpec, site: &Site) -> Result<Making<'a>, Flaws> {
