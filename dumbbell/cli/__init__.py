@@ -17,6 +17,7 @@ from typer.main import get_group
 
 from dumbbell import __version__
 from dumbbell.cli.output import show
+from dumbbell.cli.overview import COMMANDS, GROUPS
 from dumbbell.cli.streams import flush_output, output_failed, prepare_streams, say
 from dumbbell.errors import (
     BadInput,
@@ -33,31 +34,6 @@ from dumbbell.files import FULL
 
 _NAME = "dumbbell"
 
-_MODULES = (
-    *(
-        "run",
-        "new",
-        "reproduce",
-        "compare",
-        "agree",
-        "claims",
-        "cluster",
-        "table",
-        "advise",
-        "plot",
-        "explain",
-        "view",
-        "check",
-        "pack",
-        "list",
-        "schema",
-    ),
-    *("plan", "doctor", "bench", "analyze", "calibrate", "export", "import_runs", "completion", "kernel", "testbed"),
-)
-"""The modules with the commands, in the order of the help."""
-_COMMANDS = {module.removesuffix("_runs"): module for module in _MODULES}
-"""Command -> its module, which has it as `command`: a function, or the group of several."""
-
 
 class _Loaded(Mapping[str, Any]):
     """The commands by name. The module of one is imported when it is asked for, so that no command waits for what another needs."""
@@ -67,20 +43,21 @@ class _Loaded(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._found:
-            module = import_module(f"{__name__}.{_COMMANDS[name]}")
+            module = import_module(f"{__name__}.{COMMANDS[name].module or name}")
             one = typer.Typer(add_completion=False, rich_markup_mode=None)
             if isinstance(module.command, typer.Typer):
                 one.add_typer(module.command)
             else:
                 one.command(name=name, cls=getattr(module, "command_class", None))(module.command)
-            self._found[name] = get_group(one).commands[name]
+            found = self._found[name] = get_group(one).commands[name]
+            found.epilog = f"Example: {COMMANDS[name].example}"
         return self._found[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_COMMANDS)
+        return iter(COMMANDS)
 
     def __len__(self) -> int:
-        return len(_COMMANDS)
+        return len(COMMANDS)
 
 
 class _Commands(TyperGroup):
@@ -92,7 +69,19 @@ class _Commands(TyperGroup):
 
     def list_commands(self, _ctx: Any) -> list[str]:
         """The names in the order of the help. No module is imported."""
-        return list(_COMMANDS)
+        return list(COMMANDS)
+
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        """The commands by group. No module is imported."""
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name, about.summary) for name, about in commands.items()])
+
+    def format_epilog(self, _ctx: Any, formatter: Any) -> None:
+        """Where to begin."""
+        formatter.write_paragraph()
+        formatter.write(f"Begin with `{COMMANDS['run'].example}`.\n")
+        formatter.write("`dumbbell COMMAND --help` has an example of each command.\n")
 
 
 app = typer.Typer(

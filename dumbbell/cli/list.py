@@ -26,9 +26,21 @@ class Kind(StrEnum):
     STATE = "state"
 
 
-def command(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: JsonOption = False) -> None:
+_ABOUT = {
+    Kind.CC: "congestion controls with their parameters",
+    Kind.QDISC: "queue disciplines with their parameters",
+    Kind.STACK: "TCP stacks",
+    Kind.STUDY: "published studies",
+    Kind.ENGINE: "engines that run a scenario",
+    Kind.STATE: "state variables for `series: [control, queue]`",
+}
+
+
+def command(
+    kind: Annotated[Kind | None, typer.Argument(help="Kind of names; without it, the kinds are listed.")] = None, json: JsonOption = False
+) -> None:
     """List congestion controls, queue disciplines, stacks, studies, engines, or state variables (`series: [control, queue]`)."""
-    entries = _entries(kind)
+    entries = [{"name": str(each), "summary": text} for each, text in _ABOUT.items()] if kind is None else _entries(kind)
     if json:
         print_json(entries)
     elif entries:
