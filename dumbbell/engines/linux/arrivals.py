@@ -8,6 +8,8 @@ from typing import Any
 
 from dumbbell.native import native
 from dumbbell.plan import Link, Plan, Queue, Traffic
+from dumbbell.scenario import Host
+from dumbbell.scenario.tcp import Stack
 
 KIND = "transfers"
 """The workloads that make them."""
@@ -44,8 +46,10 @@ def group_rows(plan: Plan, workload: Traffic, came: bytes) -> Mapping[str, Any]:
 def _drawable(plan: Plan, workload: Traffic) -> str:
     """Return the plan with only the parts that the connections depend on: the simulator need not know the rest of the engine's plan."""
     described = workload.plain()
-    settings = {key: value for key, value in described["tcp"]["host"].items() if key not in ("gso", "sysctls")}
-    described = {**described, "tcp": {**described["tcp"], "host": settings}}
+    sizes = {key: list(map(int, Host.model_fields[key].default)) for key in ("rmem", "wmem")}
+    settings = {key: value for key, value in described["tcp"]["host"].items() if key not in ("gso", "sysctls")} | sizes
+    stack = {"name": Stack().base, "options": {}}
+    described = {**described, "tcp": {**described["tcp"], "host": settings, "stack": stack}}
     lines = {
         "ports": [_line(port) for port in plan.ports],
         "workloads": [described],

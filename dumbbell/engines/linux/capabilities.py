@@ -47,7 +47,7 @@ def of_linux(
             "cc": controls,
             "qdisc": disciplines,
             "stack": {
-                name: {"summary": summary, "options": STACK_OPTIONS | dict(defaults), "has_own_buffers": True}
+                name: {"summary": summary, "options": {**STACK_OPTIONS, **defaults}, "has_own_buffers": True}
                 for name, summary in stacks.items()
             },
             "stands_for": stands_for,
