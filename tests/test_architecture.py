@@ -36,7 +36,11 @@ KINDS = {
     "an engine": Kind(
         {"kernel": r"engines[./]kernel\b|[\"']kernel[\"']|[ ]kernel,[ \n]", "sim": r"engines[./]sim\b|[\"']sim[\"']|import sim\b"},
         # The testbed's laboratory boots the kernel that the engine of that name has built, and a cache has both, and the agent.
-        users=(*USERS, "dumbbell/engines/testbed/", "dumbbell/engines/linux/cache.py"),
+        # The word is a value of `rmem` and `wmem`, too, and `dumbbell regress` is about kernels.
+        users=(
+            *(*USERS, "dumbbell/engines/testbed/", "dumbbell/engines/linux/cache.py", "dumbbell/cli/regress.py"),
+            *("dumbbell/scenario/tcp.py", "dumbbell/scenario/check.py", "dumbbell/plan/workloads.py"),
+        ),
     ),
     "a workload": Kind(
         {

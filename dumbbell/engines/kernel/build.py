@@ -161,10 +161,6 @@ def _first_line(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=True).stdout.splitlines()[0]
 
 
-class _Failed(EnvironmentFault):
-    """Compiling failed."""
-
-
 class _Build:
     """One build, in a temporary folder.
 
@@ -235,23 +231,13 @@ class _Build:
         if not self._request.is_own:
             return self._made(version, fragment, self._sources, self._sources)
         tree, objects = kept / "linux", kept / "objects"
-        renewed = tree.is_dir() and objects.is_dir()
-        try:
-            if renewed:
-                source.renew(tree, self._sources)
-            else:
-                shutil.rmtree(kept, ignore_errors=True)
-                objects.mkdir(parents=True)
-                self._sources.rename(tree)
-            return self._made(version, fragment, tree, objects)
-        except _Failed:
-            # Objects that a stopped build left may be at fault.
-            if not renewed:
-                raise
-            self._tell("compiling failed; once more, from nothing")
-            shutil.rmtree(objects, ignore_errors=True)
+        if tree.is_dir() and objects.is_dir():
+            source.renew(tree, self._sources)
+        else:
+            shutil.rmtree(kept, ignore_errors=True)
             objects.mkdir(parents=True)
-            return self._made(version, fragment, tree, objects)
+            self._sources.rename(tree)
+        return self._made(version, fragment, tree, objects)
 
     def _made(self, version: str, fragment: str, tree: Path, objects: Path) -> dict[str, Any]:
         jobs = "1 job" if self._jobs == 1 else f"{self._jobs} jobs"
@@ -298,7 +284,7 @@ class _Build:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
         if process.returncode:
-            raise _Failed(self._failure("".join(tail)))
+            raise EnvironmentFault(self._failure("".join(tail)))
 
     def _failure(self, tail: str) -> str:
         kept = self._folder / LOG
