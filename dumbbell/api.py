@@ -206,10 +206,10 @@ def _sources(what: object, window: Window = WHOLE) -> list[RunSet]:
             runs = [run for run in each if run.status != "invalid"]
             if not window.is_whole:
                 runs = [replace(run, summarised=partial(_summary_in, window)) for run in runs]
-            found.append(RunSet(name or f"results {number}", runs))
+            found.append(RunSet(name or f"results {number}", runs, window=window))
         else:
             path = find_folder(Path(each))
-            found.append(RunSet(name or path.resolve().name, open_outlines(path, window), run_of(path)))
+            found.append(RunSet(name or path.resolve().name, open_outlines(path, window), run_of(path), window=window))
     labels = [source.label for source in found]
     paths = {number: str(each) for number, (_, each) in enumerate(named) if not isinstance(each, Results)}
     alike = {number for number, label in enumerate(labels) if labels.count(label) > 1}

@@ -174,4 +174,4 @@ def _sources(folders: Sequence[Path], window: Window) -> tuple[list[RunSet], lis
     labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
     if len(set(labels)) < len(labels):
         raise BadInput(f"{folders[0]} was given more than once; expected different folders")
-    return [RunSet(label, found, run_of(path)) for label, path, found in zip(labels, paths, runs, strict=True)], paths
+    return [RunSet(label, found, run_of(path), window=window) for label, path, found in zip(labels, paths, runs, strict=True)], paths

@@ -168,7 +168,7 @@ def _over_repeats(
     title = f"{headed(path, runs, window)}: {STATISTICS[statistic]}"
     per = {"--runs": "run", "--groups": "group", "--datagrams": "stream"}.get(wanted or "")
     y, where, over = asked
-    return repeats_table([RunSet(path.name, runs, run_of(path))], title, per, statistic, y, where, over, apart)
+    return repeats_table([RunSet(path.name, runs, run_of(path), window=window)], title, per, statistic, y, where, over, apart)
 
 
 def _tins(opened: Folder) -> Table:

@@ -30,7 +30,9 @@ _UNITS = {
     **dict.fromkeys(
         ("retransmits", "drops", "lost", "ce_marks", "sce_marks", "cwnd", "ssthresh", "inflight", "delivered", "delivered_ce"), "packets"
     ),
-    **dict.fromkeys(("rwnd_limited", "sndbuf_limited", "app_limited"), "share"),
+    **dict.fromkeys(
+        ("rwnd_limited", "sndbuf_limited", "app_limited", "utilisation", "loss_rate", "mark_rate", "retransmission_rate"), "share"
+    ),
     **dict.fromkeys(("goodput", "flow_goodput", "delivery_rate", "flow_delivery_rate"), "Mbit/s"),
 }
 """Units of columns and series whose names do not end with the unit."""

@@ -13,6 +13,7 @@ from dumbbell.results import leave_out
 from dumbbell.results.columns import SEED, quantity
 from dumbbell.results.imported import ENGINE as IMPORTED
 from dumbbell.results.summary import Summarised
+from dumbbell.results.windowed import WHOLE, Window
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -53,6 +54,8 @@ class RunSet:
     """The whole run, with scenario and series, of one of them, which may be an outline."""
     cells: Sequence[Cell] = field(default=())
     """The coordinates of each, if they are not those of its own sweep alone."""
+    window: Window = WHOLE
+    """The part of each run that metrics are taken over; the whole run, or what its scenario says."""
 
     def placed(self) -> Iterator[tuple[Cell, Summarised]]:
         """Each run with its coordinates."""

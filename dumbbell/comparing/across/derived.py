@@ -14,14 +14,16 @@ from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.observations import GROUP_COLUMNS, Observation
 from dumbbell.errors import DamagedRun
 from dumbbell.results import asked_flows, leave_out
+from dumbbell.results.bottleneck import BOTTLENECK_METRICS, bottleneck_metrics
 from dumbbell.results.columns import COLUMNS
 from dumbbell.results.received import common_step_s, end_to_end, rates_mbit
+from dumbbell.results.windowed import measured_window
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
 JAIN_BY_STEP = "jain_by_step"
-_DERIVED: Mapping[str, tuple[str, ...]] = {"run": (JAIN_BY_STEP,)}
+_DERIVED: Mapping[str, tuple[str, ...]] = {"run": (JAIN_BY_STEP, *BOTTLENECK_METRICS)}
 """Kind of row -> its columns of this kind."""
 ALL_COLUMNS: Mapping[str, tuple[str, ...]] = {per: (*columns, *_DERIVED.get(per, ())) for per, columns in COLUMNS.items()}
 """Kind of row -> all columns that may be asked for."""
@@ -31,18 +33,26 @@ TABLE_COLUMNS: Mapping[str, Sequence[str]] = {**ALL_COLUMNS, "group": GROUP_COLU
 
 def derived(found: Sequence[Observation], sources: Sequence[RunSet], columns: Collection[str]) -> Sequence[Observation]:
     """Return the observations with those of these columns that have to be computed. A damaged run has no value, with a warning."""
-    if JAIN_BY_STEP not in columns:
+    wanted = {JAIN_BY_STEP, *BOTTLENECK_METRICS}.intersection(columns)
+    if not wanted:
         return found
     opened = [(source, run) for source in sources for run in source.runs]
-    values = []
+    values: list[dict[str, float]] = []
     for each in found:
         source, outline = opened[each.run]
         try:
-            values.append(jain_by_step(source.opened(outline)))
+            run = source.opened(outline)
+            of_run = {JAIN_BY_STEP: jain_by_step(run)} if JAIN_BY_STEP in wanted else {}
+            if wanted - {JAIN_BY_STEP}:
+                of_run |= bottleneck_metrics(run, measured_window(run) if source.window.is_whole else source.window)
+            values.append(of_run)
         except DamagedRun as damage:
             leave_out(damage)
-            values.append(math.nan)
-    return [replace(each, values={**each.values, JAIN_BY_STEP: value}) for each, value in zip(found, values, strict=True)]
+            values.append(dict.fromkeys(wanted, math.nan))
+    return [
+        replace(each, values={**each.values, **{name: value for name, value in of_run.items() if name in wanted}})
+        for each, of_run in zip(found, values, strict=True)
+    ]
 
 
 def jain_by_step(run: Run) -> float:
