@@ -117,9 +117,13 @@ class Runs:
         return {name: Path(where) for name, where in self._runs[key].captures.items() if not isinstance(where, bytes)}
 
     def _read(self, key: str) -> dict[tuple[str, str], Samples]:
-        frame = self._runs[key].frame
-        t_ns, values = frame["t_ns"].to_numpy(), frame["value"].to_numpy()
-        return {whose: (t_ns[first:last], values[first:last]) for first, last, whose in spans(frame)}
+        run = self._runs[key]
+        more = run.more.series if run.more is not None else None
+        found: dict[tuple[str, str], Samples] = {}
+        for frame in (run.frame, *((more.frame(),) if more is not None else ())):
+            t_ns, values = frame["t_ns"].to_numpy(), frame["value"].to_numpy()
+            found |= {whose: (t_ns[first:last], values[first:last]) for first, last, whose in spans(frame)}
+        return found
 
 
 def _changed_ns(folder: Path) -> int:

@@ -229,6 +229,7 @@ def summarise_window(run: Run, window: Window) -> Summary:
     }
     coming = {name for name in totals if name in set(run.groups.names)}
     together = {
+        **dict.fromkeys(RUN_METRICS, math.nan),
         "flows": math.nan if coming - {str(row.get("group")) for row in connections} else float(len(found)),
         GOODPUT: _rate_mbit(math.fsum(rx_bytes for rx_bytes, _ in totals.values()), stop_s - start_s),
         "jain_index": metrics.jain(rates) if rates and not any(map(math.isnan, rates)) else math.nan,

@@ -7,6 +7,7 @@ import pytest
 from dumbbell.cli.again import only_run
 from dumbbell.comparing.story import story
 from dumbbell.errors import BadInput, DamagedRun
+from dumbbell.explorer.runs import Runs
 from dumbbell.results import Store
 from dumbbell.running.again import run_again
 from dumbbell.running.execute import execute
@@ -81,6 +82,8 @@ def test_a_run_is_computed_again_with_more_to_see(tmp_path, recorded):
     assert len(more.series("flow/cubic", "w_max")[0]) > 50
     assert ("flow/cubic", "w_max") in more.all_series("w_max", "cwnd")
     assert store.verify(run.key)
+    shown = {(entity, name): len(samples[0]) for entity, name, samples in Runs(tmp_path / "r", "r").series(run.key)}
+    assert shown["flow/cubic", "w_max"] > 50
     # Earlier records stay when something else is asked for.
     again = run_again(store, run.key, [], ["acks"])
     assert "w_max" in again.sampled["flow"]
