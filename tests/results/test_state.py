@@ -26,6 +26,8 @@ def scenario(cc="cubic", qdisc=None, series=("control", "queue"), **more):
     """A run of ten seconds with losses."""
     path = {"rtt": "40ms", "bottleneck": {"rate": "20mbit", "qdisc": qdisc or {"kind": "pfifo", "limit": "0.5bdp"}}}
     flow = {"cc": cc, "ecn": True} if isinstance(cc, str) and cc in ECN else {"cc": cc}
+    if cc == "prague":
+        flow = {"cc": cc, "stack": "linux-7.3", "ecn": "accecn"}
     settings = {"name": "s", "path": path, "flows": [flow], "duration": "20s", "series": list(series), **more}
     (found,) = Scenario(**settings).expand()
     return found
