@@ -10,7 +10,7 @@ use etherparse::err::ipv6_exts::HeaderSliceError;
 use etherparse::{IpNumber, LaxIpSlice};
 
 use crate::container::Record;
-use crate::packet::{Offer, Packet, Sacks};
+use crate::packet::{Counters, Offer, Packet, Sacks};
 use crate::tally::LeftOut;
 
 const ETHER_TYPE_IPV4: u16 = 0x0800;
@@ -27,6 +27,8 @@ const OPTION_WINDOW_SCALE: u8 = 3;
 const OPTION_SACK_PERMITTED: u8 = 4;
 const OPTION_SACK: u8 = 5;
 const OPTION_TIMESTAMPS: u8 = 8;
+const OPTION_ACCURATE_ECT0_FIRST: u8 = 172;
+const OPTION_ACCURATE_ECT1_FIRST: u8 = 174;
 /// No sender has more than this in flight (RFC 7323, section 2.3), so no packet carries more.
 const MOST_PAYLOAD: u32 = 1 << 30;
 
@@ -153,6 +155,7 @@ pub fn dissect(record: &Record<'_>) -> Result<(Packet, Options), LeftOut> {
         timestamps: found.timestamps,
         sacks: found.sacks,
         offer: found.offer,
+        counters: found.counters,
         payload,
         cut: payload.saturating_sub(captured),
         length,
@@ -166,6 +169,7 @@ struct Found {
     timestamps: Option<(u32, u32)>,
     sacks: Sacks,
     offer: Offer,
+    counters: Option<Counters>,
 }
 
 /// Takes in the options of a header.
@@ -193,6 +197,12 @@ fn options(mut rest: &[u8], cut: bool, found: &mut Found) -> Options {
             (OPTION_MSS, 2) => found.offer.mss = Some(u16::from_be_bytes([value[0], value[1]])),
             (OPTION_WINDOW_SCALE, 1) => found.offer.window_scale = Some(value[0]),
             (OPTION_SACK_PERMITTED, 0) => found.offer.sack = true,
+            (OPTION_ACCURATE_ECT0_FIRST | OPTION_ACCURATE_ECT1_FIRST, 0 | 3 | 6 | 9) => {
+                let field = |field: &[u8]| u32::from_be_bytes([0, field[0], field[1], field[2]]);
+                let mut fields = [None; 3];
+                fields.iter_mut().zip(value.chunks_exact(3)).for_each(|(slot, bytes)| *slot = Some(field(bytes)));
+                found.counters = Some(Counters { ect0_first: kind == OPTION_ACCURATE_ECT0_FIRST, fields });
+            }
             (OPTION_TIMESTAMPS | OPTION_SACK | OPTION_MSS | OPTION_WINDOW_SCALE | OPTION_SACK_PERMITTED, _) => {
                 return Options::Invalid
             }

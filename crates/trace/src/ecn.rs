@@ -24,8 +24,12 @@ pub struct Ecn {
     pub ae: u64,
     /// CE marks that the AccECN counter of this end's packets reports.
     pub ace: u64,
+    /// Bytes that the AccECN option of this end's packets reports: with ECT(1), CE and ECT(0).
+    pub bytes: Option<[u64; 3]>,
     /// The counter in the latest packet.
     counter: Option<u8>,
+    /// The option's counters as last seen: ECT(1), CE, ECT(0).
+    fields: [u32; 3],
 }
 
 /// Agreement of the ends on AccECN, by their SYNs.
@@ -49,12 +53,34 @@ impl Agreement {
     }
 }
 
+/// Initial values of the option's counters: ECT(1), CE, ECT(0).
+const FIELDS_BEGIN: [u32; 3] = [1, 0, 1];
+
 fn ace(p: &Packet) -> u8 {
     let bit = |flag, value| if p.has(flag) { value } else { 0 };
     bit(flags::NS, 4) | bit(flags::CWR, 2) | bit(flags::ECE, 1)
 }
 
 impl Ecn {
+    /// Take in the AccECN option of a packet. Its counters have 24 bits.
+    fn count_bytes(&mut self, p: &Packet) {
+        let Some(option) = &p.counters else { return };
+        let places = if option.ect0_first { [2, 1, 0] } else { [0, 1, 2] };
+        if self.bytes.is_none() {
+            self.fields = FIELDS_BEGIN;
+        }
+        let bytes = self.bytes.get_or_insert_default();
+        for (place, field) in places.into_iter().zip(option.fields) {
+            let Some(field) = field else { break };
+            let news = field.wrapping_sub(self.fields[place]) & 0x00ff_ffff;
+            // More than half of the range is a counter that went back.
+            if news < 1 << 23 {
+                bytes[place] += u64::from(news);
+                self.fields[place] = field;
+            }
+        }
+    }
+
     /// Takes in a packet of this end. `handshake`: it is the ACK of the other's SYN and has no data, so that its counter says how that was
     /// marked; `stale`: it is older than the latest.
     pub fn add(&mut self, p: &Packet, agreement: Agreement, handshake: bool, stale: bool) {
@@ -72,6 +98,7 @@ impl Ecn {
                 let now = ace(p);
                 self.ace += u64::from(now.wrapping_sub(self.counter.unwrap_or(ACE_BEGINS)) & 7);
                 self.counter = Some(now);
+                self.count_bytes(p);
             }
             return;
         }

@@ -46,7 +46,7 @@ pub fn facts(connection: &Connection<'_>, reverse: bool) -> Vec<(&'static str, V
     all.extend(volume(own, (last_ns - first_ns) as f64 / 1e9));
     all.extend(sent(own, other));
     all.extend(answered(own, connection.rtts[usize::from(reverse)]));
-    all.extend(congestion(own, &connection.held[usize::from(reverse)], connection.accurate_ecn));
+    all.extend(congestion(own, other, &connection.held[usize::from(reverse)], connection.accurate_ecn));
     all
 }
 
@@ -138,8 +138,11 @@ fn answered(d: &Direction, rtts: &crate::Histogram) -> Vec<(&'static str, Value)
     all
 }
 
-fn congestion(d: &Direction, h: &Held, accurate: bool) -> Vec<(&'static str, Value)> {
+fn congestion(d: &Direction, other: &Direction, h: &Held, accurate: bool) -> Vec<(&'static str, Value)> {
     let e = d.ecn();
+    let [ect1, ce, ect0] = e.bytes.unwrap_or_default();
+    // The counter of three bits hides eight marks, or a multiple, where one ACK is for more than seven packets.
+    let marked = (ce * other.volume.data_packets).checked_div(other.volume.bytes).unwrap_or(0);
     vec![
         ("ect0_packets", Count(e.ect0)),
         ("ect1_packets", Count(e.ect1)),
@@ -149,6 +152,10 @@ fn congestion(d: &Direction, h: &Held, accurate: bool) -> Vec<(&'static str, Val
         ("ae_packets", Count(e.ae)),
         ("accurate_ecn", Flag(accurate)),
         ("ace_marks", Count(e.ace)),
+        ("accecn_ect1_bytes", Count(ect1)),
+        ("accecn_ce_bytes", Count(ce)),
+        ("accecn_ect0_bytes", Count(ect0)),
+        ("accecn_hidden_marks", Count(marked.saturating_sub(e.ace) / 8 * 8)),
         ("held_application_s", Measure(Some(h.application_ns as f64 / 1e9))),
         ("held_receiver_s", Measure(Some(h.receiver_ns as f64 / 1e9))),
         ("held_sender_s", Measure(Some(h.sender_ns as f64 / 1e9))),

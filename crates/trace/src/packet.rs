@@ -88,12 +88,23 @@ pub struct Packet {
     pub sacks: Sacks,
     /// Options that only SYNs have.
     pub offer: Offer,
+    /// The AccECN option.
+    pub counters: Option<Counters>,
     /// Payload in bytes, from the length in the IP header: the captured bytes may be fewer.
     pub payload: u32,
     /// Bytes of the payload that were not captured.
     pub cut: u32,
     /// Length of the IP packet in bytes.
     pub length: u32,
+}
+
+/// The AccECN option (RFC 9768, section 3.2.3): bytes that arrived, with the initial values of the counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Counters {
+    /// Its first field is that of ECT(0) (kind 172), not that of ECT(1) (kind 174).
+    pub ect0_first: bool,
+    /// The fields that it has.
+    pub fields: [Option<u32>; 3],
 }
 
 impl Packet {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use dumbbell_trace::packet::{flags, Offer, Packet, Sacks};
+use dumbbell_trace::packet::{flags, Counters, Offer, Packet, Sacks};
 use dumbbell_trace::{Frame, LeftOut, TcpOption, Transport};
 use proptest::prelude::*;
 
@@ -42,10 +42,32 @@ fn expected(time_ns: i64) -> Packet {
         timestamps: Some((3, 7)),
         sacks: Sacks::default(),
         offer: Offer::default(),
+        counters: None,
         ecn: 2,
         cut: 1448,
         payload: 1448,
         length: 1500,
+    }
+}
+
+#[test]
+fn the_option_of_accecn_is_read_back_in_both_orders_and_beside_blocks() {
+    for (kind, ect0_first) in [(TcpOption::ACCURATE_ECT1_FIRST, false), (TcpOption::ACCURATE_ECT0_FIRST, true)] {
+        for (count, blocks) in [(3, 0), (2, 2), (1, 0), (0, 3), (3, 1)] {
+            let values = [1 << 23, 0, 0x00ff_ffff];
+            let mut f = data();
+            let Transport::Tcp { options, .. } = &mut f.transport else { panic!("a segment") };
+            options.push(TcpOption::AccurateEcn(kind, values[..count].to_vec()));
+            if blocks > 0 {
+                options.push(TcpOption::Sack((0..blocks).map(|n| (n * 10, n * 10 + 5)).collect()));
+            }
+            let capture = read(&file(&[f])).unwrap();
+            let (found, tally) = (&capture.packets[0], &capture.tally);
+            let fields = std::array::from_fn(|n| (n < count).then_some(values[n]));
+            assert_eq!(found.counters, Some(Counters { ect0_first, fields }));
+            assert_eq!((found.sacks.as_slice().len(), found.timestamps), (blocks as usize, Some((3, 7))));
+            assert_eq!((tally.options_cut, tally.options_invalid), (0, 0));
+        }
     }
 }
 
