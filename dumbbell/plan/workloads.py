@@ -36,6 +36,10 @@ class ControlFacts(Protocol):
         """It works on marks."""
 
     @property
+    def needs_accecn(self) -> bool:
+        """It works on the number of marks."""
+
+    @property
     def wants_sce(self) -> bool:
         """It answers to SCE marks."""
 

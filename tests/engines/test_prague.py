@@ -1,0 +1,67 @@
+"""Prague against the laws that it is made for: on links that mark at random, alone and beside classic flows through DualPI2."""
+
+import numpy as np
+import pytest
+
+from dumbbell.metrics import throughput_mbit
+from dumbbell.running.prepare import compute
+from dumbbell.scenario import Scenario
+
+TARGET_MS = 25
+PACKET, PAYLOAD = 1500, 1436
+"""Bytes of a packet without Ethernet's header, and of its payload beside timestamps and AccECN's option."""
+
+
+def run(path, *flows, seconds=60, **more):
+    scenario = {"name": "s", "duration": f"{seconds}s", "path": path, "flows": list(flows), **more}
+    (resolved,) = Scenario.model_validate(scenario).expand()
+    return compute(resolved, on="sim")
+
+
+def rate_mbit(run, name="prague", seconds=(20, 60)):
+    """Return the rate of a flow with the headers of IP and TCP."""
+    return throughput_mbit(run.series(f"flow/{name}", "rx_bytes"), *seconds) * PACKET / PAYLOAD
+
+
+def law_mbit(p, rtt_ms):
+    """Return Prague's rate where a link marks at random. A reduction comes with the first mark after a round trip: with x marks in one,
+    (1 - p) (1 + 1/x) segments of growth make good what p/2 of the window takes. (Marks in equal distances give x = 2 (1 - p), the
+    law r = 1/p - 1.)
+    """
+    marks = (1 - p) + np.sqrt((1 - p) ** 2 + 2 * (1 - p))
+    return marks / p * PACKET * 8e-3 / max(rtt_ms, TARGET_MS)
+
+
+def marking(rtt, share):
+    """Return a path on which a share of all packets is marked at random, whatever the queue does."""
+    bottleneck = {"rate": "1gbit", "qdisc": {"kind": "pfifo", "limit": "10000p"}}
+    return {"rtt": rtt, "delay": {"loss": share, "ecn": True}, "bottleneck": bottleneck}
+
+
+PRAGUE = {"cc": "prague", "stack": "linux-7.3"}
+
+
+@pytest.mark.parametrize("rtt_ms", [25, 50, 100])
+@pytest.mark.parametrize("percent", [1, 2, 5])
+def test_the_rate_follows_the_closed_law_of_the_share_of_marks(percent, rtt_ms):
+    path = marking(f"{rtt_ms}ms", f"{percent}%")
+    found = rate_mbit(run(path, PRAGUE, seconds=220), seconds=(20, 220))
+    assert found == pytest.approx(law_mbit(percent / 100, rtt_ms), rel=0.05)
+
+
+def test_the_window_steps_by_one_segment_an_ack():
+    done = run(marking("20ms", "5%"), PRAGUE, seconds=5, events=["acks"])
+    cwnd = done.events["cwnd"].drop_nulls().to_numpy()
+    assert len(cwnd) > 4000
+    # In slow start an ACK grows the window by what it acknowledges.
+    assert np.abs(np.diff(cwnd[1000:])).max() == 1
+
+
+@pytest.mark.parametrize("other", ["cubic", "reno"])
+def test_dualpi2_lets_prague_and_a_classic_flow_live_together(other):
+    """Measured elsewhere with the Prague of 2020: 32.4 and 14.9 Mbit/s beside cubic (heistp/l4s-tests)."""
+    path = {"rtt": "20ms", "bottleneck": {"rate": "50mbit", "qdisc": "dualpi2"}}
+    done = run(path, PRAGUE, {"cc": other, "ecn": True})
+    rates = [throughput_mbit(done.series(f"flow/{name}", "rx_bytes"), 20, 60) for name in ("prague", other)]
+    assert sum(rates) > 45
+    assert 1.5 < rates[0] / rates[1] < 3.5
