@@ -123,7 +123,7 @@ def test_both_languages_take_the_bounds_of_a_control_and_refuse_what_is_beyond(n
     (workload,) = (tried := copy.deepcopy(plan("pfifo", ())))["workloads"]
 
     def refusals(value):
-        # What works on the number of marks needs a stack with AccECN.
+        # A congestion control that works on the number of marks needs a stack with AccECN.
         stack = "linux-7.3" if name == "prague" else "linux-6.12"
         flow = {"cc": {"kind": name, parameter.name: value}, "stack": stack}
         written = {"name": "a", "path": PATH, "flows": [flow], "duration": "2s"}
