@@ -31,7 +31,10 @@ KINDS = {
     "a congestion control": Kind({"cubic_sce": r"\bcubic[-_]sce\b|\bCubicSce\b", "bbr": r"\b(bbr|Bbr)\b"}),
     "a queue discipline": Kind({"fq_pie": r"\bfq_pie\b|\bFqPie", "sfq": r"\bsfq\b|\bSfq(?![a-z])"}),
     "a medium": Kind(
-        {"spread": r"\bAnyMedium::Spread\b|\bimpl Medium for Spread\b", "card": r"\bAnyMedium::Card\b|\bimpl Medium for Card\b"}
+        {
+            name: rf"\bAnyMedium::{name.title()}\b|\b{name.title()}\({name.title()}\)|\bimpl Medium for {name.title()}\b"
+            for name in ("spread", "card")
+        }
     ),
     "a stack": Kind({"linux-5.1-sce": r"\"linux-5\.1-sce\"", "freebsd-9": r"\"freebsd-9\""}),
     # TEACUP is also a program, whose files are written.

@@ -132,7 +132,7 @@ def test_both_languages_take_the_bounds_of_a_control_and_refuse_what_is_beyond(n
         except ScenarioError as error:
             yield str(error)
         workload["cc"], workload["stack"] = flow["cc"], {"name": stack, "options": {}}
-        workload |= {"ecn": True, "accecn": "ee1b"} if name == "prague" else {}
+        workload.update({"ecn": True, "accecn": "ee1b"} if name == "prague" else {})
         try:
             native().check(json.dumps(tried))
         except native().Refused as error:
