@@ -6,7 +6,7 @@ BY_COUNT |= {"disorder_until_acked": (True, "false"), "lost_retransmissions": ("
 OF_STACKS = [
     ("linux-6.12", "hz", 0, "0 ticks a second", "100 to 1000"),
     ("linux-6.12", "hz", "fast", 'invalid type: string "fast"', "u32"),
-    ("linux-6.12", "warp", 9, "no such option", "one of ack_before_read, "),
+    ("linux-6.12", "warp", 9, "no such option", "one of accecn, "),
     ("linux-6.12", "initial_cwnd", 0, "0 segments", "1 to 1000"),
     ("linux-6.12", "reordering", 0, "0 segments", "1 to 300"),
     *(("linux-2.6", option, 0, "0 segments", "1 to 1000") for option in ("restart_cwnd", "max_burst")),
