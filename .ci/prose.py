@@ -26,7 +26,6 @@ BEGINNINGS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 EXEMPT: tuple[str, ...] = (
     "docs/architecture.md",
     "docs/ends.md",
-    "docs/examples.md",
     "docs/fidelity/fairness.md",
     "docs/fidelity/kernel.md",
     "docs/fidelity/ordering.md",

@@ -20,12 +20,11 @@ DOCS = Path(__file__).parent
 EXAMPLES = DOCS.parent / "examples"
 FIGURES = DOCS / "figures" / "examples"
 COLOURS = 64
-"""Lines need few; a palette makes the files a third as large."""
+"""Lines need few. A palette makes the files a third as large."""
 HEAD = """# Examples
 
-Each file in [examples](../examples) is a whole experiment with what it shows written at its head. Here they are with the
-figure of their first run; this page is made by `python docs/gallery.py`. To run one and to draw it, of a sweep
-a summary of its runs:
+Each file in [examples](../examples) is a whole experiment, and its head says what it shows. This page has all of them, with the figure of their
+first run. `python docs/gallery.py` makes the page. To run an example and draw it (for a sweep, a summary of its runs), type
 
     dumbbell run examples/NAME.yaml
     dumbbell plot results/NAME
