@@ -23,8 +23,8 @@ COLOURS = 64
 """Lines need few. A palette makes the files a third as large."""
 HEAD = """# Examples
 
-Each file in [examples](../examples) is a whole experiment, and its head says what it shows. This page has all of them, with the figure of their
-first run. `python docs/gallery.py` makes the page. To run an example and draw it (for a sweep, a summary of its runs), type
+Each file in [examples](../examples) is a whole experiment, and its head says what it shows. This page has all of them, with the figure of
+their first run. `python docs/gallery.py` makes the page. To run an example and draw it (for a sweep, a summary of its runs), type
 
     dumbbell run examples/NAME.yaml
     dumbbell plot results/NAME
