@@ -106,3 +106,15 @@ def test_tc_is_told_every_parameter():
         "classic_protection 10% target 15000us tupdate 16000us alpha 0.16015625 beta 3.19921875 split_gso"
     )
     assert "step_thresh 5p min" in tc_words(qdisc(step_packets="5p", ecn_mask="any_ect", drop_enqueue=True, drop_on_overload=False))
+
+
+def test_its_state_over_time_obeys_the_coupling_law(tmp_path):
+    scenario = {"name": "s", "duration": "10s", "path": {"rtt": "20ms", "bottleneck": BOTTLENECK}, "flows": [{"cc": "cubic"}]}
+    written = dumbbell.Scenario.model_validate({**scenario, "series": ["queue"]})
+    found = dumbbell.run(written, out=tmp_path).runs[0]
+    base, classic, coupled = (found.series("port/bottleneck", f"{name}_probability")[1] for name in ("base", "classic", "coupled"))
+    assert 0 < base.max() < 0.5
+    assert classic == pytest.approx(base**2)
+    assert coupled == pytest.approx(2 * base)
+    drops = found.series("tin/bottleneck/C", "dropped_packets")[1]
+    assert drops[-1] == classes(found)["C"]["dropped_packets"] > 0

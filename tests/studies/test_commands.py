@@ -112,7 +112,7 @@ def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):
     [
         (
             ["compare", "DIR", "sec"],
-            "sec: no such study or file (did you mean 'sce'?); expected one of fairness, oracle, ordering, sce, teacup or a CSV file",
+            "sec: no such study or file (did you mean 'sce'?); expected one of fairness, l4s, oracle, ordering, sce, teacup or a CSV file",
         ),
         (
             ["compare", "DIR", "sce/two"],

@@ -64,7 +64,7 @@ def plain(keep_plain, make_run):
 def test_a_study_of_another_package_is_one_as_ours(dumbbell, monkeypatch):
     monkeypatch.chdir("mine")
     listed = json.loads(dumbbell("list", "study", "--json").out)
-    assert [each["name"] for each in listed] == ["fairness", "oracle", "ordering", "sce", "teacup", "mine"]
+    assert [each["name"] for each in listed] == ["fairness", "l4s", "oracle", "ordering", "sce", "teacup", "mine"]
     done = dumbbell("reproduce", "mine", "--quick", "--no-figures", "--json")
     found = json.loads(done.out)
     assert (done.status, found["study"], found["part"], found["runs"]) == (0, "mine", "one-flow", 2)
@@ -145,7 +145,7 @@ def test_what_is_installed_without_a_checkout_needs_no_file_of_one(monkeypatch, 
         if text:
             registry._PROJECT.write_text(text)
         registry._registered.cache_clear()
-        assert registry.study_names(registry.OURS) == ["fairness", "oracle", "ordering", "sce", "teacup"]
+        assert registry.study_names(registry.OURS) == ["fairness", "l4s", "oracle", "ordering", "sce", "teacup"]
 
 
 def test_plain_runs_import_no_study(plain):

@@ -81,6 +81,7 @@ pub const STATES: &[(&str, &[State])] = &[
     ("fq_pie", fq_pie::STATE),
     ("red", red::STATE),
     ("cake", cake::STATE),
+    ("dualpi2", dualpi2::STATE),
 ];
 
 /// The answer to a dequeue.

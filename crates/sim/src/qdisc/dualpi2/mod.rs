@@ -14,7 +14,7 @@ mod totals;
 
 use std::collections::VecDeque;
 
-pub use parameters::ENTRY;
+pub use parameters::{ENTRY, STATE};
 
 use self::coupling::{Deterministic, Fate, Random, Signal, Step, Sum};
 use self::pi::{Controller, MAX_PROB};
@@ -25,6 +25,7 @@ use super::ecn::mark_ce;
 use super::peek_buffer::{Backlog, PeekByDequeue};
 use super::truesize::truesize;
 use super::{ClassTotals, QdiscStats, QueueContext, Verdict};
+use crate::catalogue;
 use crate::packet::{DropCause, Packet};
 use crate::pool::{Id, Pool, Queue};
 use crate::refusal::Flaws;
@@ -310,6 +311,21 @@ impl PeekByDequeue for DualPi2 {
 
     fn stats(&self) -> &QdiscStats {
         &self.stats
+    }
+
+    fn state(&self, _: Time, tell: &mut catalogue::Tell) {
+        let base = self.controller.ratio();
+        let factor = match &self.law {
+            Law::Linux { random, .. } => f64::from(random.factor),
+            Law::Rfc(law) => law.factor,
+        };
+        tell("base_probability", base);
+        tell("classic_probability", base * base);
+        tell("coupled_probability", (base * factor).min(1.0));
+        tell("wrr_credit_bytes", self.scheduler.credit() as f64 / 100.0);
+        let [l4s, classic] = [0, 1].map(|class: usize| self.lanes[class].totals.sojourns.last());
+        tell("l4s_sojourn_ms", l4s.map_or(f64::NAN, |ns| ns as f64 / 1e6));
+        tell("classic_sojourn_ms", classic.map_or(f64::NAN, |ns| ns as f64 / 1e6));
     }
 
     fn classes(&self) -> Vec<ClassTotals> {

@@ -2,7 +2,7 @@
 //! net/sched/sch_dualpi2.c (`dualpi2_reset_default`, `dualpi2_policy`), and of RFC 9332, Appendix A.1, for the ramp.
 
 use super::super::parameters::{limit_packets, LEAST_NS, MOST, MOST_NS};
-use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset};
+use crate::catalogue::{Draws, Entry, Feature, Kind, Parameter, Preset, State};
 
 /// The variants that have what only the kernel has, and what only the RFC has.
 const LINUX: &[&str] = &["linux-7.3"];
@@ -202,3 +202,17 @@ const fn weight(name: &'static str, meaning: &'static str, default: i64) -> Para
         .at_most(MOST_WEIGHT)
         .tc("{}")
 }
+
+/// Its state variables, which a scenario may record.
+pub const STATE: &[State] = &[
+    State::new(
+        "base_probability",
+        "share",
+        "probability p' of the controller, as of the last update before a packet came or went",
+    ),
+    State::new("classic_probability", "share", "probability of a mark or drop of a classic packet: p' squared"),
+    State::new("coupled_probability", "share", "probability of a mark of an L4S packet by p': k p', at most 1"),
+    State::new("wrr_credit_bytes", "bytes", "credit of the scheduler; classic packets go first if it is positive"),
+    State::new("l4s_sojourn_ms", "ms", "how long the last packet waited that left the L4S queue"),
+    State::new("classic_sojourn_ms", "ms", "how long the last packet waited that left the classic queue"),
+];

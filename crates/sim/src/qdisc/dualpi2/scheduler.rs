@@ -55,7 +55,6 @@ impl Scheduler {
     }
 
     /// The credit, bytes times per cent.
-    #[cfg(test)]
     pub fn credit(&self) -> i64 {
         self.credit
     }

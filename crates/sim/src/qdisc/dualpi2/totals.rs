@@ -13,11 +13,12 @@ pub(super) struct Sojourns {
     counts: Box<[u64; BUCKETS]>,
     sum: u64,
     most: Time,
+    last: Option<Time>,
 }
 
 impl Default for Sojourns {
     fn default() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), sum: 0, most: 0 }
+        Self { counts: Box::new([0; BUCKETS]), sum: 0, most: 0, last: None }
     }
 }
 
@@ -42,6 +43,12 @@ impl Sojourns {
         self.counts[bucket(time)] += 1;
         self.sum += time;
         self.most = self.most.max(time);
+        self.last = Some(time);
+    }
+
+    /// The time of the last packet, ns; none of no packet.
+    pub fn last(&self) -> Option<Time> {
+        self.last
     }
 
     fn count(&self) -> u64 {

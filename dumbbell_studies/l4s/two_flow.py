@@ -1,0 +1,146 @@
+"""Two flows that start together through one bottleneck: the tabled pairs of "L4S Tests" (`s1_table.md`).
+
+    client -- [netem RTT/2] [htb RATE: qdisc] -- server     (data)
+    client -- [htb RATE: qdisc] [netem RTT/2] -- server     (ACKs)
+
+Offloads are off, all flows negotiate ECN (tcp_ecn 3), and a test lasts 180 s. Each number is published as the mean of tcp_info's
+delivery_rate from 118 to 178 s. Here it is the goodput of that time, which is at most 1 % above it for flows that always have data.
+
+Prague's rows need a congestion control `prague`. As long as dumbbell has none, the study runs the rows of CUBIC alone.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell import metrics
+from dumbbell.catalogue import entries
+from dumbbell.comparing.format import Format, Key, KeyValue, Measured, Metric, Tolerance
+from dumbbell.study.model import Part, Request
+from dumbbell.study.repeats import repeats
+from dumbbell_studies.l4s.claims import check_claims
+
+if TYPE_CHECKING:
+    from dumbbell.results import Run
+    from dumbbell.scenario import ResolvedScenario
+
+PUBLISHED = Path(__file__).parent / "published"
+TABLE = PUBLISHED / "two_flow.csv"
+WINDOW_S = (118.0, 178.0)
+_DURATION = "180s"
+_PART_OF_RATE = 0.1
+"""Tolerance of a rate, as a share of the link's."""
+_KEYS = ("rate_mbit", "qdisc", "cc1", "rtt1_ms", "cc2", "rtt2_ms")
+_PFIFO_PACKETS = {50.0: 1000, 10.0: 200}
+"""Limit of the drop-tail queue by the rate of the link, Mbit/s."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row of the table: the link, and congestion control and RTT of each flow."""
+
+    row: int
+    rate_mbit: float
+    qdisc: str
+    ccs: tuple[str, str]
+    rtts_ms: tuple[float, float]
+
+    @property
+    def key(self) -> Key:
+        """Its key in the format of the table."""
+        return (self.rate_mbit, self.qdisc, self.ccs[0], self.rtts_ms[0], self.ccs[1], self.rtts_ms[1])
+
+    def document(self) -> Mapping[str, Any]:
+        """Return the experiment as a scenario file has it."""
+        queue: dict[str, Any] = {"kind": self.qdisc}
+        if self.qdisc == "pfifo":
+            queue["limit"] = f"{_PFIFO_PACKETS[self.rate_mbit]}p"
+        port = {"rate": f"{self.rate_mbit:g}mbit", "shaper": "htb", "qdisc": queue}
+        flows = [
+            {"name": f"flow{i}", "cc": cc, "rtt": f"{rtt:g}ms", "ecn": True, **({"ect": 1} if cc == "prague" else {})}
+            for i, (cc, rtt) in enumerate(zip(self.ccs, self.rtts_ms, strict=True), 1)
+        ]
+        name = f"l4s-{self.qdisc}-{self.rate_mbit:g}-{'-'.join(self.ccs)}-{'-'.join(f'{rtt:g}' for rtt in self.rtts_ms)}".replace("_", "-")
+        path = {"rtt": f"{min(self.rtts_ms):g}ms", "bottleneck": port, "reverse": port}
+        return {"name": name, "path": path, "flows": flows, "duration": _DURATION, "sample": "1s"}
+
+
+@cache
+def pairs() -> tuple[Pair, ...]:
+    """Return the rows that dumbbell has the queues and the congestion controls for."""
+    known = entries("cc").keys()
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        rows = [_pair(row) for row in csv.DictReader(file)]
+    return tuple(each for each in rows if each.qdisc in entries("qdisc") and known >= set(each.ccs))
+
+
+def _pair(row: Mapping[str, str]) -> Pair:
+    rtts = float(row["rtt1_ms"]), float(row["rtt2_ms"])
+    return Pair(int(row["row"]), float(row["rate_mbit"]), row["qdisc"], (row["cc1"], row["cc2"]), rtts)
+
+
+def scenarios(request: Request) -> list[ResolvedScenario]:
+    """Return the runs of all rows; with --quick only those at 10 Mbit/s."""
+    chosen = [each for each in pairs() if each.rate_mbit == min(_PFIFO_PACKETS) or not request.quick]
+    return [run for each in chosen for run in repeats(each.document(), dict(zip(_KEYS, each.key, strict=True)), request)]
+
+
+def rates(runs: Sequence[Run]) -> Iterator[tuple[Key, tuple[float, float]]]:
+    """Yield the cell of each run and the goodput of its two flows, Mbit/s."""
+    for run in runs:
+        if set(_KEYS) <= run.cell.keys():
+            one, two = (metrics.throughput_mbit(run.series(f"flow/flow{i}", "rx_bytes"), *WINDOW_S) for i in (1, 2))
+            yield tuple(_value(run.cell[key]) for key in _KEYS), (one, two)
+
+
+def _value(value: Any) -> KeyValue:
+    return float(value) if isinstance(value, int | float) else str(value)
+
+
+def _measure(runs: Sequence[Run]) -> Measured:
+    found: Measured = {}
+    for key, both in rates(runs):
+        for i, rate in enumerate(both, 1):
+            found.setdefault((key, f"flow{i}_mbit"), []).append(rate)
+    return found
+
+
+def _tolerance(key: Mapping[str, KeyValue]) -> Tolerance:
+    return Tolerance(absolute=_PART_OF_RATE * float(key["rate_mbit"]))
+
+
+_RATE = Metric(
+    "Mbit/s",
+    "rate",
+    Tolerance(absolute=0.0),
+    tolerance_note="10 % of the link rate",
+    tolerance_of=_tolerance,
+    bar=0.9,
+)
+FORMAT = Format(
+    name="l4s-two-flow",
+    columns=("row", *_KEYS, "flow1_mbit", "flow2_mbit"),
+    keys=_KEYS,
+    numbers=frozenset({"rate_mbit", "rtt1_ms", "rtt2_ms"}),
+    metrics={"flow1_mbit": _RATE, "flow2_mbit": _RATE},
+    measure=_measure,
+)
+TWO_FLOW = Part(
+    name="two-flow",
+    title="L4S Tests: two flows, 3 queue disciplines x 2 rates x 3 pairs of RTTs",
+    formats=(FORMAT,),
+    published={FORMAT.name: TABLE},
+    scenarios=scenarios,
+    quick_note="only 10 Mbit/s",
+    figures={},
+    claims=lambda runs: check_claims(PUBLISHED / "claims.csv", rates(runs)),
+    claims_bar=1.0,
+    select=lambda key: key in {each.key for each in pairs()},
+    every_cell=True,
+    seeds=3,
+)
