@@ -153,7 +153,7 @@ def test_studies_import_only_what_describes_one():
 
 def test_no_study_imports_another():
     folders = [path.parent for path in sorted((ROOT.parent / STUDIES).glob("*/__init__.py"))]
-    assert len(folders) == 5
+    assert len(folders) == 6
     for folder in folders:
         known = {rest.partition(".")[0] for path in modules_of(folder) for package, rest in packages_imported(path) if package == STUDIES}
         assert known == {folder.name}
