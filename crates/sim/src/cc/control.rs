@@ -144,6 +144,7 @@ pub const STATES: &[(&str, &[State])] = &[
     ("bic", bic::STATE),
     ("illinois", illinois::STATE),
     ("nv", nv::STATE),
+    ("prague", prague::STATE),
     ("vegas", vegas::STATE),
     ("veno", veno::STATE),
     ("westwood", westwood::STATE),

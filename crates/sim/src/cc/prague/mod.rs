@@ -8,8 +8,8 @@
 //! TSO segments (a pacing burst of 244 us; here the stack sizes them), the heuristics that find a classic queue.
 
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version,
-    View, Window,
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State,
+    Tell, Version, View, Window,
 };
 
 #[cfg(test)]
@@ -64,6 +64,14 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Boxed(Box::new(Prague::new(p))),
 };
+
+/// Its state variables, which a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("alpha", "share", "smoothed share of marked segments"),
+    State::new("window", "packets", "congestion window with its fraction"),
+    State::flag("steers_rate", "it steers the rate, and the window follows"),
+    State::new("round", "", "rounds counted so far"),
+];
 
 /// What a control steers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -346,6 +354,13 @@ impl CongestionControl for Prague {
             Event::Renumbered(r) => r.apply(&mut self.next_seq),
             _ => {}
         }
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("alpha", self.alpha16 as f64 / (16 * MAX_ALPHA) as f64);
+        tell("window", self.frac_cwnd as f64 / f64::from(1 << 20));
+        tell("steers_rate", f64::from(u8::from(self.steers_rate)));
+        tell("round", f64::from(self.rounds));
     }
 }
 
