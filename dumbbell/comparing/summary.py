@@ -13,6 +13,9 @@ from dumbbell.results.schema import whole
 from dumbbell.results.summary import DATAGRAM_METRICS, FLOW_METRICS, GROUP_METRICS, REPORTED_METRICS, RUN_METRICS, Summarised
 from dumbbell.results.tables import KEYS
 
+_RARE = "responsiveness_rpm"
+"""The metric of runs that few runs have the traffic for."""
+
 
 def summary_table(runs: Sequence[Summarised], title: str) -> Table:
     """One row per flow."""
@@ -42,10 +45,11 @@ def tin_table(runs: Sequence[Run], title: str) -> Table:
 
 
 def run_table(runs: Sequence[Summarised], title: str) -> Table:
-    """One row per run."""
+    """One row per run. The responsiveness is a column only if a run has one."""
     keys = _keys(runs)
-    rows = [[*_cell(run, keys), *_values(RUN_METRICS, run.summary.run)] for run in runs]
-    return Table(title, [*keys, *RUN_METRICS], rows, len(keys))
+    there = [name for name in RUN_METRICS if name != _RARE or not all(math.isnan(run.summary.run[name]) for run in runs)]
+    rows = [[*_cell(run, keys), *_values(there, run.summary.run)] for run in runs]
+    return Table(title, [*keys, *there], rows, len(keys))
 
 
 def summary_tidy(runs: Sequence[Summarised]) -> str:
