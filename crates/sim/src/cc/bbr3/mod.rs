@@ -1,4 +1,4 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr, as of August 2026, after -06), and as google/bbr has it (branch v3, net/ipv4/tcp_bbr.c): the model of version 1,
+//! BBR version 3 (draft-ietf-ccwg-bbr-06 of July 2026, with the changes of August 2026), and as google/bbr has it (branch v3, net/ipv4/tcp_bbr.c): the model of version 1,
 //! with bounds of rate and data in flight that follow losses, and with probing for bandwidth every two to three seconds. Arithmetic and units are those
 //! of the kernel's versions, segments and integers, in both variants.
 //!
