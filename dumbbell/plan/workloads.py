@@ -269,8 +269,8 @@ def _control(cc: Cc, table: EngineFacts) -> dict[str, Any]:
 
 
 def _stack(flow: Connections, table: EngineFacts) -> str:
-    """Return the engine's name of the stack that a scenario names. If it names none and the usual one does not run the cc, the first one that
-    does: AccECN, which prague needs, came after Linux 6.12."""
+    """Return the engine's name of the stack that a scenario names. If it names none and the usual one does not run the cc, the first one
+    that does: AccECN, which prague needs, came after Linux 6.12."""
     base, kind = table.stands_for.get(flow.stack.base, flow.stack.base), flow.cc.kind
     if "stack" in flow.model_fields_set or base not in table.stack:
         return base

@@ -176,11 +176,11 @@ class Connections(Model):
     stack: Stack = Field(default_factory=lambda: _STACK)
     host: Host = Field(default_factory=lambda: _HOST)
     ecn: Feedback | None = None
-    """Negotiate ECN: with the feedback of RFC 3168 (`on`), or with that of RFC 9768, which counts marks (`accecn`). By default `on` if the cc
-    answers to marks or SCE is echoed, and `accecn` if the cc needs the number of marks (prague)."""
+    """Negotiate ECN: with the feedback of RFC 3168 (`on`), or with that of RFC 9768, which counts marks (`accecn`). By default `on` if
+    the cc answers to marks or SCE is echoed, and `accecn` if the cc needs the number of marks (prague)."""
     accecn_option: Literal["ee1b", "ee0b", "off"] | None = None
-    """AccECN's option, by the field that comes first: the bytes that came with ECT(1) (`ee1b`, as Linux sends it) or with ECT(0) (`ee0b`). It takes 12 bytes of
-    each segment. `off`: the field of three bits alone. By default `ee1b` with `ecn: accecn`."""
+    """AccECN's option, by the field that comes first: the bytes that came with ECT(1) (`ee1b`, as Linux sends it) or with ECT(0)
+    (`ee0b`). It takes 12 bytes of each segment. `off`: the field of three bits alone. By default `ee1b` with `ecn: accecn`."""
     ect: Literal[0, 1] | None = None
     """Codepoint of ECN-capable packets: ECT(0), or ECT(1), which asks for a queue of L4S (RFC 9331). By default 0, and 1 if the cc needs
     the number of marks (prague). A codepoint that is given switches ECN on."""
