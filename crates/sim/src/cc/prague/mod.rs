@@ -65,12 +65,11 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Boxed(Box::new(Prague::new(p))),
 };
 
-/// Its state variables, which a scenario may record.
 pub(super) const STATE: &[State] = &[
-    State::new("alpha", "share", "smoothed share of marked segments"),
-    State::new("window", "packets", "congestion window with its fraction"),
-    State::flag("steers_rate", "it steers the rate, and the window follows"),
-    State::new("round", "", "rounds counted so far"),
+    State::new("alpha", "share", "smoothed share of marked packets"),
+    State::new("frac_cwnd", "segments", "window with its fraction"),
+    State::new("rate_bps", "bit/s", "rate with headers; in rate mode it is what is steered"),
+    State::word("mode", &["window", "rate"], "what is steered"),
 ];
 
 /// What a control steers.
@@ -331,7 +330,8 @@ impl CongestionControl for Prague {
             w.ssthresh = w.ssthresh.min(w.cwnd);
         }
         let acked = s.delivered.saturating_sub(marks);
-        if acked > 0 && !self.in_loss && w.is_limiting(v) {
+        // Where the rate is steered, pacing limits and not the window, which follows from the rate.
+        if acked > 0 && !self.in_loss && (self.steers_rate || w.is_limiting(v)) {
             self.grow(v, w, acked);
         }
         self.choose_mode(v);
@@ -357,10 +357,10 @@ impl CongestionControl for Prague {
     }
 
     fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
-        tell("alpha", self.alpha16 as f64 / (16 * MAX_ALPHA) as f64);
-        tell("window", self.frac_cwnd as f64 / f64::from(1 << 20));
-        tell("steers_rate", f64::from(u8::from(self.steers_rate)));
-        tell("round", f64::from(self.rounds));
+        tell("alpha", self.alpha() as f64 / MAX_ALPHA as f64);
+        tell("frac_cwnd", self.frac_cwnd as f64 / ONE as f64);
+        tell("rate_bps", 8.0 * self.rate as f64);
+        tell("mode", f64::from(u8::from(self.steers_rate)));
     }
 }
 
