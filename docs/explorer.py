@@ -29,6 +29,7 @@ STUDIES: Mapping[str, str] = {
     "teacup": "teacup",
     "fairness": "fairness",
     "ordering": "ordering",
+    "l4s": "l4s",
 }
 """Name of a page -> the study or the part of one that it shows."""
 QUICK: Mapping[str, str] = {**STUDIES, "ordering": "ordering/variance"}

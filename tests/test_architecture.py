@@ -38,7 +38,7 @@ KINDS = {
     ),
     "a stack": Kind({"linux-5.1-sce": r"\"linux-5\.1-sce\"", "freebsd-9": r"\"freebsd-9\""}),
     # TEACUP is also a program, whose files are written.
-    "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=("dumbbell/exchange/",)),
+    "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=("dumbbell/exchange/", "dumbbell/cli/overview.py")),
     "an engine": Kind(
         {"kernel": r"engines[./]kernel\b|[\"']kernel[\"']|[ ]kernel,[ \n]", "sim": r"engines[./]sim\b|[\"']sim[\"']|import sim\b"},
         # The testbed's laboratory boots the kernel that the engine of that name has built, and a cache has both, and the agent.

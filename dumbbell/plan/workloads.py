@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
@@ -50,6 +50,10 @@ class ControlFacts(Protocol):
 
 class StackFacts(Protocol):
     """An engine's facts about a stack."""
+
+    @property
+    def cc(self) -> Collection[str] | None:
+        """The congestion controls that run on it, or None if all do."""
 
     @property
     def buffer_factor(self) -> int:

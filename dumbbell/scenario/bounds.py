@@ -57,10 +57,11 @@ def beyond(location: Location, parameter: Parameter, value: Any) -> Wrong:
             return
         value = kind(value.value)
     factor = _FACTORS.get(parameter.kind, 1)
+    text = "0B" if isinstance(value, Size) and not value else str(value)
     if parameter.least is not None and value < parameter.least * factor:
-        yield location, f"{value} {below}", f"at least {written(parameter, parameter.least)}"
+        yield location, f"{text} {below}", f"at least {written(parameter, parameter.least)}"
     elif parameter.most is not None and value > parameter.most * factor:
-        yield location, f"{value} {above}", f"at most {written(parameter, parameter.most)}"
+        yield location, f"{text} {above}", f"at most {written(parameter, parameter.most)}"
 
 
 def too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:

@@ -235,11 +235,11 @@ def test_a_wrong_command_line(dumbbell, arguments):
         (("plot", "out", "--window", "100ms"), "Invalid value for '--window': expected a number (see `dumbbell plot --help`)"),
         (
             ("list", "ccs"),
-            "'ccs' is not one of 'cc', 'qdisc', 'stack', 'study', 'engine' (did you mean 'cc'?) (see `dumbbell list --help`)",
+            "'ccs' is not one of 'cc', 'qdisc', 'stack', 'study', 'engine', 'state' (did you mean 'cc'?) (see `dumbbell list --help`)",
         ),
         (
             ("export", "out"),
-            "'--format'; expected one of flent, iperf3, xpl, mahimahi-log, teacup, csv, parquet (see `dumbbell export --help`)",
+            "'--format'; expected one of flent, iperf3, xpl, mahimahi-log, teacup, csv, parquet, qlog (see `dumbbell export --help`)",
         ),
         (("table", "out", "--format", "json"), "(did you mean --json?) (see `dumbbell table --help`)"),
         (("run", "x.yaml", "--seed", "3"), "No such option: --seed (did you mean --set seed=VALUE?) (see `dumbbell run --help`)"),
@@ -322,7 +322,7 @@ def test_a_file_of_a_similar_name_is_named(dumbbell, pair):
     [
         (
             ("compare", "OUT", "OUT"),
-            "OUT: is a folder; expected a study (fairness, oracle, ordering, sce, teacup) or a CSV file; `dumbbell plot OUT OUT` lays",
+            "OUT: is the same folder; expected another one",
         ),
         (("compare", "OUT", "scee"), "scee: no such study or file (did you mean 'sce'?); expected"),
         (("compare", "OUT", "sce"), "expected runs of a cell of sce, as `dumbbell reproduce sce` makes them"),

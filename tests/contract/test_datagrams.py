@@ -107,7 +107,7 @@ def test_a_store_keeps_streams_and_tables_and_figures_show_them(dumbbell, tmp_pa
     scenario = {"name": "kept", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "3s", "background": background}
     (tmp_path / "kept.yaml").write_text(json.dumps(scenario))
     out = tmp_path / "out"
-    told = dumbbell("run", tmp_path / "kept.yaml", "--out", out)
+    told = dumbbell("run", tmp_path / "kept.yaml", "--out", out, "--rows")
     assert (told.status, "RTT median ms" in told.out, "MOS" in told.out) == (0, True, True)
     (kept,) = load(out)
     listed = json.loads(dumbbell("table", out, "--datagrams", "--json").out)["rows"]

@@ -123,7 +123,7 @@ def test_a_store_keeps_groups_and_tables_show_them(dumbbell, tmp_path):
     scenario = {"name": "kept", "path": PATH, "duration": "3s", "background": [EXCHANGE, {**TRANSFERS, "rows": True}]}
     (tmp_path / "kept.yaml").write_text(json.dumps(scenario))
     out = tmp_path / "out"
-    told = dumbbell("run", tmp_path / "kept.yaml", "--out", out)
+    told = dumbbell("run", tmp_path / "kept.yaml", "--out", out, "--rows")
     assert (told.status, "latency median ms" in told.out) == (0, True)
     (kept,) = load(out)
     (again,) = Store(out).runs()

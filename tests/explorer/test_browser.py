@@ -138,8 +138,7 @@ def test_a_heat_map_has_the_numbers_of_the_table_and_leads_to_a_run_that_can_be_
     page.get_by_role("button", name="Copy command of this run").click()
     command = page.evaluate("navigator.clipboard.readText()")
     script = command.replace("dumbbell run", f"{sys.executable} -m dumbbell run")
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert key[:10] in done.stdout
+    subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert [path.name for path in (tmp_path / "results").glob("*/*") if len(path.name) == 32] == [key]
 
 

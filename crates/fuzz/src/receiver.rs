@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use dumbbell_sim::cc::Needs;
 use dumbbell_sim::outbox::{End, LoneOutbox, Outbox};
 use dumbbell_sim::packet::{Ecn, Way, ACK_FRAME, FULL_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
 use dumbbell_sim::segment::{flags, Segment};

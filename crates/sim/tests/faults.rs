@@ -136,8 +136,15 @@ fn any_faults() -> impl Strategy<Value = FaultsSpec> {
         correlation: 0,
         gap,
     }));
-    (any_loss(), any_jitter(), reorder, any_share(0.3), any_share(0.1)).prop_map(
-        |(loss, jitter, reorder, duplicate, corrupt)| FaultsSpec { loss, jitter, reorder, duplicate, corrupt },
+    (any_loss(), any_jitter(), reorder, any_share(0.3), any_share(0.1), any::<bool>()).prop_map(
+        |(loss, jitter, reorder, duplicate, corrupt, ecn)| FaultsSpec {
+            loss,
+            ecn,
+            jitter,
+            reorder,
+            duplicate,
+            corrupt,
+        },
     )
 }
 

@@ -60,7 +60,8 @@ fn a_description_that_chooses_nothing_has_series_of_every_flow_and_port() {
 
 #[test]
 fn what_is_chosen_has_series_and_what_happens_is_the_same() {
-    let chosen = SeriesSpec { flows: vec![1], groups: vec![0], ports: vec![1], shares: vec![1] };
+    let chosen =
+        SeriesSpec { flows: vec![1], groups: vec![0], ports: vec![1], shares: vec![1], ..SeriesSpec::default() };
     let (all, some) = (run(&network(None)), run(&network(Some(chosen))));
     let flows = ["flow/b-0", "flow/b-1", "flow/b-2"];
     let shares: Vec<String> =
@@ -133,7 +134,13 @@ fn totals_of_a_group_never_fall_and_end_with_those_of_its_flows() {
 
 #[test]
 fn shares_of_all_flows_are_what_the_port_handed_on() {
-    let chosen = SeriesSpec { flows: vec![0], groups: vec![0, 1], ports: vec![0, 1, 2], shares: vec![2, 1] };
+    let chosen = SeriesSpec {
+        flows: vec![0],
+        groups: vec![0, 1],
+        ports: vec![0, 1, 2],
+        shares: vec![2, 1],
+        ..SeriesSpec::default()
+    };
     let out = run(&network(Some(chosen)));
     for port in ["back", "bottleneck"] {
         let whole = series(&out, &format!("port/{port}"), "sent_bytes");
@@ -154,7 +161,8 @@ fn shares_of_all_flows_are_what_the_port_handed_on() {
 
 #[test]
 fn what_there_is_not_is_refused() {
-    let chosen = SeriesSpec { flows: vec![2], groups: vec![0, 7], ports: vec![3], shares: vec![9] };
+    let chosen =
+        SeriesSpec { flows: vec![2], groups: vec![0, 7], ports: vec![3], shares: vec![9], ..SeriesSpec::default() };
     let refusals = dumbbell_sim::check(&network(Some(chosen))).unwrap_err();
     let told: Vec<String> = refusals.iter().map(|each| format!("{} {}", each.field, each.what)).collect();
     assert_eq!(

@@ -65,7 +65,7 @@ fn the_option_of_accecn_is_read_back_in_both_orders_and_beside_blocks() {
             let (found, tally) = (&capture.packets[0], &capture.tally);
             let fields = std::array::from_fn(|n| (n < count).then_some(values[n]));
             assert_eq!(found.counters, Some(Counters { ect0_first, fields }));
-            assert_eq!((found.sacks.as_slice().len(), found.timestamps), (blocks as usize, Some((3, 7))));
+            assert_eq!((found.sacks.blocks().len(), found.timestamps), (blocks as usize, Some((3, 7))));
             assert_eq!((tally.options_cut, tally.options_invalid), (0, 0));
         }
     }

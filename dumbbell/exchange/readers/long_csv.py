@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 
+from dumbbell.catalogue import state_names
 from dumbbell.errors import shortened
 from dumbbell.exchange.imported import Found, FoundFlow, FoundPort, Points, delays
 from dumbbell.exchange.reading import FilePlace, lines
@@ -70,8 +71,10 @@ def found_in(content: bytes, place: FilePlace) -> list[Found]:
                 raise at.wrong(f"entity is {shortened(repr(entity), 60)}", "flow/NAME, port/NAME, ping/NAME, udp/NAME or voip/NAME")
             at.name(own)
             if name not in known:
+                usual = [each for each in known if each not in state_names()]
                 raise at.wrong(
-                    f"the unit of the series {shortened(repr(name), 60)} is not known", f"a series of a {kind}: {', '.join(known)}"
+                    f"the unit of the series {shortened(repr(name), 60)} is not known",
+                    f"a series of a {kind}: {', '.join(usual)}, or one that `dumbbell list state` shows",
                 )
             value = at.number(field["value"]) * _factor(field.get("unit", ""), known[name].unit, name, at)
             t_ns = at.count(field[clock]) if clock == "t_ns" else at.time_ns(field[clock])

@@ -127,7 +127,7 @@ impl Recorder {
 
     /// Return the number of events so far.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.events.t_ns.len()
     }
 

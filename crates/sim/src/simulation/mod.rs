@@ -193,7 +193,7 @@ impl World<'_> {
         if noted > self.bounds.noted {
             return refused("capture", self.bounds.noted, "packets", "a shorter duration");
         }
-        let happened = self.network.recorder.as_ref().map_or(0, |recorder| recorder.len());
+        let happened = self.network.recorder.as_ref().map_or(0, |recorder| recorder.count());
         if happened > events::MOST {
             return refused("events", events::MOST, "events", "fewer kinds of events, or a shorter duration");
         }

@@ -215,7 +215,7 @@ impl Prague {
             let packets = (self.rate * rtt).div_ceil(mtu * 1_000_000).max(1);
             self.rate += u64::from(acked) * REFERENCE_MTU * 1_000_000 / rtt / packets;
         } else if acked > 0 {
-            let numerator = u128::from(acked) * u128::from(self.additive_increase(v)) << FRACTION;
+            let numerator = (u128::from(acked) * u128::from(self.additive_increase(v))) << FRACTION;
             let increase = (numerator + u128::from(self.frac_cwnd / 2)) / u128::from(self.frac_cwnd.max(1));
             let increase = increase as u64 * REFERENCE_MTU / mtu;
             self.frac_cwnd += increase.max(acked.into());

@@ -41,7 +41,7 @@ fn as_many_packets_are_lost_duplicated_and_reordered_as_were_asked_for() {
             duplicate: Some(share(p)),
             corrupt: Some(share(p)),
             reorder: Some(ReorderSpec { share: chance(p), correlation: 0, gap: 1 }),
-            jitter: None,
+            ..FaultsSpec::default()
         };
         let (mut link, n, mut found) = (link(&spec, None), 1_000_000, [0; 4]);
         for _ in 0..n {

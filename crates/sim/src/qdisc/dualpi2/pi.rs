@@ -43,7 +43,7 @@ pub(super) struct Controller {
 
 /// A weight of 1/256 Hz in the kernel's units.
 pub(super) fn scaled(weight: u32) -> u32 {
-    ((u64::from(weight) * u64::from(MAX_PROB) >> (WEIGHT_SHIFT - GRANULARITY)) / SEC) as u32
+    (((u64::from(weight) * u64::from(MAX_PROB)) >> (WEIGHT_SHIFT - GRANULARITY)) / SEC) as u32
 }
 
 impl Controller {

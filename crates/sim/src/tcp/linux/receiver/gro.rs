@@ -125,7 +125,7 @@ mod tests {
             let mut spec = bulk_flow();
             // A window that has grown as far as it may makes the first ACKs of a burst wait for the read.
             (spec.gro, spec.host.rcvbuf) = (true, (next == GROWN).then_some(600_000));
-            let receiver = Receiver::new(0, 0, &spec, &stack("linux-6.12"), &Needs::NOTHING);
+            let receiver = Receiver::new(0, 0, &spec, &stack("linux-6.12"), &crate::cc::Needs::NOTHING);
             let mut host = Self { receiver, out: LoneOutbox::new(SOURCES) };
             host.arrive(&[Segment { len: SYN_FRAME as u16, ..data(0, flags::SYN) }]);
             host.arrive(&[Segment { len: ACK_FRAME as u16, ..data(1, flags::HANDSHAKE) }]);
