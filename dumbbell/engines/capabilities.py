@@ -297,7 +297,7 @@ _SHAPERS = {"own": "cake"}
 
 def _link_needs(place: Place, port: Link) -> Iterator[_Need]:
     for fault, parameters in (port.faults or {}).items():
-        errors = parameters.get("kind") == "bit-errors"
+        errors = isinstance(parameters, dict) and parameters.get("kind") == "bit-errors"  # `ecn` is a flag
         yield _Need(place, f"faults.{fault}", "feature", Feature.BIT_ERRORS if errors else Feature.FAULTS)
 
 

@@ -6,7 +6,7 @@
 Offloads are off, all flows negotiate ECN (tcp_ecn 3), and a test lasts 180 s. Each number is published as the mean of tcp_info's
 delivery_rate from 118 to 178 s. Here it is the goodput of that time, which is at most 1 % above it for flows that always have data.
 
-Prague's rows need a congestion control `prague`. As long as dumbbell has none, the study runs the rows of CUBIC alone.
+Prague of 2020 had the rules of version 0.6. Its feedback is AccECN here, CUBIC's the one of RFC 3168.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ WINDOW_S = (118.0, 178.0)
 _DURATION = "180s"
 _PART_OF_RATE = 0.1
 """Tolerance of a rate, as a share of the link's."""
+_PRAGUE = {"kind": "prague", "version": "0.6"}
 _KEYS = ("rate_mbit", "qdisc", "cc1", "rtt1_ms", "cc2", "rtt2_ms")
 _PFIFO_PACKETS = {50.0: 1000, 10.0: 200}
 """Limit of the drop-tail queue by the rate of the link, Mbit/s."""
@@ -62,7 +63,7 @@ class Pair:
             queue["limit"] = f"{_PFIFO_PACKETS[self.rate_mbit]}p"
         port = {"rate": f"{self.rate_mbit:g}mbit", "shaper": "htb", "qdisc": queue}
         flows = [
-            {"name": f"flow{i}", "cc": cc, "rtt": f"{rtt:g}ms", "ecn": True, **({"ect": 1} if cc == "prague" else {})}
+            {"name": f"flow{i}", "cc": _PRAGUE if cc == "prague" else cc, "rtt": f"{rtt:g}ms", "ecn": "accecn" if cc == "prague" else True}
             for i, (cc, rtt) in enumerate(zip(self.ccs, self.rtts_ms, strict=True), 1)
         ]
         name = f"l4s-{self.qdisc}-{self.rate_mbit:g}-{'-'.join(self.ccs)}-{'-'.join(f'{rtt:g}' for rtt in self.rtts_ms)}".replace("_", "-")

@@ -21,7 +21,7 @@ from dumbbell.scenario.faults import Jitter
 from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
-from dumbbell.scenario.tcp import Cc, Host, Stack, Start
+from dumbbell.scenario.tcp import Cc, Feedback, Host, Stack, Start
 from dumbbell.scenario.traffic import Background, Exchange, OnOff, Page, Ping, Streaming, Transfers, Udp
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 
@@ -106,6 +106,7 @@ _ARRIVALS = st.sampled_from(
     ]
 )
 _AT = st.sampled_from(["20ms", "100ms"])
+_FEEDBACK = st.sampled_from([True, False, "on", "off", "accecn"])
 _BYTES = st.integers(1514, 300_000)
 
 
@@ -123,8 +124,8 @@ _OF_KEYS: dict[tuple[type[BaseModel], str], Strategy] = {
     (Udp, "rate"): st.sampled_from(["1kbit", "500kbit", "20mbit"]),
     (Ping, "interval"): _INTERVALS,
     (Ping, "size"): _FRAMES,
-    (Host, "rmem"): _BUFFER_STEPS,
-    (Host, "wmem"): _BUFFER_STEPS,
+    (Host, "rmem"): _BUFFER_STEPS | st.just("kernel"),
+    (Host, "wmem"): _BUFFER_STEPS | st.just("kernel"),
     (Host, "sysctls"): st.just({}),
     (Series, "flows"): st.sampled_from(["all", "none"]),
     (Series, "groups"): st.sampled_from(["all", "none"]),
@@ -162,6 +163,8 @@ def of_type(annotation: Any, field: FieldInfo | None = None) -> Strategy:
     """Draw what a user may write where a model has this type."""
     origin, parts = get_origin(annotation), get_args(annotation)
     metadata = list(field.metadata) if field else []
+    if annotation == Feedback:
+        return _FEEDBACK
     if origin is Annotated:
         metadata += parts[1:]
         for each in parts[1:]:
