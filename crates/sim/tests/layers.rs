@@ -16,7 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("segment", &["attachment", "headers", "outbox", "packet"]),
     ("refusal", &[]),
     ("catalogue", &["refusal"]),
-    ("spec", &["packet", "segment"]),
+    ("spec", &["catalogue", "packet", "segment"]),
     ("draw", &["refusal", "rng", "spec"]),
     ("playback", &["time"]),
     ("events", &["time"]),

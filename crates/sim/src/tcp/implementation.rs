@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(flaws.fields(), ["options.abc_l_var", "options.tail_loss_probe"], "what it is, before its range");
         let hz = Flaws::one("options.hz", "50 ticks a second", "100 to 1000");
         assert_eq!(refused("freebsd-9", json!({"hz": 50})), hz);
-        let names = "one of freebsd-9, linux-2.6, linux-3.9, linux-5.1-sce, linux-6.12";
+        let names = "one of freebsd-9, linux-2.6, linux-3.9, linux-5.1-sce, linux-6.12, linux-7.3";
         assert_eq!(refused("freebsd-8", json!({})), Flaws::one("name", "unknown \"freebsd-8\"", names));
     }
 
