@@ -14,6 +14,8 @@ pub use hosts::Released;
 pub use routes::{FlowWay, Routes};
 pub use shares::Shares;
 
+pub use record::Watch;
+
 use crate::attachment::Attachments;
 use crate::events::EventSet;
 use crate::fingerprint::{Fingerprint, PacketEvent};
@@ -22,7 +24,6 @@ use crate::packet::{DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::media::{Coming, Entry, Medium};
 use crate::port::{AnyMedium, Port};
-use crate::probe::Recorder;
 use crate::qdisc::QueueContext;
 use crate::rng::Rng;
 use crate::tap::Tap;
@@ -71,7 +72,7 @@ pub struct Network {
     /// Time at which the next packet comes out of the pipe of which one has just come out; `NEVER` if none has.
     next_in_pipe: Time,
     /// Records what happens to flows, if somebody asks for it.
-    pub recorder: Option<Box<Recorder>>,
+    pub watch: Option<Box<dyn Watch>>,
 }
 
 /// First event source of the ports: port `i` has sources `PORTS + 2 i` (shaper) and `PORTS + 2 i + 1` (pipe).
@@ -116,7 +117,7 @@ impl Network {
             releases: None,
             applications: applications::Applications::default(),
             next_in_pipe: NEVER,
-            recorder: None,
+            watch: None,
         };
         network.expect_corruption();
         (0..network.shared.tuples.len()).for_each(|flow| network.expect_headers(flow));

@@ -1,36 +1,34 @@
-//! The record of what happens to flows, where the network knows of it.
+//! The door for a record of what happens: the network tells it of packets that ports drop, and knows nothing else of it.
+
+use std::any::Any;
+use std::fmt::Debug;
 
 use super::Network;
-use crate::packet::DropCause;
+use crate::packet::{DropCause, Packet};
 use crate::pool::Id;
-use crate::probe::Occasion;
-use crate::segment::Segment;
-use crate::tcp::endpoint::Sender;
+use crate::time::Time;
+
+/// A record that hears of dropped packets. The simulation, which has made it, takes it for what it is by `as_any`.
+pub trait Watch: Debug + Any {
+    /// The port of this name dropped a packet, or its link lost it (no cause).
+    fn note_drop(&mut self, now: Time, packet: Packet, port: &str, cause: Option<DropCause>);
+
+    /// The number of events so far.
+    fn count(&self) -> usize;
+
+    /// The record itself.
+    fn as_any(&mut self) -> &mut dyn Any;
+
+    /// The record itself, at its end.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
 
 impl Network {
-    /// True if events are recorded.
-    #[inline]
-    #[must_use]
-    pub fn records(&self) -> bool {
-        self.recorder.is_some()
-    }
-
-    /// Something may have changed the sender of a flow.
-    #[cold]
-    #[inline(never)]
-    pub fn look(&mut self, flow: usize, sender: &Sender, occasion: Occasion) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.look(self.shared.now, flow, sender, occasion);
-        }
-    }
-
     /// Port `i` dropped or lost a packet.
     #[cold]
     pub(super) fn record_drop(&mut self, i: usize, id: Id, cause: Option<DropCause>) {
-        let Some(recorder) = &mut self.recorder else { return };
-        if recorder.wants_drops() {
-            let p = Segment::from(self.shared.packets[id].packet);
-            recorder.note_drop(self.shared.now, p.flow(), p.seq, &self.ports[i].id, cause, p.is_reverse());
+        if let Some(watch) = &mut self.watch {
+            watch.note_drop(self.shared.now, self.shared.packets[id].packet, &self.ports[i].id, cause);
         }
     }
 }

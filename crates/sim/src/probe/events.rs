@@ -1,12 +1,15 @@
 //! A record of what happens to flows: ACKs, losses, marks, changes of state, and packets that ports drop. It is found by comparing a sender
 //! before and after whatever may have changed it, so that the sender itself does nothing for it.
 
+use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 
 use super::schema::{Kind as Behaviour, Quantity, Source};
 use crate::cc::{CaState, CongestionControl};
+use crate::network::Watch;
 use crate::output::Events;
-use crate::packet::DropCause;
+use crate::packet::{DropCause, Packet};
+use crate::segment::Segment;
 use crate::tcp::endpoint::Sender;
 use crate::time::Time;
 
@@ -114,6 +117,26 @@ pub struct Recorder {
     reasons: HashMap<String, u16>,
 }
 
+impl Watch for Recorder {
+    fn note_drop(&mut self, now: Time, packet: Packet, port: &str, cause: Option<DropCause>) {
+        if self.chosen.losses {
+            self.dropped(now, &Segment::from(packet), port, cause);
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.events.t_ns.len()
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
 impl Recorder {
     /// A recorder of these kinds of events, for these of the flows; `None` without any kind.
     #[must_use]
@@ -125,18 +148,6 @@ impl Recorder {
         (!kinds.is_empty()).then(|| Box::new(made))
     }
 
-    /// Return the number of events so far.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.events.t_ns.len()
-    }
-
-    /// True if packets that ports drop are recorded.
-    #[must_use]
-    pub fn wants_drops(&self) -> bool {
-        self.chosen.losses
-    }
-
     /// The record.
     #[must_use]
     pub fn finish(self) -> Events {
@@ -144,15 +155,8 @@ impl Recorder {
     }
 
     /// A port dropped a packet of a flow that carries data, or of its ACKs.
-    pub fn note_drop(
-        &mut self,
-        now: Time,
-        flow: usize,
-        sequence: u32,
-        port: &str,
-        cause: Option<DropCause>,
-        is_ack: bool,
-    ) {
+    fn dropped(&mut self, now: Time, p: &Segment, port: &str, cause: Option<DropCause>) {
+        let flow = p.flow();
         if !self.flows.get(flow).is_some_and(Option::is_some) {
             return;
         }
@@ -162,9 +166,9 @@ impl Recorder {
             Some(DropCause::Blue) => "by BLUE",
             None => "on the link",
         };
-        let what = if is_ack { ", an ACK" } else { "" };
+        let what = if p.is_reverse() { ", an ACK" } else { "" };
         let mut row = [f64::NAN; WIDTH];
-        (row[0], row[1]) = (f64::from(sequence), 1.0);
+        (row[0], row[1]) = (f64::from(p.seq), 1.0);
         self.push(now, flow, DROP, row, &format!("{port}: {cause}{what}"));
     }
 

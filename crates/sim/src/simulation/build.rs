@@ -6,7 +6,7 @@ use super::{members, series, taps, Bounds, World, CHANGES, MOST_NOTED, SAMPLER};
 use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
-use crate::network::{FlowWay, Network, Routes, PORTS};
+use crate::network::{FlowWay, Network, Routes, Watch, PORTS};
 use crate::packet::{self, Agreed, FlowTuple, ETHERNET, FULL_FRAME};
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
@@ -82,7 +82,7 @@ impl<'a> World<'a> {
             network.events.set(SAMPLER, 0);
         }
         network.count_shares(series::shares(spec));
-        network.recorder = series::recorder(spec);
+        network.watch = series::recorder(spec).map(|recorder| recorder as Box<dyn Watch>);
         let sampler = Sampler::new(spec.sample_ns, series::chosen(spec), &flows, &network.ports);
         let looks_ahead = network.routes.flows() >= MANY_FLOWS;
         Ok(Self {

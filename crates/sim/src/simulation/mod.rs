@@ -164,8 +164,8 @@ impl World<'_> {
                 };
                 if p.is_reverse() {
                     flow.sender.on_ack(&p, &mut self.network);
-                    if self.network.records() {
-                        self.network.look(p.flow(), &flow.sender, Occasion::Ack);
+                    if self.network.watch.is_some() {
+                        series::look(&mut self.network, p.flow(), &flow.sender, Occasion::Ack);
                     }
                 } else {
                     flow.receiver.on_packet(&p, &mut self.network);
@@ -193,7 +193,7 @@ impl World<'_> {
         if noted > self.bounds.noted {
             return refused("capture", self.bounds.noted, "packets", "a shorter duration");
         }
-        let happened = self.network.recorder.as_ref().map_or(0, |recorder| recorder.count());
+        let happened = self.network.watch.as_ref().map_or(0, |watch| watch.count());
         if happened > events::MOST {
             return refused("events", events::MOST, "events", "fewer kinds of events, or a shorter duration");
         }
@@ -245,8 +245,8 @@ impl World<'_> {
                 DEPARTURE => {
                     self.network.events.take(source);
                     f.sender.on_departure_timer(&mut self.network);
-                    if self.network.records() {
-                        self.network.look(flow, &f.sender, Occasion::Other);
+                    if self.network.watch.is_some() {
+                        series::look(&mut self.network, flow, &f.sender, Occasion::Other);
                     }
                 }
                 CONTROL => self.on_control(flow, source),
@@ -408,7 +408,7 @@ impl World<'_> {
         let (tables, states) = self.sampler.finish();
         output.tables.splice(0..0, tables);
         output.states = states;
-        output.happened = self.network.recorder.take().map(|recorder| recorder.finish());
+        output.happened = series::happened(&mut self.network);
         output
     }
 

@@ -2,7 +2,7 @@
 //! number of a flow; behind a queue of a few packets, the first one gets the room.
 
 use super::slots::Slots;
-use super::World;
+use super::{series, World};
 use crate::flow::Flow;
 use crate::probe::Occasion;
 use crate::tcp::endpoint::Turn;
@@ -44,10 +44,10 @@ impl World<'_> {
         for (&(_, timer), place) in due.iter().zip(0..) {
             let flow = flow_of(&mut self.flows, &mut self.slots, self.first_flow_source, timer);
             flow.sender.fire(place, &mut self.network);
-            if self.network.records() {
+            if self.network.watch.is_some() {
                 let which = (timer - self.first_flow_source) / SOURCES;
                 if let Some(flow) = self.flows.get(which) {
-                    self.network.look(which, &flow.sender, Occasion::Timer);
+                    series::look(&mut self.network, which, &flow.sender, Occasion::Timer);
                 }
             }
         }

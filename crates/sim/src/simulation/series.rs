@@ -1,9 +1,11 @@
 //! The entities that get series, as a description chooses them.
 
-use crate::network::Shares;
-use crate::probe::{Chosen, Group, Members, Recorder};
+use crate::network::{Network, Shares};
+use crate::output::Events;
+use crate::probe::{Chosen, Group, Members, Occasion, Recorder};
 use crate::refusal::Flaws;
 use crate::spec::{NetworkSpec, SeriesSpec, WorkloadSpec};
+use crate::tcp::endpoint::Sender;
 
 /// Check the chosen entities. Entities that do not exist are an error, and so are groups that are not TCP connections with one direction.
 pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
@@ -64,6 +66,22 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
 pub fn recorder(spec: &NetworkSpec) -> Option<Box<Recorder>> {
     let kinds = &spec.series.as_ref()?.events;
     Recorder::of(kinds, &chosen(spec).flows, spec.connections().count())
+}
+
+/// Something may have changed the sender of a flow whose events are recorded.
+#[cold]
+#[inline(never)]
+pub fn look(network: &mut Network, flow: usize, sender: &Sender, occasion: Occasion) {
+    let now = network.shared.now;
+    if let Some(recorder) = network.watch.as_mut().and_then(|watch| (**watch).as_any().downcast_mut::<Recorder>()) {
+        recorder.look(now, flow, sender, occasion);
+    }
+}
+
+/// Take the record of events out of the network; `None` if nobody asked for one.
+pub fn happened(network: &mut Network) -> Option<Events> {
+    let watch = network.watch.take()?;
+    watch.into_any().downcast::<Recorder>().ok().map(|recorder| recorder.finish())
 }
 
 /// Return the counters of flows' bytes at ports; `None` if nobody asks for them.
