@@ -76,7 +76,7 @@ impl States {
         if !wanted.queue {
             return;
         }
-        for class in port.medium.tins() {
+        for class in port.medium.classes() {
             let entity = format!("tin/{}/{}", port.id, class.name);
             let row = class_row(&class);
             let place = self.tins.iter().position(|each| each.entity == entity).unwrap_or_else(|| {

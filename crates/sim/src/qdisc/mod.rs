@@ -199,10 +199,6 @@ pub trait Qdisc {
     fn classes(&self) -> Vec<ClassTotals> {
         vec![]
     }
-    /// The totals of its tins at this moment, if it is a cake with several.
-    fn tins(&self) -> Vec<ClassTotals> {
-        vec![]
-    }
     /// Tells the values of its state variables, which are declared in its file ([`STATES`]). Only the sampler calls it, where a scenario asks
     /// for them.
     fn state(&self, _now: Time, _tell: &mut Tell) {}
@@ -387,10 +383,6 @@ macro_rules! dispatch {
             }
             fn classes(&self) -> Vec<ClassTotals> {
                 match self { $(Self::$variant(q) => q.classes(),)* }
-            }
-            #[cold]
-            fn tins(&self) -> Vec<ClassTotals> {
-                match self { $(Self::$variant(q) => q.tins(),)* }
             }
             #[cold]
             fn state(&self, now: Time, tell: &mut Tell) {

@@ -117,10 +117,6 @@ pub trait Medium {
     fn classes(&self) -> Vec<ClassTotals> {
         vec![]
     }
-    /// The totals of the tins of the queue discipline at this moment.
-    fn tins(&self) -> Vec<ClassTotals> {
-        vec![]
-    }
     /// Tells the state of the queue discipline.
     fn state(&self, _now: Time, _tell: &mut Tell) {}
     /// The counters of faults, of a medium that has faults.
@@ -204,9 +200,6 @@ impl Medium for AnyMedium {
     }
     fn classes(&self) -> Vec<ClassTotals> {
         dispatch!(self, medium => medium.classes())
-    }
-    fn tins(&self) -> Vec<ClassTotals> {
-        dispatch!(self, medium => medium.tins())
     }
     fn state(&self, now: Time, tell: &mut Tell) {
         dispatch!(self, medium => medium.state(now, tell));

@@ -99,10 +99,6 @@ impl Medium for Queue {
         self.qdisc.classes()
     }
 
-    fn tins(&self) -> Vec<ClassTotals> {
-        self.qdisc.tins()
-    }
-
     fn state(&self, now: Time, tell: &mut Tell) {
         self.qdisc.state(now, tell);
     }

@@ -478,10 +478,6 @@ impl Qdisc for CakeTins {
         held + self.peek_buffer.map_or(0, |(_, len)| u64::from(len))
     }
     /// In tc's order.
-    fn tins(&self) -> Vec<ClassTotals> {
-        self.classes()
-    }
-
     fn classes(&self) -> Vec<ClassTotals> {
         self.diffserv.scheme().listed.iter().map(|&(tin, name)| self.tins[tin].totals(name)).collect()
     }
