@@ -28,6 +28,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 from dumbbell import cli
 
@@ -159,14 +160,12 @@ def palette(png: bytes) -> bytes:
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """A working folder for a page, in which `dumbbell` is this one."""
-    path = os.environ["PATH"]
-    with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"
-        try:
-            yield Path(made)
-        finally:
-            os.environ["PATH"] = path
+    """A working folder for a page, in which `dumbbell` is this one and writes lines of the usual width, whatever the terminal is."""
+    from dumbbell.comparing.tables import WIDTH
+
+    changed = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": str(WIDTH)}
+    with tempfile.TemporaryDirectory() as made, contextlib.chdir(made), mock.patch.dict(os.environ, changed):
+        yield Path(made)
 
 
 def update(page: Path, laboratory: bool) -> None:

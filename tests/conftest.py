@@ -11,6 +11,7 @@ from required import required
 from waiting import HANG_S
 
 from dumbbell import cli
+from dumbbell.comparing.tables import WIDTH
 from dumbbell.executor import interrupt
 
 
@@ -25,9 +26,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Reject unknown names in DUMBBELL_REQUIRE before any test runs, and set the draws of property tests and the readers of written
-    files."""
+    """Reject unknown names in DUMBBELL_REQUIRE before any test runs, and set the draws of property tests, the readers of written files and
+    the width of tables."""
     os.umask(0o022)  # programs that run as other users read files of tests
+    os.environ["COLUMNS"] = str(WIDTH)  # pytest-xdist sets 80 for its workers, and a terminal has its own
     required()
     draw_from(config.getoption("examples"))
 
