@@ -1,4 +1,4 @@
-"""Two kernels on the same workloads: which workloads one of them moves.
+"""Compares two kernels on the same workloads, and names the workloads that differ.
 
 A workload has several starts, which differ in the jitter of its flows. A measure of it has moved if its mean over the starts differs by
 more than the bar of the measure and by more than chance: Welch's t-test (B. L. Welch, Biometrika 34, 1947), with the p-values of all
@@ -74,12 +74,12 @@ class Moved:
 
 @dataclass(frozen=True)
 class Regression:
-    """What a kernel changes, compared with a baseline."""
+    """The changes that a kernel makes, compared with a baseline."""
 
     moved: tuple[Moved, ...]
     """Sorted by workload, the largest change of each first."""
     same: tuple[str, ...]
-    """Workloads all of whose runs have the same series on both."""
+    """Workloads whose runs all have the same series on both kernels."""
     noise: tuple[str, ...]
     """Workloads whose runs differ, but not beyond chance or not beyond the bars."""
     broken: tuple[str, ...]
@@ -138,7 +138,7 @@ def _bulk(name: str, flow: Mapping[str, Any], mbit: int, rtt: str, qdisc: Mappin
 
 
 def regression(compared: Comparison) -> Regression:
-    """What our kernel of a comparison changes, compared with the reference."""
+    """Return the changes of the second kernel, compared with the reference."""
     names = [scenario.name for scenario in compared.scenario_set.scenarios]
     pairs: dict[str, list[tuple[Run, Run]]] = {name: [] for name in names}
     for pair in zip(compared.reference, compared.ours, strict=True):
@@ -185,7 +185,7 @@ def _lived_ns(row: Mapping[str, Any]) -> int:
 
 
 def welch(one: Sequence[float], other: Sequence[float]) -> float:
-    """The p-value of Welch's t-test, two-sided, of two samples of two values or more; 0 if their values do not scatter and differ."""
+    """The p-value of Welch's t-test, two-sided, of samples of two values or more; 0 if neither scatters and their means differ."""
     from scipy import special
 
     difference = fmean(one) - fmean(other)
@@ -209,7 +209,7 @@ def moved_table(found: Regression) -> Table:
 
 
 def sentence(found: Regression) -> str:
-    """What moved, in one sentence."""
+    """Return the result in one sentence."""
     moved = list(dict.fromkeys(each.workload for each in found.moved))
     total = len(moved) + len(found.same) + len(found.noise) + len(found.broken)
     others = f"{len(found.same)} have the same series, {len(found.noise)} differ by chance or little"

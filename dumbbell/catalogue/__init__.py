@@ -50,9 +50,9 @@ class Parameter:
     example: str = ""
     """A value as scenarios have it."""
     word: str = ""
-    """Linux's words for it. tc's: `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice. Of a
-    congestion control: the module's parameter, if that can be set while the kernel runs. Of a stack's option: `SYSCTL={}`, where a flag has
-    `ON|OFF`, or the metric of a route."""
+    """Linux's words for it. For tc, `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice. For a
+    congestion control, it is the parameter of the module, if the running kernel lets you set it. For an option of a stack, it is `SYSCTL={}`,
+    where a flag has `ON|OFF`, or the metric of a route."""
     since: str = ""
     """Series of Linux that has it first; empty if that is the entry's own."""
     variants: Sequence[str] = ()
@@ -121,7 +121,7 @@ def states(group: str) -> Mapping[str, Sequence[State]]:
 
 @cache
 def state_names() -> Mapping[str, State]:
-    """Return all state variables by name. Those of one name are of the same quantity, but each algorithm has a meaning of its own."""
+    """Return all state variables by name. Those with one name measure the same quantity, but each algorithm has its own meaning."""
     several = (each for group in ("sender", "cc", "qdisc") for listed in states(group).values() for each in listed)
     found: dict[str, State] = {}
     for each in several:

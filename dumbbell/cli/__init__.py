@@ -78,7 +78,7 @@ class _Commands(TyperGroup):
                 formatter.write_dl([(name, about.summary) for name, about in commands.items()])
 
     def format_epilog(self, _ctx: Any, formatter: Any) -> None:
-        """Where to begin."""
+        """Write the command to begin with."""
         formatter.write_paragraph()
         formatter.write(f"Begin with `{COMMANDS['run'].example}`.\n")
         formatter.write("`dumbbell COMMAND --help` has an example of each command.\n")

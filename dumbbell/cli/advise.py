@@ -14,7 +14,7 @@ from dumbbell.cli.output import JsonOption, note, print_json, show
 from dumbbell.cli.tables import print_fitted, print_wrapped
 from dumbbell.comparing.across.advice import advise, named
 from dumbbell.comparing.across.answer import answer_of
-from dumbbell.comparing.across.measures import LOADED
+from dumbbell.comparing.across.measures import loaded
 from dumbbell.errors import BadInput, shortened
 from dumbbell.results.folder import open_outlines, run_of
 from dumbbell.study.folders import find_folder
@@ -76,7 +76,7 @@ def command(
 
 def _loaded(runs: Sequence[Outline]) -> set[str]:
     """The queues that more than ACKs load in some of the runs."""
-    return {port for run in runs for port, values in run.summary.ports.items() if not values["utilisation"] < LOADED}
+    return {port for run in runs for port in loaded(run.summary)}
 
 
 def _lines(run: Run, loaded: set[str], devices: Mapping[str, str], shaped: bool) -> Iterator[str]:

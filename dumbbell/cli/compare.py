@@ -36,14 +36,14 @@ def command(
         list[str] | None,
         typer.Option("--tolerance", metavar="METRIC=TERMS", help="E.g. rtt_ms=10%,1 (the greater) or throughput_mbit=3%bandwidth_mbit."),
     ] = None,
-    per: Annotated[str | None, typer.Option("--per", help="Of two folders: rows of run, group (by default), flow or stream.")] = None,
+    per: Annotated[str | None, typer.Option("--per", help="With two folders: rows of run, group (by default), flow or stream.")] = None,
     y: Annotated[
-        list[str] | None, typer.Option("--y", help="Of two folders: only this metric, with or without its unit; repeatable.")
+        list[str] | None, typer.Option("--y", help="With two folders: only this metric, with or without its unit; repeatable.")
     ] = None,
     from_: FromTimeOption = None,
     until: UntilOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", callback=folder_of_figures, help="Of two folders: draw the differences, into this folder.")
+        Path | None, typer.Option("--out", callback=folder_of_figures, help="With two folders: draw the differences, into this folder.")
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below the study's bar.")] = False,
     json: JsonOption = False,

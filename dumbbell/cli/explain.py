@@ -40,7 +40,7 @@ def command(
     store = Store(find_store(find_folder(folder)))
     found = only_run(store, run)
     events = found.events
-    if found.happened is None and (found.more is None or found.more.events is None):
+    if found.record is None:
         how = f"`dumbbell run {store.path} --again {found.key[:10]} --events all` makes one"
         raise BadInput(f"run {found.key[:10]} ({found.name}) has no record of events; expected one ({how})")
     known = found.flows.names

@@ -21,7 +21,7 @@ FromTimeOption = Annotated[
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="TIME", help="End of that window; the end of the run by default.")]
 
 
-def headed(path: Path, runs: Sequence[Outline], window: Window, warns: bool = True) -> str:
+def headed(path: Path, runs: Sequence[Outline], window: Window) -> str:
     """The head of a table: the folder, and the window if it is not the whole run. Warns if the goodput of a group is not steady in it."""
     from dumbbell.results.folder import run_of
 
@@ -30,9 +30,13 @@ def headed(path: Path, runs: Sequence[Outline], window: Window, warns: bool = Tr
     first = run_of(path)(runs[0])
     used = measured_window(first) if window.is_whole else window
     duration_s = (first.plan or {}).get("duration_ns", 0) / 1e9
-    if warns and duration_s:
+    if duration_s:
         from dumbbell.comparing.steadiness import warnings
 
-        for line in warnings(runs, used, duration_s):
+        try:
+            lines = warnings(runs, used, duration_s)
+        except ModuleNotFoundError as missing:
+            lines = [f"{missing.name} is not installed: no warning tells of goodput that is not steady"]
+        for line in lines:
             note(line)
     return str(path) if used.is_whole else f"{path}, {used.words}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 from typing import Annotated
@@ -20,12 +21,14 @@ from dumbbell.cli.progress import progress_bar, runs_bar
 from dumbbell.cli.tables import print_tables
 from dumbbell.engines import engine
 from dumbbell.errors import BadInput, DumbbellError, EnvironmentFault
-from dumbbell.executor import default_workers
+from dumbbell.executor import Executor, default_workers
 from dumbbell.files import creatable
 
 SetArgument = Annotated[str, typer.Argument(metavar="SET", help=f"{regression.SET}, or a set of `dumbbell agree`.")]
 _SKIP = 125
 """Exit status by which `git bisect run` skips a commit."""
+_NO_VERDICT = 128
+"""Exit status by which `git bisect run` stops."""
 
 
 def command(
@@ -47,15 +50,32 @@ def command(
 ) -> None:
     """Build a kernel and compare it with another one over a set of workloads.
 
-    Exit status 0: alike. 1: a workload moved, by more than its bar and by more than chance. 125: the kernel cannot be built or does not
-    boot, so that `git bisect run dumbbell regress tcp --baseline 7.3 --tree .` skips the commit.
+    Exit status 0: alike. 1: a workload moved, by more than its limit and by more than chance. 125: the kernel cannot be built or does not
+    boot, so that `git bisect run dumbbell regress tcp --baseline 7.3 --tree . --out DIR` skips the commit. 128: no verdict, because
+    something else failed, such as a missing baseline or a full disk; then git stops the bisection.
     """
-    engine(f"kernel:{baseline}").require()
     if (kernel is None) == (tree is None and not patch and not config):
         raise BadInput("expected --tree DIR, --patch FILE or --config KEY=VALUE, or --kernel NAME for one that is built")
-    if kernel is None:
-        _build(tree, patch, config, series, source, build_name, jobs)
-    engines = (engine(f"kernel:{baseline}").name, engine(f"kernel:{kernel or build_name}").name)
+    folder = out if out is not None else Path("results") / f"regress-{name}"
+    if tree is not None and folder.resolve().is_relative_to(tree.resolve()):
+        raise BadInput(f"--out {folder}: lies in the tree, whose files are part of the kernel; expected another folder")
+    try:
+        engine(f"kernel:{baseline}").require()
+        if kernel is None:
+            _build(tree, patch, config, series, source, build_name, jobs)
+        alike = _compared(name, (baseline, kernel or build_name), kernel, starts, make_executor(executor, workers), folder, json)
+    except (BadInput, typer.Exit):
+        raise
+    except Exception as fault:  # whatever it is: 1 to 127 would tell git that the commit is bad
+        note(f"no verdict: {fault}")
+        raise typer.Exit(_NO_VERDICT) from fault
+    if not alike:
+        raise typer.Exit(1)
+
+
+def _compared(name: str, kernels: tuple[str, str], kernel: str | None, starts: int, where: Executor, folder: Path, json: bool) -> bool:
+    """Compare two kernels and print the result. Return True if they are alike."""
+    engines = (engine(f"kernel:{kernels[0]}").name, engine(f"kernel:{kernels[1]}").name)
     if engines[0] == engines[1]:
         raise BadInput(f"--kernel {kernel}: is the baseline; expected another kernel")
     try:
@@ -63,8 +83,7 @@ def command(
     except EnvironmentFault as fault:
         note(str(fault))
         raise typer.Exit(_SKIP) from None
-    chosen, where = _set(name, engines, starts), make_executor(executor, workers)
-    folder = out if out is not None else Path("results") / f"regress-{chosen.name}"
+    chosen = _set(name, engines, starts)
     began = time.perf_counter()
     with runs_bar(f"regress {name}") as progress:
         compared = compare(chosen, engines, folder, where, progress)
@@ -75,8 +94,7 @@ def command(
     elif found.moved:
         print_tables([regression.moved_table(found)])
     note(f"{regression.sentence(found)}; {human_time(time.perf_counter() - began)}, {folder / 'regress.md'}")
-    if not found.alike:
-        raise typer.Exit(1)
+    return found.alike
 
 
 def _build(
@@ -96,7 +114,7 @@ def _build(
     try:
         with progress_bar("kernel build", "files") as progress:
             build.build(request, jobs or default_workers(), note, progress)
-    except DumbbellError as fault:
+    except (DumbbellError, OSError, subprocess.SubprocessError, ValueError) as fault:
         note(str(fault))
         raise typer.Exit(_SKIP) from None
 

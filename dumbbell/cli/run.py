@@ -59,7 +59,7 @@ def command(
     again: Annotated[
         str | None,
         typer.Option(
-            "--again", metavar="KEY", help="Of a results folder: compute a stored run again, by its key or as seed=1, with more to see."
+            "--again", metavar="KEY", help="With a results folder: compute a stored run again, by its key or as seed=1, with more to see."
         ),
     ] = None,
     series: Annotated[
@@ -169,10 +169,15 @@ def _show(answer: Answer) -> None:
     """Print the row of each cell, and the sentence."""
     from dumbbell.cli.tables import print_fitted, print_wrapped
 
-    print_fitted(answer.table())
-    if answer.sentence is not None:
+    try:
+        table, sentence = answer.table(), answer.sentence
+    except ModuleNotFoundError as missing:
+        note(f"{missing.name} is not installed: no summary has intervals; `dumbbell table` shows the runs")
+        return
+    print_fitted(table)
+    if sentence is not None:
         show("")
-        print_wrapped(answer.sentence)
+        print_wrapped(sentence)
 
 
 def _next(answer: Answer, folder: Path, runs: int) -> str:

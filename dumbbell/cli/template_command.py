@@ -18,7 +18,8 @@ class TemplateCommand(TyperCommand):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """The context, with the test's options as settings."""
-        self._test = named_in(args)
+        flags = {name for each in self.params if getattr(each, "is_flag", False) for name in (*each.opts, *each.secondary_opts)}
+        self._test = named_in(args, flags)
         return super().make_context(info_name, args if self._test is None else as_settings(self._test, args), parent, **extra)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

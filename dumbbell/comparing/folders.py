@@ -9,13 +9,13 @@ Holm-Bonferroni correction says which do not. Welch, Biometrika 34 (1947); Holm,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, NAME, Coordinate, RunSet, completed
+from dumbbell.comparing.across.coordinates import ENGINE, NAME, Coordinate, RunSet, completed, everywhere, swept_keys
 from dumbbell.comparing.across.estimates import Estimate, rounded
 from dumbbell.comparing.across.observations import Observation, observations
 from dumbbell.comparing.across.tables import ROWS
@@ -168,10 +168,11 @@ def _column(word: str, known: Sequence[str]) -> str:
     return column
 
 
-def _keys(sources: Iterable[RunSet]) -> list[str]:
+def _keys(sources: Sequence[RunSet]) -> list[str]:
     """The keys that tell cells apart within a folder. A key with one value in each folder may be what they differ in."""
-    keys = dict.fromkeys(key for source in sources for cell, _ in source.placed() for key in cell if key != SEED)
-    return [key for key in keys if any(len({str(cell.get(key)) for cell, _ in source.placed()}) > 1 for source in sources)]
+    keys = dict.fromkeys((ENGINE, NAME, *swept_keys(sources)))
+    several = [[everywhere(source, cell, run) for cell, run in source.placed()] for source in sources]
+    return [key for key in keys if any(len({str(cell.get(key)) for cell in cells}) > 1 for cells in several)]
 
 
 _Values = dict[Place, dict[str, dict[Coordinate, list[float]]]]
@@ -182,7 +183,7 @@ def _values(found: Sequence[Observation], keys: Sequence[str], per: str, metrics
     values: _Values = {}
     for each in found:
         own = [key for key in ROWS[per] if key in each.at]
-        place = tuple((key, each.at.get(key, "")) for key in (*keys, *own) if key not in (FOLDER, ENGINE, NAME))
+        place = tuple((key, each.at.get(key, "")) for key in (*keys, *own))
         for metric in metrics:
             value = each.values.get(metric, math.nan)
             if not math.isnan(value):

@@ -1,4 +1,4 @@
-"""Steadiness: whether the goodput of a group still drifts within the window that is measured, so that a warm-up should be left out.
+"""Finds groups whose goodput still drifts within the measured window, so that a warm-up should be left out.
 
 The halves of the window are compared. Over several runs of a cell the mean change must be told from none by its 95 % interval (Student's t)
 and exceed 5 %; of a single run it must exceed 10 %.
@@ -58,7 +58,7 @@ def _is_drift(changes: Sequence[float]) -> bool:
 
 
 def warnings(runs: Sequence[Summarised], window: Window, duration_s: float) -> list[str]:
-    """The warnings about runs that last so long, a line each; the last says how many more there are."""
+    """Return a line for each warning; the last line counts the rest."""
     listed = drifts(runs)
     middle_s = (window.start_s + min(window.stop_s, duration_s)) / 2
     lines = [each.line(middle_s) for each in listed[:_MOST_TOLD]]

@@ -79,7 +79,7 @@ def _together(rows: list[dict[str, Any]]) -> Told:
     elif last["kind"] == "mark":
         text = f"{len(rows)} ACKs {took} echo marks of {counts['mark']:g} segments{window}"
     else:
-        text = f"{counts['loss']:g} segments deemed lost and {counts['retransmit']:g} sent again {took}{window}"
+        text = f"{counts['loss']:g} segments deemed lost and {counts['retransmit']:g} retransmitted {took}{window}"
     return Told(last["t_ns"], last["flow"], last["kind"], text, last["cwnd"], last["inflight"])
 
 
@@ -91,9 +91,9 @@ def _told(row: dict[str, Any]) -> Told:
     texts = {
         "ack": f"an ACK {delivers}{f' ({reason})' if reason == 'SACK' else ''}{rtt}{_rate(row)}",
         "loss": f"{many} deemed lost {reason}",
-        "retransmit": f"{many} sent again{f' ({reason})' if reason else ''}",
+        "retransmit": f"{many} retransmitted{f' ({reason})' if reason else ''}",
         "timeout": "the retransmission timer fired",
-        "undo": "a reduction is taken back: the losses were none",
+        "undo": "the sender undoes a reduction: nothing was lost",
         "drop": f"a packet is dropped at {reason}" + ("" if row["sequence"] is None else f" (segment {row['sequence']:g})"),
         "mark": f"ECN echoes of {many}",
         "state": reason,

@@ -109,7 +109,7 @@ class Table:
         return "\n".join((*self._headed(bold), laid[0], rule, *laid[1:])) + "\n"
 
     def without(self, dropped: Callable[[Sequence[str]], bool]) -> tuple[Table, list[str]]:
-        """The table without the columns whose fields are so, and the names of these columns."""
+        """Return the table without the columns for whose fields `dropped` is true, and the names of those columns."""
         fields = list(zip(*self.fields, strict=True)) if self.rows else []
         left_out = [i for i, column in enumerate(fields) if dropped(column)]
         kept = [i for i in range(len(self.columns)) if i not in left_out]

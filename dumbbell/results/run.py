@@ -132,7 +132,13 @@ class Run:
         """
         from dumbbell.results.events import frame
 
-        return frame(self.happened if self.happened is not None or self.more is None else self.more.events)
+        return frame(self.record)
+
+    @property
+    def record(self) -> bytes | StoredFile | None:
+        """The fullest record of events: that of `--again`, which also holds all that the scenario asks for, or else the run's own; None if
+        there is none."""
+        return self.more.events if self.more is not None and self.more.events is not None else self.happened
 
     @property
     def frame(self) -> pl.DataFrame:

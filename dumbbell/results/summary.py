@@ -203,7 +203,7 @@ def summarise(run: Run) -> Summary:
 
 @np.errstate(over="ignore", invalid="ignore")
 def summarise_window(run: Run, window: Window) -> Summary:
-    """Computes the metrics of a run over a window, see `dumbbell.results.windowed`. What no series tells is NaN."""
+    """Computes the metrics of a run over a window, see `dumbbell.results.windowed`. A metric that no series tells is NaN."""
     counters = Counters(run)
     window = window.within(counters.duration_s)
     rows = {str(row["flow"]): row for row in run.flows.rows()}
@@ -316,7 +316,7 @@ def _group_in_window(counters: Counters, name: str, rows: Sequence[Mapping[str, 
     if name in set(counters.run.groups.names) and rows:
         done = rows_within(rows, window)
         times = np.array([(row["completed_ns"] - row["start_ns"]) / 1e6 for row in done])
-        known |= {"connections": float(len(rows)), "completed": float(len(done))}
+        known["completed"] = float(len(done))
         known["connections"] = float(sum(ends[0] <= row["start_ns"] / metrics.NS_PER_S <= ends[1] for row in rows))
         if times.size:
             known |= {

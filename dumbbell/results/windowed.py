@@ -116,7 +116,7 @@ class Counter:
             self._series = whole
 
     def between(self, start_s: float, stop_s: float) -> float:
-        """How much was added; NaN if there is no series."""
+        """Return the amount added between two times; NaN without a series."""
         if self._series is None:
             return math.nan
         return self._at(stop_s) - self._at(start_s)
@@ -173,11 +173,6 @@ class Counters:
         """The samples in a window."""
         series = self.series.get((entity, name))
         return np.empty(0) if series is None else metrics.in_window(series, start_s - 5e-10, stop_s + 5e-10)[1]
-
-
-def mean(values: metrics.Array) -> float:
-    """The mean; NaN of nothing."""
-    return float(np.mean(values)) if values.size else math.nan
 
 
 def percentile(values: metrics.Array, q: float) -> float:

@@ -7,7 +7,7 @@ parentheses. A placeholder in the plural, such as NAMES, takes values with comma
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -47,10 +47,11 @@ def options(name: str) -> tuple[Option, ...]:
     )
 
 
-def named_in(arguments: Sequence[str]) -> str | None:
-    """Return the test that arguments of a command name; None if there is none among them. The value of an option does not count."""
+def named_in(arguments: Sequence[str], flags: Collection[str] = ()) -> str | None:
+    """Return the test that arguments of a command name; None if there is none among them. The value of an option does not count. `flags`:
+    the options without a value."""
     for before, word in zip(("", *arguments), arguments, strict=False):
-        if word in names() and (not before.startswith("--") or "=" in before):
+        if word in names() and (before in flags or not before.startswith("--") or "=" in before):
             return word
     return None
 

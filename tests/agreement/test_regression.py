@@ -108,3 +108,31 @@ def test_a_kernel_that_is_not_built_or_does_not_boot_is_skipped(dumbbell, monkey
     answer = dumbbell("regress", "tcp", "--baseline", "6.12", "--patch", patch, "--out", tmp_path / "out")
     assert answer.status == 125
     assert "net/ipv4/tcp.c:5: hunk 1 does not fit" in answer.err
+
+
+def test_what_fails_otherwise_gives_no_verdict(dumbbell, monkeypatch, tmp_path):
+    """A status of 1 to 127, except 125, would tell `git bisect run` that the commit is bad."""
+    from dumbbell.cli import regress
+    from dumbbell.engines.kernel.engine import Kernel
+
+    def failing(*_arguments):
+        raise OSError("No space left on device")
+
+    def missing(_self, _plan=None):
+        raise EnvironmentFault("the kernel is not built")
+
+    options = ("regress", "tcp", "--baseline", "6.12", "--kernel", "7.3", "--out", tmp_path / "out")
+    with monkeypatch.context() as patched:
+        patched.setattr(Kernel, "require", missing)
+        assert (dumbbell(*options).status, dumbbell(*options).err) == (128, "no verdict: the kernel is not built\n")
+    monkeypatch.setattr(Kernel, "require", lambda _self, _plan=None: None)
+    monkeypatch.setattr(regress, "_set", failing)
+    assert (dumbbell(*options).status, dumbbell(*options).err) == (128, "no verdict: No space left on device\n")
+
+
+def test_results_lie_outside_the_tree(dumbbell, tmp_path):
+    answer = dumbbell("regress", "tcp", "--baseline", "6.12", "--tree", tmp_path, "--out", tmp_path / "out")
+    assert (answer.status, answer.err.partition(": ")[2]) == (
+        2,
+        "lies in the tree, whose files are part of the kernel; expected another folder\n",
+    )

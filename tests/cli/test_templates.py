@@ -139,6 +139,12 @@ def test_a_mistake_of_the_file_keeps_its_line(dumbbell, file):
 QUESTIONS = ("home", "aqm", "cc", "starvation", "responsiveness", "l4s", "l4s_coexist", "l4s_rtt", "l4s_bursts")
 
 
+@pytest.mark.usefixtures("here")
+def test_a_flag_may_stand_before_the_name_of_a_test(dumbbell):
+    answer = dumbbell("run", "--json", "home", "--down", "5mbit", "--set", "duration=4s", "--set", "repeat=1", "--out", "made")
+    assert (answer.status, json.loads(answer.out)["ok"]) == (0, 3)
+
+
 def test_the_tests_that_ask_a_question_declare_options():
     assert {name for name in templates.names() if options(name)} == set(QUESTIONS)
 

@@ -121,3 +121,15 @@ def test_the_command(folders, dumbbell, tmp_path):
         answer = dumbbell("compare", *wrong)
         assert answer.status == 2
         assert answer.err.count("\n") == 1
+
+
+def test_scenarios_of_other_names_are_other_cells(tmp_path):
+    def runs(rate):
+        path = {"rtt": "20ms", "bottleneck": {"rate": rate, "qdisc": "codel"}}
+        return Scenario(name=f"at-{rate}", path=path, flows=[{"cc": "cubic"}], duration="3s").runs()
+
+    for folder in ("one", "other"):
+        execute(prepare([*runs("5mbit"), *runs("10mbit")]), Store(tmp_path / folder))
+    found = api.compare(tmp_path / "one", tmp_path / "other", y=["goodput"]).compared
+    assert {dict(each.place)["name"] for each in found} == {"at-5mbit", "at-10mbit"}
+    assert all(each.first == each.second for each in found)

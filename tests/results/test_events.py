@@ -14,12 +14,13 @@ from dumbbell.running.execute import execute
 from dumbbell.running.prepare import compute, prepare
 from dumbbell.scenario import Scenario
 
+PATH = {"rtt": "40ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "codel", "limit": "60p", "ecn": True}}}
+
 
 def scenario(**more):
     """Two flows that lose packets, one of them with marks."""
-    path = {"rtt": "40ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "codel", "limit": "60p", "ecn": True}}}
     flows = [{"cc": "cubic", "name": "cubic"}, {"cc": "bbr", "name": "bbr"}, {"cc": "dctcp", "name": "dctcp", "ecn": True}]
-    (found,) = Scenario.model_validate({"name": "s", "path": path, "flows": flows, "duration": "10s", **more}).expand()
+    (found,) = Scenario.model_validate({"name": "s", "path": PATH, "flows": flows, "duration": "10s"} | more).expand()
     return found
 
 
@@ -53,6 +54,23 @@ def test_changes_of_state_follow_each_other(recorded):
     assert {"drain", "probe_bw"} <= {word for pair in words for word in pair}
 
 
+def test_words_are_those_of_the_congestion_control(recorded):
+    """Bbr and bbr3 have variables called phase and mode with other words, and so has Prague."""
+    phases = recorded.events.filter(recorded.events["reason"].str.contains("phase"))
+    assert not phases["reason"].str.contains("cruise|refill").any()
+    path = {"rtt": "5ms", "bottleneck": {"rate": "2mbit", "qdisc": "dualpi2"}}
+    small = Scenario.model_validate({"name": "s", "path": path, "flows": [{"cc": "prague"}], "duration": "10s", "events": ["state"]})
+    reasons = compute(small.expand()[0]).events["reason"]
+    modes = set(reasons.filter(reasons.str.starts_with("mode ")))
+    assert "mode window -> rate" in modes
+    assert not [each for each in modes if "startup" in each]
+
+
+def test_losses_in_an_outage_are_events():
+    run = compute(scenario(events=["losses"], path={**PATH, "impairments": [{"kind": "outage", "at": "3s", "for": "500ms"}]}))
+    assert run.events["reason"].str.contains("on the link").any()
+
+
 def test_only_what_is_asked_for_is_recorded(recorded):
     run = compute(scenario(events=["losses"]))
     assert set(run.events["kind"]) <= {"loss", "retransmit", "timeout", "undo", "drop"}
@@ -84,6 +102,9 @@ def test_a_run_is_computed_again_with_more_to_see(tmp_path, recorded):
     assert store.verify(run.key)
     shown = {(entity, name): len(samples[0]) for entity, name, samples in Runs(tmp_path / "r", "r").series(run.key)}
     assert shown["flow/cubic", "w_max"] > 50
+    # A fuller record takes the place of the one that the scenario asks for.
+    (marked,) = execute(prepare([scenario(events=["marks"])]), store)
+    assert set(run_again(store, marked.key, [], ["losses"]).events["kind"]) > {"mark"}
     # Earlier records stay when something else is asked for.
     again = run_again(store, run.key, [], ["acks"])
     assert "w_max" in again.sampled["flow"]

@@ -191,8 +191,7 @@ unsafe extern "C" fn emit(emitter: &Emitter, name: *const c_char, value: f64) {
 }
 
 /// True if a state variable may have this name.
-#[must_use]
-pub fn is_name(name: &str) -> bool {
+fn is_name(name: &str) -> bool {
     (1..=MOST_NAME).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 

@@ -50,38 +50,42 @@ impl Library {
         let library =
             library.map_err(|e| flaw(format!("cannot be loaded ({e})"), "a shared library for this machine"))?;
         // SAFETY: the symbol is this function, as the caller says, and the table that it returns stays.
-        let control = unsafe {
+        let table = unsafe {
             let entry = library.get::<Entry>(SYMBOL.to_bytes_with_nul());
             let entry =
                 entry.map_err(|_| flaw("exports no dumbbell_cc_v1".into(), "a congestion control for dumbbell"))?;
-            entry().as_ref()
+            entry()
         };
-        let control = control.ok_or_else(|| flaw("has no table: dumbbell_cc_v1 returned NULL".into(), "a table"))?;
-        // Nothing beyond the version is read of a table of another one.
-        if control.abi != ABI {
-            return Err(flaw(format!("has version {} of the interface, not {ABI}", control.abi), HEADER));
+        if table.is_null() {
+            return Err(flaw("has no table: dumbbell_cc_v1 returned NULL".into(), "a table"));
         }
+        // SAFETY: every table begins with the version. It may be shorter than `Control`, so that no reference to it is made.
+        let abi = unsafe { (*table).abi };
+        // Nothing beyond the version is read of a table of another one.
+        if abi != ABI {
+            return Err(flaw(format!("has version {abi} of the interface, not {ABI}"), HEADER));
+        }
+        // SAFETY: every table of this version has its size.
+        let size = unsafe { (*table).control_size };
+        if ![size_of::<Control>(), interface::SIZE_WITHOUT_TELL].contains(&(size as usize)) {
+            let ours = size_of::<Control>();
+            return Err(flaw(format!("has a struct dumbbell_control of {size} bytes, not {ours}"), HEADER));
+        }
+        // SAFETY: all zeros are a table without functions, and the library has as many bytes as it says.
+        let control = unsafe {
+            let mut copy: Control = std::mem::zeroed();
+            ptr::copy_nonoverlapping(table.cast::<u8>(), (&raw mut copy).cast::<u8>(), size as usize);
+            copy
+        };
         let sizes = [
             ("view", control.view_size, size_of::<View>()),
             ("window", control.window_size, size_of::<Window>()),
             ("sample", control.sample_size, size_of::<RateSample>()),
             ("lost", control.lost_size, size_of::<Lost>()),
         ];
-        let whole = control.control_size as usize == size_of::<Control>();
-        if !whole && control.control_size as usize != interface::SIZE_WITHOUT_TELL {
-            let (theirs, ours) = (control.control_size, size_of::<Control>());
-            return Err(flaw(format!("has a struct dumbbell_control of {theirs} bytes, not {ours}"), HEADER));
-        }
         if let Some((which, theirs, ours)) = sizes.into_iter().find(|(_, theirs, ours)| *theirs as usize != *ours) {
             return Err(flaw(format!("has a struct dumbbell_{which} of {theirs} bytes, not {ours}"), HEADER));
         }
-        // SAFETY: all zeros are a table without functions, and the library has as many bytes as it says.
-        let control = unsafe {
-            let mut copy: Control = std::mem::zeroed();
-            let (from, size) = (ptr::from_ref(control).cast::<u8>(), control.control_size as usize);
-            ptr::copy_nonoverlapping(from, (&raw mut copy).cast::<u8>(), size);
-            copy
-        };
         complete(&control).map_err(|(what, expected)| flaw(what, expected))?;
         // A loaded library stays loaded.
         std::mem::forget(library);

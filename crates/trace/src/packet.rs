@@ -101,7 +101,7 @@ pub struct Packet {
 /// The AccECN option (RFC 9768, section 3.2.3): bytes that arrived, with the initial values of the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Counters {
-    /// Its first field is that of ECT(0) (kind 172), not that of ECT(1) (kind 174).
+    /// True for kind 172, whose first field counts ECT(0). Kind 174 begins with ECT(1).
     pub ect0_first: bool,
     /// The fields that it has.
     pub fields: [Option<u32>; 3],

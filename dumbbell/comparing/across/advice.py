@@ -1,4 +1,4 @@
-"""Which queue is the best of a sweep, as far as the runs can tell.
+"""Finds the best queue of a sweep, as far as the runs can tell.
 
 Two queues are compared measure by measure, in each condition (a cell of the other swept keys). A measure counts if the 95 % intervals do
 not overlap and the means differ by at least `RELEVANT`. The ratios of the measures that count are averaged (geometric mean) over goodputs

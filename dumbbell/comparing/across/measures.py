@@ -41,7 +41,7 @@ JAIN = Measure("jain_index", "Jain index", "", more_is_better=True)
 """How evenly the bulk flows of a run share."""
 _MOST_GROUPS = 6
 """Groups of bulk flows in one direction whose goodputs are told apart."""
-LOADED = 0.2
+_LOADED = 0.2
 """Utilisation below which a queue is left out: ACKs of a link with a fifth of the rate in their direction load it by less."""
 
 
@@ -139,10 +139,15 @@ def _between_groups(summary: Summary) -> dict[Measure, float]:
     return found
 
 
+def loaded(summary: Summary) -> list[str]:
+    """Return the queues that traffic loads, or whose load is not known."""
+    return [port for port, values in summary.ports.items() if not values["utilisation"] < _LOADED]
+
+
 def _queues(summary: Summary) -> dict[Measure, float]:
     """Utilisation in percent and delay of each queue, named by its direction if it is the only one there."""
     traits = summary.traits.get("ports", {})
-    ports = {port: values for port, values in summary.ports.items() if not values["utilisation"] < LOADED}
+    ports = {port: summary.ports[port] for port in loaded(summary)}
     ways = [_way(traits, port) for port in ports]
     found: dict[Measure, float] = {}
     for port, way in zip(ports, ways, strict=True):

@@ -72,7 +72,7 @@ class Request:
         if self.series is not None and self.series not in versions():
             raise BadInput(f"--series {self.series}: unknown; expected {one_of(versions())}")
         if self.tree is not None and self.tarball is not None:
-            raise BadInput("--tree stands beside --source; expected the one or the other")
+            raise BadInput("--tree and --source were given together; expected one of them")
         if self.is_own and not self.name:
             raise BadInput("--tree, --patch and --config make a kernel of your own; expected --name NAME for it")
         if self.name:

@@ -1,4 +1,4 @@
-"""What the kernel engine can run: the features in the configuration of the kernels that `dumbbell kernel build` makes."""
+"""The abilities of the kernel engine: the features in the configuration of the kernels that `dumbbell kernel build` makes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "kernel"
 
 @cache
 def capabilities(name: str = NAME, version: str = DEFAULT, lacks: Sequence[str] = ()) -> Capabilities:
-    """What a kernel can run.
+    """Return the abilities of a kernel.
 
     Args:
         name: Name of the engine.

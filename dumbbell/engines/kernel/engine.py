@@ -157,7 +157,7 @@ def _facts(name: str, binary: Binary) -> dict[str, Any]:
 
 @cache
 def _variant(name: str) -> Kernel:
-    # What a name stands for may change, but not whether there was one.
+    # A name may come to stand for another kernel. Only its existence is checked.
     if name not in versions() and named(name) is None:
         raise unknown(name)
     return Kernel(name)

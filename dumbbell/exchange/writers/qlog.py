@@ -46,7 +46,7 @@ _NAMES = {
 def write(run: Run, base: str) -> Exported:
     """The file of a run. Raises `BadInput` if it has no record of events."""
     events = run.events
-    if not len(events):
+    if run.record is None:
         raise BadInput(
             f"run {run.key[:10]} ({run.name}) has no record of events; expected `events: all` in its scenario, "
             f"or `dumbbell run DIR --again {run.key[:10]} --events all`"

@@ -208,7 +208,7 @@ impl Parameter {
     /// A whole number of `unit`s within these bounds.
     #[must_use]
     pub const fn range(self, unit: &'static str, least: i64, most: i64) -> Self {
-        self.unit(unit).at_least(least).at_most(most)
+        self.unit(unit).within(least, most)
     }
 
     /// With an example.
@@ -238,13 +238,13 @@ impl Parameter {
     /// With the name of the module's parameter.
     #[must_use]
     pub const fn module(self, word: &'static str) -> Self {
-        Self { word, ..self }
+        self.tc(word)
     }
 
     /// With the sysctl, or the metric of a route.
     #[must_use]
     pub const fn sysctl(self, word: &'static str) -> Self {
-        Self { word, ..self }
+        self.tc(word)
     }
 
     /// With the series of Linux that has it first.

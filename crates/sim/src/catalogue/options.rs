@@ -6,7 +6,7 @@ use super::{Kind, Parameter, Preset};
 pub trait OptionType {
     /// Kind of its values.
     const KIND: Kind;
-    /// Its words with their meanings, for a choice.
+    /// Words of a choice, each with its meaning.
     const MEANINGS: &'static [(&'static str, &'static str)] = &[];
     /// Meaning of the option that has this type; empty if the option says that.
     const ABOUT: &'static str = "";

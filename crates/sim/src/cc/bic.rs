@@ -38,7 +38,7 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Boxed(Box::new(Bic::new(p))),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("w_max", "packets", "window at the last reduction, lowered by fast convergence (last_max_cwnd)"),
     State::new("cnt", "packets", "segments to acknowledge for an increase of the window by one"),

@@ -71,7 +71,7 @@ pub(super) const CONTROL: Control = Control {
     },
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("w_max", "packets", "window at the last reduction, lowered by fast convergence (bic_last_max_cwnd)"),
     State::new("origin", "packets", "plateau that the curve returns to (bic_origin_point)"),

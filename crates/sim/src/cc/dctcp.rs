@@ -41,7 +41,7 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Dctcp(Dctcp::new(p)),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[State::new("alpha", "share", "smoothed share of marked segments (dctcp_alpha)")];
 
 /// State of DCTCP.

@@ -37,7 +37,7 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Boxed(Box::new(Illinois::new(p))),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("increase", "packets", "growth of the window a round trip (alpha)"),
     State::new("decrease", "share", "part of the window that a loss takes (beta)"),

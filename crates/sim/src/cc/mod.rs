@@ -44,12 +44,9 @@ pub use reno::Reno;
 pub use renumbering::Renumbering;
 pub use view::{CaState, DeliveryRate, Event, Growth, Lost, RateSample, View, Window, INFINITE_SSTHRESH};
 
-/// Return the words of a state variable, of each control that has one of that name; `None` if it is a number.
-pub(crate) fn words_of(name: &str) -> Option<Vec<&'static [&'static str]>> {
-    let states = STATES.iter().flat_map(|(_, states)| states.iter());
-    let found: Vec<_> =
-        states.filter(|each| each.name == name && !each.words.is_empty()).map(|each| each.words).collect();
-    (!found.is_empty()).then_some(found)
+/// Return the state variables of the control of this name; none if it declares none.
+pub(crate) fn states_of(kind: &str) -> &'static [State] {
+    STATES.iter().find(|(name, _)| *name == kind).map_or(&[], |(_, states)| states)
 }
 
 /// A congestion control: it sees a connection through a [`View`], hears of ACKs, losses and other [`Event`]s, and sets the [`Window`].

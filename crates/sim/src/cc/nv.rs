@@ -52,7 +52,7 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Boxed(Box::new(Nv::new(p))),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("base_rtt_ms", "ms", "least RTT that it takes for the path's"),
     State::new("mean_rtt_ms", "ms", "averaged RTT; none before the first"),

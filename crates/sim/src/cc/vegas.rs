@@ -27,7 +27,7 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Boxed(Box::new(Vegas::new(p))),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("base_rtt_ms", "ms", "least RTT that it has measured (baseRTT)"),
     State::new("round_rtt_ms", "ms", "least RTT of the round so far (minRTT)"),

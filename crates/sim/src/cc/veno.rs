@@ -25,7 +25,7 @@ pub(super) const CONTROL: Control = Control {
     build: |_| AnyCc::Boxed(Box::new(Veno::new())),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
     State::new("round_rtt_ms", "ms", "least RTT since the last ACK that it looked at"),

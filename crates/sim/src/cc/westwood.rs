@@ -37,7 +37,7 @@ pub(super) const CONTROL: Control = Control {
     },
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("bw_bps", "bit/s", "bandwidth that the window after a loss is set by (bw_est)"),
     State::new("base_rtt_ms", "ms", "least RTT that it has measured"),

@@ -31,7 +31,7 @@ pub(super) const CONTROL: Control = Control {
     build: |_| AnyCc::Boxed(Box::new(Yeah::new())),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
     State::new("round_rtt_ms", "ms", "least RTT of the round so far"),

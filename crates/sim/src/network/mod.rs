@@ -368,6 +368,7 @@ impl Network {
         port.counters.sent_bytes += u64::from(self.shared.packets[id].bytes());
         port.counters.lost += 1;
         self.note(i, id, PacketEvent::Lost);
+        self.record_drop(i, id, None);
         self.forget(id);
     }
 

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 
 use super::schema::{Kind as Behaviour, Quantity, Source};
-use crate::cc::{CaState, CongestionControl};
+use crate::cc::{states_of, CaState, CongestionControl, State};
 use crate::network::Watch;
 use crate::output::Events;
 use crate::packet::{DropCause, Packet};
@@ -66,7 +66,7 @@ const WIDTH: usize = COLUMNS.len();
 pub enum Occasion {
     /// An ACK has been handled.
     Ack,
-    /// Its timer has fired.
+    /// A timer of the sender has fired.
     Timer,
     /// Something else: it was allowed to send.
     Other,
@@ -92,7 +92,9 @@ struct Seen {
 #[derive(Clone, Debug, Default)]
 struct Watched {
     seen: Seen,
-    /// Words of the control by name, as numbers.
+    /// State variables of its congestion control.
+    states: &'static [State],
+    /// Those of them that are words, by name, as numbers.
     words: Vec<(String, f64)>,
     /// Times and totals of the deliveries of the last smoothed RTT.
     deliveries: VecDeque<(Time, u32)>,
@@ -138,14 +140,16 @@ impl Watch for Recorder {
 }
 
 impl Recorder {
-    /// A recorder of these kinds of events, for these of the flows; `None` without any kind.
+    /// Make a recorder of these kinds of events for the watched flows. `controls`: the congestion control of each flow, by name.
     #[must_use]
-    pub fn of(kinds: &[String], watched: &[usize], flows: usize) -> Option<Box<Self>> {
+    pub fn of(kinds: &[String], watched: &[usize], controls: &[&str]) -> Box<Self> {
         let has = |kind: &str| kinds.iter().any(|each| each == kind);
         let chosen = Chosen { acks: has("acks"), losses: has("losses"), marks: has("marks"), state: has("state") };
-        let mut made = Self { chosen, flows: vec![None; flows], ..Self::default() };
-        watched.iter().for_each(|&flow| made.flows[flow] = Some(Watched::default()));
-        (!kinds.is_empty()).then(|| Box::new(made))
+        let mut made = Self { chosen, flows: vec![None; controls.len()], ..Self::default() };
+        for &flow in watched {
+            made.flows[flow] = Some(Watched { states: states_of(controls[flow]), ..Watched::default() });
+        }
+        Box::new(made)
     }
 
     /// The record.
@@ -290,15 +294,15 @@ impl Recorder {
         let Sender::Linux(s) = sender else { return vec![] };
         let control = s.congestion_control();
         let Some(Some(watched)) = self.flows.get_mut(flow) else { return vec![] };
+        let states = watched.states;
+        let words = |name: &str| states.iter().find(|each| each.name == name && !each.words.is_empty());
         let mut now = vec![];
         control.state(&s.view, &s.window, &mut |name, value| {
-            if crate::cc::words_of(name).is_some() {
+            if words(name).is_some() {
                 now.push((name.to_owned(), value));
             }
         });
-        let word = |name: &str, value: f64| {
-            crate::cc::words_of(name).and_then(|sets| sets.iter().find_map(|set| set.get(value as usize).copied()))
-        };
+        let word = |name: &str, value: f64| words(name).and_then(|each| each.words.get(value as usize).copied());
         let mut changes = vec![];
         for (name, value) in &now {
             let old = watched.words.iter().find(|(each, _)| each == name).map(|(_, old)| *old);

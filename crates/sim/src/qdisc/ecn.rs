@@ -3,7 +3,7 @@
 use crate::packet::{Ecn, Packet};
 
 /// Requests a CE mark on a packet; as [`set_ce`].
-pub(super) fn mark_ce(p: &mut Packet) -> bool {
+pub fn mark_ce(p: &mut Packet) -> bool {
     let mut ecn = p.ecn();
     let marked = set_ce(&mut ecn);
     p.set_ecn(ecn);

@@ -75,7 +75,7 @@ pub const ENTRY: Entry = Entry {
     since: "3.5",
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[catalogue::State] = &[
     catalogue::State::new("queues", "", "queues that hold packets"),
     catalogue::State::new("dropping_queues", "", "queues whose sojourn has been above the target for an interval"),

@@ -63,7 +63,7 @@ pub const ENTRY: Entry = Entry {
     since: "5.6",
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[catalogue::State] = &[
     catalogue::State::new("queues", "", "queues that hold packets"),
     catalogue::State::new("probability", "share", "largest probability of a drop or mark among the queues"),

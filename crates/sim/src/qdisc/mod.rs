@@ -33,6 +33,7 @@ pub use class::{ClassTotals, DelayTotals};
 pub use codel::Codel;
 pub use dualpi2::DualPi2;
 pub use dummynet::Dummynet;
+pub(crate) use ecn::mark_ce;
 pub use fifo::{Fifo, Limit};
 pub use fq::Fq;
 pub use fq_codel::FqCodel;

@@ -65,7 +65,8 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
 /// Return the recorder of events of the flows that get series; `None` if nobody asks for events.
 pub fn recorder(spec: &NetworkSpec) -> Option<Box<Recorder>> {
     let kinds = &spec.series.as_ref()?.events;
-    Recorder::of(kinds, &chosen(spec).flows, spec.connections().count())
+    let controls = || spec.connections().map(|(_, tcp, _)| tcp.cc.kind.as_str()).collect::<Vec<_>>();
+    (!kinds.is_empty()).then(|| Recorder::of(kinds, &chosen(spec).flows, &controls()))
 }
 
 /// Something may have changed the sender of a flow whose events are recorded.

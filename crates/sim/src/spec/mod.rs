@@ -15,7 +15,7 @@ pub use change::ChangeSpec;
 pub use distribution::{DistributionSpec, DrawnSpec, PartSpec};
 pub use faults::{Chance, FaultsSpec, JitterShape, JitterSpec, LossSpec, ReorderSpec, ShareSpec};
 pub use host::{Direction, HostSpec, PathSpec, Side};
-pub use port::{PartOfRtt, PortSpec, ShaperSpec, DELAY, MOST_DELAY_NS, STAGE};
+pub use port::{PartOfRtt, PortSpec, ShaperSpec, DELAY, DIRECTIONS, MOST_DELAY_NS, STAGE};
 pub use qdisc::*;
 pub use series::SeriesSpec;
 pub use workload::*;

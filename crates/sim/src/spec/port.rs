@@ -9,7 +9,8 @@ use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
 pub const MOST_DELAY_NS: i64 = 1_000_000_000_000;
 /// Fastest link, bit/s.
 pub const MOST_RATE_BPS: i64 = 1_000_000_000_000;
-const DIRECTIONS: &[&str] = &["forward", "reverse", "both"];
+/// Directions of data, requests or delays.
+pub const DIRECTIONS: &[&str] = &["forward", "reverse", "both"];
 
 /// A stage that delays in the catalogue.
 pub const STAGE: Entry = Entry {

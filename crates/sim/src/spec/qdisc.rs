@@ -274,7 +274,7 @@ pub struct FqSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DualPi2Spec {
-    /// Whose rules.
+    /// The variant: Linux's rules or those of RFC 9332.
     pub variant: DualPi2Variant,
     /// Limit of both queues, packets.
     pub limit_packets: u64,
@@ -312,7 +312,7 @@ pub struct DualPi2Spec {
     pub split_gso: bool,
 }
 
-/// Whose rules a dualpi2 follows.
+/// The variant: Linux's rules or those of RFC 9332.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DualPi2Variant {
     /// Linux's.

@@ -222,9 +222,9 @@ impl TcpSpec {
 pub enum AccEcnOption {
     /// None: only the ACE field.
     Off,
-    /// Its first field is that of ECT(1) (kind 174), as Linux sends it.
+    /// Kind 174, as Linux sends it. The order of the fields is ECT(1), CE, ECT(0).
     Ee1b,
-    /// Its first field is that of ECT(0) (kind 172).
+    /// Kind 172. The order of the fields is ECT(0), CE, ECT(1).
     Ee0b,
 }
 

@@ -2,7 +2,7 @@
 //! last byte the client thinks for a while and asks again. After the last response the client closes, and then the server.
 
 use super::amount::{check_size, Amount};
-use super::parameters::{entry, DIRECTIONS};
+use super::parameters::entry;
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MOST_SEGMENTS;
@@ -25,7 +25,7 @@ pub const ENTRY: Entry = entry(
     &[
         Parameter::new(
             "direction",
-            Kind::Choice(DIRECTIONS),
+            Kind::Choice(crate::spec::DIRECTIONS),
             "",
             "Direction of the requests; responses go the other way. `src` is the client's host, `dst` \
              the server's.",
@@ -48,14 +48,11 @@ pub const ENTRY: Entry = entry(
         .example("server"),
         Parameter::new("request", Kind::DrawnSize, "request_bytes", "Size of a request.").example("300B"),
         Parameter::new("response", Kind::DrawnSize, "response_bytes", "Size of a response.").example("15kB"),
-        Parameter::new(
+        Parameter::optional_count(
             "count",
-            Kind::Integer(""),
             "count",
             "Requests over each connection; by default as many as there is time for.",
         )
-        .or(Preset::Unset)
-        .at_least(1)
         .example("100"),
         Parameter::new(
             "think",

@@ -5,7 +5,7 @@ use super::parameters::entry;
 use super::udp::{codepoint, datagram, number};
 use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
-use crate::catalogue::{Entry, Kind, Parameter, Preset};
+use crate::catalogue::{Entry, Kind, Parameter};
 use crate::network::FlowDrops;
 use crate::outbox::{End, Outbox};
 use crate::output::{Datagram, Fate};
@@ -50,9 +50,7 @@ pub const PING: Entry = entry(
         )
         .written_as("98B")
         .example("128B"),
-        Parameter::new("count", Kind::Integer(""), "count", "Requests; by default as many as there is time for.")
-            .or(Preset::Unset)
-            .at_least(1)
+        Parameter::optional_count("count", "count", "Requests; by default as many as there is time for.")
             .example("100"),
     ],
 );

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::amount::{check_size, Amount};
-use super::parameters::{entry, DIRECTIONS};
+use super::parameters::entry;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::{MAX_RESPONSE, MOST_SEGMENTS};
 use super::Site;
@@ -23,9 +23,14 @@ pub const ENTRY: Entry = entry(
     "TCP whose application limits it: it produces data at a rate, always or in periods with \
              pauses between. The network does not change the rate.",
     &[
-        Parameter::new("direction", Kind::Choice(DIRECTIONS), "", "Direction of the data. `src` is the source's host.")
-            .or(Preset::Word("forward"))
-            .example("reverse"),
+        Parameter::new(
+            "direction",
+            Kind::Choice(crate::spec::DIRECTIONS),
+            "",
+            "Direction of the data. `src` is the source's host.",
+        )
+        .or(Preset::Word("forward"))
+        .example("reverse"),
         Parameter::new("connections", Kind::Integer(""), "", "Number of connections. Each is a source of its own.")
             .or_number(1)
             .at_least(1)

@@ -6,7 +6,7 @@
 //! (HTTP/2), objects that lead to further ones.
 
 use super::amount::{check_size, Amount};
-use super::parameters::{entry, DIRECTIONS};
+use super::parameters::entry;
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MAX_RESPONSE;
@@ -28,7 +28,7 @@ pub const ENTRY: Entry = entry(
     &[
         Parameter::new(
             "direction",
-            Kind::Choice(DIRECTIONS),
+            Kind::Choice(crate::spec::DIRECTIONS),
             "",
             "Direction of the requests; objects go the other way. `src` is the browser's host, `dst` the \
              server's.",
@@ -91,15 +91,8 @@ pub const ENTRY: Entry = entry(
         )
         .written_as("0s")
         .example("1s"),
-        Parameter::new(
-            "pages",
-            Kind::Integer(""),
-            "count",
-            "Pages of each browser; by default as many as there is time for.",
-        )
-        .or(Preset::Unset)
-        .at_least(1)
-        .example("10"),
+        Parameter::optional_count("pages", "count", "Pages of each browser; by default as many as there is time for.")
+            .example("10"),
     ],
 );
 

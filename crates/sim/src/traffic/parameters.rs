@@ -5,9 +5,6 @@ use super::site::{MAX_BUFFER, MIN_BUFFER, MOST_PACING};
 use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
 use crate::cc::INFINITE_SSTHRESH;
 
-/// Directions of data or requests.
-pub(super) const DIRECTIONS: &[&str] = &["forward", "reverse", "both"];
-
 /// Return the entry of a kind of traffic.
 pub(super) const fn entry(
     name: &'static str,

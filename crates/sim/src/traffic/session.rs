@@ -178,6 +178,9 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
             flaws.add(field, true, false);
         }
     }
+    if tcp.accecn.is_some() {
+        flaws.add("accecn", "AccECN where both ends send", "ecn: on");
+    }
     check_ends(tcp, site.network.mtu_bytes, &mut flaws);
     site.check_pacing(tcp, &[tcp.from, tcp.to], &mut flaws);
     let stack = Flaws::within("stack", Implementation::from_spec(&tcp.stack)).and_then(|stack| match stack {
@@ -187,9 +190,6 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
     let end = |stack: &Stack, index: u32, source: usize, first: bool| -> Result<TwoWayEnd, Flaws> {
         can_be_made(tcp)?;
         let opens = first == (tcp.opener == Opener::From);
-        if tcp.accecn.is_some() {
-            return Err(Flaws::one("accecn", "AccECN where both ends send", "ecn: on"));
-        }
         let (cc, needs) = control(tcp, stack, site.controls)?;
         // The two ends draw apart.
         let seed = [site.network.seed, u64::from(index) | u64::from(!first) << 32];

@@ -5,7 +5,7 @@
 //!
 //! Leaves out: the choice among several rates (a ladder), seeking, chunks of different sizes.
 
-use super::parameters::{entry, DIRECTIONS};
+use super::parameters::entry;
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MAX_RESPONSE;
@@ -27,7 +27,7 @@ pub const ENTRY: Entry = entry(
     &[
         Parameter::new(
             "direction",
-            Kind::Choice(DIRECTIONS),
+            Kind::Choice(crate::spec::DIRECTIONS),
             "",
             "Direction of the requests; chunks go the other way. `src` is the player's host, `dst` the server's.",
         )
@@ -74,10 +74,7 @@ pub const ENTRY: Entry = entry(
             .written_as("300B")
             .within(1, MAX_RESPONSE as i64)
             .example("300B"),
-        Parameter::new("chunks", Kind::Integer(""), "count", "Number of chunks; by default there is no end.")
-            .or(Preset::Unset)
-            .at_least(1)
-            .example("100"),
+        Parameter::optional_count("chunks", "count", "Number of chunks; by default there is no end.").example("100"),
     ],
 );
 

@@ -55,14 +55,11 @@ pub const ENTRY: Entry = entry(
         )
         .or(Preset::Unset)
         .example("1s"),
-        Parameter::new(
+        Parameter::optional_count(
             "count",
-            Kind::Integer(""),
             "count",
             "Maximum number of datagrams; by default as many as there is time for.",
         )
-        .or(Preset::Unset)
-        .at_least(1)
         .example("100"),
         Parameter::new(
             "reply",

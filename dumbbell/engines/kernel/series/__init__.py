@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,8 +75,9 @@ def nearest(version: str) -> Series:
 
 
 def numbers(version: str) -> list[int]:
-    """The numbers of a version, such as those of 6.12.117 or of 7.4-rc2, which sort as the versions do."""
-    return [int(part) for part in version.partition("-")[0].split(".")]
+    """The numbers of a version, such as those of 6.12.117, of 7.4-rc2 or of 7.3.0+, which sort as the versions do."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return [int(part) for part in found[0].split(".")] if found else []
 
 
 def _place(version: str) -> int:

@@ -62,7 +62,7 @@ pub(super) const CONTROL: Control = Control {
     build: |_| AnyCc::Bbr(Box::new(Bbr::new())),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::word("mode", &["startup", "drain", "probe_bw", "probe_rtt"], "what it is doing"),
     State::new("phase", "", "phase of the gain cycle in PROBE_BW, 0 to 7: more, less, and six of the same; none outside"),

@@ -83,7 +83,7 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Boxed(Box::new(Bbr3::new(p))),
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::word("mode", &["startup", "drain", "probe_bw", "probe_rtt"], "what it is doing"),
     State::word("phase", &["down", "cruise", "refill", "up"], "phase of PROBE_BW; none outside"),
@@ -145,7 +145,7 @@ impl Mode {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }
 
-    /// Its number among the modes, and that of its phase in PROBE_BW, as [`STATE`] has them.
+    /// Return the index of the mode and, in PROBE_BW, of the phase among the words of [`STATE`].
     fn named(self) -> (u8, Option<u8>) {
         match self {
             Self::Startup => (0, None),

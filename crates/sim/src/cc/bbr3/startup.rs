@@ -15,7 +15,7 @@ const DRAIN_ROUNDS: u32 = 3;
 /// Looks for a plateau of the bandwidth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// What growth is measured from.
+    /// Bandwidth that growth in STARTUP is measured from.
     bw: u32,
     pub rounds: u32,
     /// There is a plateau.

@@ -35,7 +35,7 @@ const LEAST_RATE: u64 = 12_500;
 const RATE_MODE_SEGMENTS: u64 = 4;
 /// The average RTT that makes a window of a rate: weight 2^-7.
 const SLOW_RTT_SHIFT: u32 = 7;
-/// By so many 128ths the rate is above its mean in the first half of a virtual RTT, and below in the second.
+/// Offset of the pacing rate, 128ths: above the mean in the first half of a virtual RTT, below it in the second.
 const RATE_OFFSET: u64 = 4;
 /// Rounds after slow start after which the rate does not depend on the RTT.
 const TRANSITION: u32 = 4;
@@ -65,6 +65,7 @@ pub(super) const CONTROL: Control = Control {
     build: |p| AnyCc::Boxed(Box::new(Prague::new(p))),
 };
 
+/// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
     State::new("alpha", "share", "smoothed share of marked packets"),
     State::new("frac_cwnd", "segments", "window with its fraction"),
@@ -72,7 +73,7 @@ pub(super) const STATE: &[State] = &[
     State::word("mode", &["window", "rate"], "what is steered"),
 ];
 
-/// What a control steers.
+/// Quantity that Prague steers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Switch,
@@ -109,7 +110,7 @@ pub struct Prague {
     round_delivered: u32,
     round_ce: u32,
     rounds: u32,
-    /// When the share was smoothed, and when the window was reduced last, us.
+    /// Times of the last smoothing of the share and of the last reduction, us.
     alpha_us: u64,
     reduced_us: Option<u64>,
 }
@@ -222,7 +223,7 @@ impl Prague {
         }
     }
 
-    /// Whether the window or the rate is steered, and the other of them.
+    /// Choose whether the window or the rate is steered, and compute the other from it.
     fn choose_mode(&mut self, v: &View) {
         let mtu = u64::from(v.mss) + HEADERS;
         let rtt = srtt_us(v).max(1);
@@ -354,6 +355,10 @@ impl CongestionControl for Prague {
             Event::Renumbered(r) => r.apply(&mut self.next_seq),
             _ => {}
         }
+    }
+
+    fn words(&self) -> u32 {
+        self.steers_rate.into()
     }
 
     fn state(&self, _: &View, _: &Window, tell: &mut Tell) {

@@ -28,16 +28,17 @@ fn round(c: &mut Prague, v: &mut View, w: &mut Window, marked: u32) {
     c.cong_control(v, w, &RateSample { delivered: 100, rtt_us: RTT_US.into(), ..RateSample::default() });
 }
 
+/// The window with its fraction, segments.
+fn segments(c: &Prague) -> f64 {
+    c.frac_cwnd as f64 / ONE as f64
+}
+
 #[test]
 fn the_first_mark_halves_and_the_window_follows_by_one_segment_an_ack() {
     let (mut c, mut v, mut w) = prague(&json!({}));
     round(&mut c, &mut v, &mut w, 1);
-    let half = (50 << FRACTION)..(52 << FRACTION);
-    assert!(
-        half.contains(&c.frac_cwnd),
-        "half, and what the unmarked segments of the round add: {}",
-        c.frac_cwnd >> FRACTION
-    );
+    let window = segments(&c);
+    assert!((window - (50.0 + 99.0 / 50.0)).abs() < 0.02, "half, and the growth for 99 unmarked segments: {window}");
     assert_eq!((w.cwnd, w.ssthresh), (99, 99));
     round(&mut c, &mut v, &mut w, 0);
     assert_eq!(w.cwnd, 98);
@@ -48,12 +49,8 @@ fn version_0_6_begins_with_a_share_of_1() {
     let (mut c, mut v, mut w) = prague(&json!({"version": "0.6"}));
     assert_eq!(c.alpha(), MAX_ALPHA);
     round(&mut c, &mut v, &mut w, 1);
-    let half = (50 << FRACTION)..(52 << FRACTION);
-    assert!(
-        half.contains(&c.frac_cwnd),
-        "half, and what the unmarked segments of the round add: {}",
-        c.frac_cwnd >> FRACTION
-    );
+    let window = segments(&c);
+    assert!((window - (50.0 + 99.0 / 50.0)).abs() < 0.02, "half, and the growth for 99 unmarked segments: {window}");
 }
 
 #[test]
@@ -100,16 +97,14 @@ fn a_loss_halves_once_until_the_state_is_open() {
 }
 
 #[test]
-fn a_small_window_with_marks_is_steered_by_the_rate() {
-    let (mut c, mut v, mut w) = prague(&json!({}));
-    let one = RateSample { delivered: 1, rtt_us: RTT_US.into(), ..RateSample::default() };
-    (c.saw_ce, c.frac_cwnd) = (true, 1 << FRACTION);
-    v.delivered += 1;
-    c.cong_control(&v, &mut w, &one);
-    assert!(c.steers_rate);
-    let (mut old, mut v, mut w) = prague(&json!({"version": "0.6"}));
-    (old.saw_ce, old.frac_cwnd) = (true, 1 << FRACTION);
-    v.delivered += 1;
-    old.cong_control(&v, &mut w, &one);
-    assert!(!old.steers_rate);
+fn a_window_of_up_to_four_segments_with_marks_is_steered_by_the_rate() {
+    let steers_rate = |given: serde_json::Value, window: u64| {
+        let (mut c, mut v, mut w) = prague(&given);
+        (c.saw_ce, c.frac_cwnd) = (true, window << FRACTION);
+        v.delivered += 1;
+        c.cong_control(&v, &mut w, &RateSample { delivered: 1, rtt_us: RTT_US.into(), ..RateSample::default() });
+        c.steers_rate
+    };
+    assert_eq!([1, 4, 5].map(|window| steers_rate(json!({}), window)), [true, true, false]);
+    assert!(!steers_rate(json!({"version": "0.6"}), 1));
 }

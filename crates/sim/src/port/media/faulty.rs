@@ -1,10 +1,10 @@
 //! A link with [faults](Faults), which keeps its packets itself because they may leave in another order than that in which they came.
 
 use super::{Coming, Entry, Fate, Medium};
-use crate::packet::{Ecn, Packet};
+use crate::packet::Packet;
 use crate::pool::{Id, Pool};
 use crate::port::{FaultCounts, Faults};
-use crate::qdisc::QueueContext;
+use crate::qdisc::{mark_ce, QueueContext};
 use crate::time::Time;
 
 /// A link with faults.
@@ -44,15 +44,7 @@ impl Faulty {
 
     /// True if a packet is lost; one that may be marked is marked instead (`INET_ECN_set_ce` of `netem_enqueue`).
     fn draws_loss(&mut self, id: Id, s: &mut QueueContext) -> bool {
-        if !self.0.loses(s.packets[id].bytes()) {
-            return false;
-        }
-        let packet = &mut s.packets[id].packet;
-        let is_marked = self.0.marks && packet.ecn() != Ecn::NotEct;
-        if is_marked {
-            packet.set_ecn(Ecn::Ce);
-        }
-        !is_marked
+        self.0.loses(s.packets[id].bytes()) && !(self.0.marks && mark_ce(&mut s.packets[id].packet))
     }
 
     /// A packet leaves when it is due, which may be now.

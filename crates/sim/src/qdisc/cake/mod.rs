@@ -46,7 +46,7 @@ const LEAST_MEMORY: u32 = 4 << 20;
 /// Least rate, bit/s: tc hands the kernel byte/s.
 pub const LEAST_RATE_BPS: u64 = 8;
 
-/// Its state variables, which a scenario may record. With several tins the totals of each tin are recorded in their place.
+/// State variables that a scenario may record. A cake with several tins records the totals of each tin instead.
 pub(super) const STATE: &[State] = &[
     State::new("queues", "", "queues that hold packets"),
     State::new("dropping_queues", "", "queues whose packets wait too long, so that CoDel drops or marks them"),

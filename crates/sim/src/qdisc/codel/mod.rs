@@ -94,7 +94,7 @@ pub const ENTRY: Entry = Entry {
     since: "3.5",
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[catalogue::State] = &[
     catalogue::State::new("codel_count", "", "signals of this episode: the more, the shorter the gaps between them"),
     catalogue::State::new("codel_last_count", "", "count at the start of the episode"),

@@ -288,7 +288,6 @@ impl PeekByDequeue for DualPi2 {
                 self.scheduler.charge(class, len);
             }
             let totals = &mut self.lanes[class as usize].totals;
-            totals.sent_packets += 1;
             totals.sojourns.add(sojourn);
             self.stats.last_sojourn = sojourn;
             return Some(id);
@@ -342,7 +341,7 @@ impl PeekByDequeue for DualPi2 {
                     backlog_bytes: *bytes,
                     tin: None,
                     delays: Some(DelayTotals {
-                        sent_packets: totals.sent_packets,
+                        sent_packets: totals.sojourns.count(),
                         step_marks: totals.step_marks,
                         mean: totals.sojourns.mean(),
                         p99: totals.sojourns.quantile(990),

@@ -203,7 +203,7 @@ const fn weight(name: &'static str, meaning: &'static str, default: i64) -> Para
         .tc("{}")
 }
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub const STATE: &[State] = &[
     State::new(
         "base_probability",

@@ -11,6 +11,7 @@ const BUCKETS: usize = (41 - FINE as usize + 1) << FINE;
 #[derive(Clone, Debug)]
 pub(super) struct Sojourns {
     counts: Box<[u64; BUCKETS]>,
+    count: u64,
     sum: u64,
     most: Time,
     last: Option<Time>,
@@ -18,7 +19,7 @@ pub(super) struct Sojourns {
 
 impl Default for Sojourns {
     fn default() -> Self {
-        Self { counts: Box::new([0; BUCKETS]), sum: 0, most: 0, last: None }
+        Self { counts: Box::new([0; BUCKETS]), count: 0, sum: 0, most: 0, last: None }
     }
 }
 
@@ -41,6 +42,7 @@ impl Sojourns {
     #[inline]
     pub fn add(&mut self, time: Time) {
         self.counts[bucket(time)] += 1;
+        self.count += 1;
         self.sum += time;
         self.most = self.most.max(time);
         self.last = Some(time);
@@ -51,19 +53,19 @@ impl Sojourns {
         self.last
     }
 
-    fn count(&self) -> u64 {
-        self.counts.iter().sum()
+    /// The number of packets.
+    pub fn count(&self) -> u64 {
+        self.count
     }
 
     /// The mean, ns; none of no packet.
     pub fn mean(&self) -> Option<f64> {
-        let count = self.count();
-        (count > 0).then(|| self.sum as f64 / count as f64)
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// The time below which `per_mille` thousandths of them lie, within a bucket, ns; none of no packet.
     pub fn quantile(&self, per_mille: u64) -> Option<f64> {
-        let wanted = (self.count() * per_mille).div_ceil(1000).max(1);
+        let wanted = (self.count * per_mille).div_ceil(1000).max(1);
         let mut seen = 0;
         let found = self.counts.iter().position(|count| {
             seen += count;
@@ -74,7 +76,7 @@ impl Sojourns {
 
     /// The longest, ns; none of no packet.
     pub fn most(&self) -> Option<f64> {
-        (self.count() > 0).then_some(self.most as f64)
+        (self.count > 0).then_some(self.most as f64)
     }
 }
 
@@ -83,7 +85,6 @@ impl Sojourns {
 pub(super) struct Totals {
     pub arrived_packets: u64,
     pub arrived_bytes: u64,
-    pub sent_packets: u64,
     pub dropped: u64,
     /// Marks by the coupled probability, and by the class's own delay.
     pub coupled_marks: u64,

@@ -100,7 +100,7 @@ pub const ENTRY: Entry = Entry {
     since: "3.14",
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[catalogue::State] = &[
     catalogue::State::new(
         "probability",

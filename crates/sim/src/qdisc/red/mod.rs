@@ -101,7 +101,7 @@ pub const ENTRY: Entry = Entry {
     since: "2.2",
 };
 
-/// Its state variables, which a scenario may record.
+/// State variables that a scenario may record.
 pub(super) const STATE: &[catalogue::State] = &[
     catalogue::State::new("average_bytes", "bytes", "average queue, as of the last packet that came"),
     catalogue::State::new(

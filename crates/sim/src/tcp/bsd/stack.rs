@@ -26,31 +26,31 @@ options! {
         pub rfc3042: bool => .sysctl("net.inet.tcp.rfc3042=1|net.inet.tcp.rfc3042=0"),
         /// Appropriate byte counting.
         pub rfc3465: bool => .sysctl("net.inet.tcp.rfc3465=1|net.inet.tcp.rfc3465=0"),
-        /// Most segments that an ACK adds in slow start, and counts for in congestion avoidance.
+        /// Maximum number of segments that an ACK adds in slow start, and counts for in congestion avoidance.
         pub abc_l_var: u32 => .range("segments", 1, 100).sysctl("net.inet.tcp.abc_l_var={}"),
         /// Every second segment is acknowledged at once, a single one when the timer fires.
         pub delayed_ack: bool => .sysctl("net.inet.tcp.delayed_ack=1|net.inet.tcp.delayed_ack=0"),
         /// Delay of an acknowledgement, ms.
         pub delacktime_ms: u32 => .range("ms", 10, 10_000).sysctl("net.inet.tcp.delacktime={}"),
-        /// Least retransmission timeout, ms.
+        /// Minimum retransmission timeout, ms.
         pub rexmit_min_ms: u32 => .range("ms", 10, 60_000).sysctl("net.inet.tcp.rexmit_min={}"),
         /// Added to every retransmission timeout, ms.
         pub rexmit_slop_ms: u32 => .range("ms", 0, 60_000).sysctl("net.inet.tcp.rexmit_slop={}"),
-        /// Most holes of a scoreboard.
+        /// Maximum number of holes in a scoreboard.
         pub sack_maxholes: u32 => .range("holes", 1, 65_536).sysctl("net.inet.tcp.sack.maxholes={}"),
         /// First size of a send buffer that no application has set, bytes.
         pub sendspace: u64 => .unit("bytes").sysctl("net.inet.tcp.sendspace={}"),
-        /// Step of such a buffer's growth, bytes; 0: it does not grow.
+        /// Bytes by which a send buffer that no application has set grows at a time; 0: it does not grow.
         pub sendbuf_inc: u64 => .range("bytes", 0, MOST_BYTES).sysctl("net.inet.tcp.sendbuf_inc={}"),
-        /// The most that it grows to, bytes.
+        /// Maximum size that a send buffer grows to, bytes.
         pub sendbuf_max: u64 => .range("bytes", LEAST_BUFFER as i64, MOST_BYTES).sysctl("net.inet.tcp.sendbuf_max={}"),
         /// First size of a receive buffer that no application has set, bytes.
         pub recvspace: u64 => .unit("bytes").sysctl("net.inet.tcp.recvspace={}"),
-        /// Step of such a buffer's growth, bytes; 0: it does not grow.
+        /// Bytes by which a receive buffer that no application has set grows at a time; 0: it does not grow.
         pub recvbuf_inc: u64 => .range("bytes", 0, MOST_BYTES).sysctl("net.inet.tcp.recvbuf_inc={}"),
-        /// The most that it grows to, bytes.
+        /// Maximum size that a receive buffer grows to, bytes.
         pub recvbuf_max: u64 => .range("bytes", LEAST_BUFFER as i64, MOST_BYTES).sysctl("net.inet.tcp.recvbuf_max={}"),
-        /// Most memory of a socket buffer, bytes; sets the window scale.
+        /// Maximum memory of a socket buffer, bytes. It sets the window scale.
         pub maxsockbuf: u64 => .range("bytes", 65_536, MOST_BYTES).sysctl("kern.ipc.maxsockbuf={}"),
     }
 }

@@ -124,8 +124,8 @@ impl Sending {
         }
     }
 
-    /// How many fields fit beside so many SACK blocks, of which at least `least` are to be sent; and how many blocks are given up for
-    /// them. None: the option is left out (`tcp_options_fit_accecn`).
+    /// Return the number of option fields that fit next to `blocks` SACK blocks, and the number of blocks dropped for them; `None` if fewer
+    /// than `least` fields fit, so that the option is left out (`tcp_options_fit_accecn`).
     pub fn fit(self, blocks: u32, least: u8) -> Option<(u8, u32)> {
         let sack = |blocks: u32| if blocks == 0 { 0 } else { SACK_BASE + SACK_BLOCK * blocks };
         let taken = if self.timestamps { TIMESTAMPS } else { 0 };

@@ -8,10 +8,10 @@ words! {
     pub enum LossDetection {
         /// By time of transmission (RFC 8985; 4.18 and later have it alone).
         Rack = "rack",
-        /// What is more than `reordering` segments below the highest SACKed one is lost, and so is a retransmission that was overtaken; by the
-        /// number of SACKed segments once reordering was seen (sysctl tcp_fack 1, until 4.14).
+        /// A segment is lost if it lies more than `reordering` segments below the highest SACKed one, and so is a retransmission that was
+        /// overtaken. Once reordering was seen, the number of SACKed segments above it decides (sysctl tcp_fack 1, until 4.14).
         Fack = "fack",
-        /// What has more than `reordering` SACKed segments above it is lost (RFC 6675; sysctl tcp_fack 0).
+        /// A segment is lost if more than `reordering` segments above it are SACKed (RFC 6675; sysctl tcp_fack 0).
         Sack = "sack",
     }
 
@@ -74,7 +74,7 @@ words! {
         Rate = "rate",
     }
 
-    /// Which rule says that the window limited sending.
+    /// The rule by which the window limited sending.
     pub enum CwndLimited {
         /// Remember that the window was full at any time of the present window of data (Linux 6.0 and later).
         Sticky = "sticky",
@@ -113,11 +113,11 @@ words! {
     pub enum SceEcho {
         /// A change of marking while a segment waits is acknowledged at once, and so is the segment that changed it.
         T1 = "t1",
-        /// As T1, but the segment that changed it may wait.
+        /// Like T1, but the segment that changed the marking may wait.
         T0 = "t0",
         /// Each marked segment asks for two quick ACKs; unmarked ones do nothing.
         Ta = "ta",
-        /// As T1, and every segment asks for a quick ACK.
+        /// Like T1, and every segment asks for a quick ACK.
         Tb = "tb",
     }
 
@@ -130,21 +130,22 @@ words! {
         RateHalving = "rate-halving",
     }
 
-    /// Which segments SACKs prove lost; only where losses are found by counting.
+    /// The segments that SACKs prove lost. Only loss detection by counting has it.
     pub enum LossMarking {
         /// All that lie far enough below the highest SACKed one (3.9).
         All = "all",
-        /// Of these the ones that were out when the episode began, and that are not on their way again. They are only marked when an ACK changes
-        /// nothing but its SACK blocks, or fills a hole in part, or SACKs something sent since. Once reordering was seen, the first one alone, or
-        /// when something sent since is SACKed. An ACK older than others marks nothing (2.6.18).
+        /// Only segments that were out when the episode began and are not retransmitted yet (2.6.18). An ACK marks them if it changes nothing
+        /// but its SACK blocks, fills a hole in part, or SACKs a segment sent since. Once reordering was seen, it marks the first one alone,
+        /// unless it SACKs a segment sent since. An ACK older than others marks nothing.
         Episode = "episode",
     }
 
-    /// When retransmissions are looked at that something sent later has overtaken; only where losses are found by counting.
+    /// The ACKs at which the sender looks for retransmissions that later segments have overtaken. Only loss detection by counting has it.
     pub enum LostRetransmissions {
-        /// At every ACK with SACK blocks (3.9).
+        /// Every ACK with SACK blocks (3.9).
         EverySack = "every-sack",
-        /// Where more has changed than the end of the first block, or something was acknowledged since: else only what is new is walked (2.6.18).
+        /// An ACK that changes more than the end of its first block, or that comes after new data was acknowledged (2.6.18). Other ACKs walk only
+        /// the new part of the block.
         NewHole = "new-hole",
     }
 }

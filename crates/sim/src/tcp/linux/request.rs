@@ -85,7 +85,7 @@ impl Request {
         self.sent.saturating_sub(1)
     }
 
-    /// How often nothing came in time.
+    /// Number of timeouts.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }

@@ -56,7 +56,8 @@ options! {
         /// While a reduction may yet be undone a connection is in disorder, for a round trip after recovery, too, and each ACK bounds the window
         /// by `max_burst` (2.6.18).
         pub disorder_until_acked: bool,
-        /// What may burst out beyond what is in flight in doubtful times, segments (3 in 2.6.18); null: the degree of reordering.
+        /// Segments by which the window may exceed the segments in flight where it is bounded by them (`tcp_moderate_cwnd`; 3 in 2.6.18); null:
+        /// the degree of reordering.
         pub max_burst: Option<u32> => .range("segments", 1, 1000),
         /// See [`EarlyRetransmit`].
         pub early_retransmit: EarlyRetransmit,
@@ -142,8 +143,8 @@ options! {
         pub widen_out_of_order: bool => .since("3.12"),
         /// A segment is acknowledged while it still takes room in the buffer (4.14 and later); before, a waiting application had read it.
         pub ack_before_read: bool => .since("4.14"),
-        /// What a connection has of memory and does not use is given back but for less than a page (6.0 and later), so that header prediction
-        /// takes data only if that is enough for them.
+        /// A connection gives back the memory that it has reserved and does not use, all but a part of a page (6.0 and later). Header prediction
+        /// takes data only if that part is enough for them.
         pub returns_memory: bool => .since("6.0"),
         /// A segment that waits behind the one before it shares its head (3.5 and later, if the payload lies in pages).
         pub receive_coalescing: bool => .since("3.5"),
@@ -151,8 +152,8 @@ options! {
         pub receive_truesize: u32 => .range("bytes", MSS as i64, 65_536),
         /// Memory charged for a segment of 1448 bytes in the send buffer without TSO, bytes.
         pub send_truesize: u32 => .range("bytes", MSS as i64, 65_536),
-        /// What is counted on beside a segment and its timestamp when a buffer grows, bytes (2.6.18: room for headers, 16, and an sk_buff); null: what
-        /// a later kernel allocates.
+        /// Bytes that a growing buffer reserves for each segment besides its payload and timestamp (2.6.18: room for headers, 16, and an
+        /// sk_buff); null: the memory that a later kernel allocates for one.
         pub growth_beside: Option<u32> => .range("bytes", 1, 65_536),
         /// SACKed segments in the send buffer are merged and give back their heads, even without TSO.
         pub merge_sacked: bool,

@@ -4,7 +4,7 @@ pub mod arrivals;
 
 use self::arrivals::{Arrivals, Making};
 use super::bulk::{checked, ends};
-use super::parameters::{entry, DIRECTIONS};
+use super::parameters::entry;
 use super::site::Site;
 use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::refusal::Flaws;
@@ -18,9 +18,14 @@ pub const ENTRY: Entry = entry(
     "Sized transfers. Each has a TCP connection of its own, which is made at its time of arrival \
              and goes when the transfer is complete.",
     &[
-        Parameter::new("direction", Kind::Choice(DIRECTIONS), "", "Direction of the data; ACKs go the other way.")
-            .or(Preset::Word("forward"))
-            .example("reverse"),
+        Parameter::new(
+            "direction",
+            Kind::Choice(crate::spec::DIRECTIONS),
+            "",
+            "Direction of the data; ACKs go the other way.",
+        )
+        .or(Preset::Word("forward"))
+        .example("reverse"),
         Parameter::new("start", Kind::Duration, "start_ns", "Time from which connections are made.")
             .written_as("0s")
             .example("5s"),
@@ -54,14 +59,11 @@ pub const ENTRY: Entry = entry(
         .example("true"),
         Parameter::new("arrivals", Kind::Keys, "", "Times at which connections are made.")
             .example("{kind: poisson, load: 0.5}"),
-        Parameter::new(
+        Parameter::optional_count(
             "count",
-            Kind::Integer(""),
             "count",
             "Maximum number of connections; by default as many as there is time for.",
         )
-        .or(Preset::Unset)
-        .at_least(1)
         .example("100"),
         Parameter::new(
             "rows",

@@ -13,7 +13,7 @@ use crate::tcp::linux::accecn::{
     OFFER,
 };
 
-/// What arrived with which codepoint.
+/// Counters of arrived packets and bytes by ECN codepoint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     /// The codepoint of this end's packets once both have agreed.
@@ -24,7 +24,7 @@ pub(super) struct Counts {
     peer: Ecn,
     /// Packets with CE that arrived.
     received_ce: u32,
-    /// Those of them that no ACK has told of.
+    /// CE packets that no ACK has reported yet.
     untold: u32,
     /// Bytes of payload by codepoint.
     bytes: [u32; 3],
@@ -69,7 +69,7 @@ impl Counts {
         std::mem::replace(&mut self.previous, ecn) != ecn
     }
 
-    /// What the next packet says: its flags, how many of these SACK blocks it keeps, and the option.
+    /// Return the flags of the next ACK, and its attachment: the SACK blocks that fit and the AccECN option.
     fn tell(&mut self, blocks: Option<Blocks>) -> (u16, Option<Attachment>) {
         let flags = if std::mem::take(&mut self.reflects) {
             reflection(self.peer)

@@ -48,7 +48,7 @@ pub(super) struct AckDelay {
     established: Time,
 }
 
-/// What bounds a delay.
+/// Bounds of a delay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     /// Smoothed RTT, ticks; 0: not known.

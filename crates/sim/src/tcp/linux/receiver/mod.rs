@@ -129,9 +129,9 @@ pub struct Receiver {
     form: Segment,
     buffer: ReceiveBuffer,
     echo: Echo,
-    /// What arrived with which codepoint where both ends have agreed on AccECN, or this one offers it.
+    /// Counters of AccECN while this end offers or uses it, else `None`.
     accecn: Option<Box<Counts>>,
-    /// Its congestion control needs AccECN: it does not fall back to the feedback of RFC 3168.
+    /// True if the congestion control needs AccECN, so that this end does not fall back to RFC 3168.
     accurate_only: bool,
     counters: Counters,
     clock: Clock,

@@ -21,7 +21,7 @@ const THINNED: u32 = 4;
 /// Without a valid option after so many bytes it is too late for one: its counters may have wrapped.
 const LAST_BYTES: u64 = (1 << 23) - 1;
 
-/// What the ACKs have said.
+/// State of the AccECN feedback that ACKs brought.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct Feedbacks {
     /// The codepoint of this end's SYN or SYN-ACK.
@@ -47,7 +47,11 @@ impl Feedbacks {
     /// Before the handshake. `handshake`: the codepoint of this end's SYN or SYN-ACK.
     pub fn of(spec: &TcpSpec, handshake: Ecn) -> Option<Box<Self>> {
         spec.accecn?;
-        Some(Box::new(Self {
+        Some(Box::new(Self::new(handshake)))
+    }
+
+    fn new(handshake: Ecn) -> Self {
+        Self {
             handshake,
             peer: Ecn::NotEct,
             received_ce: 0,
@@ -57,7 +61,7 @@ impl Feedbacks {
             delivered_bytes: [0; 3],
             likely: None,
             segments_an_ack: 0,
-        }))
+        }
     }
 
     /// Takes in the option of an ACK for so many bytes; true if its counters can be used.
@@ -118,7 +122,7 @@ impl Feedbacks {
     }
 }
 
-/// What decides how many packets an ACK says were marked.
+/// Facts about an ACK from which its number of marked packets follows.
 #[derive(Clone, Copy, Debug)]
 struct Ack<'a> {
     ace: u8,
@@ -238,7 +242,7 @@ impl Sender {
         let told = ace(p.flags);
         if told == 0 {
             self.ecn.fail();
-        } else if p.has(flags::HANDSHAKE) && !matches!(told, 1 | 5 | 7) {
+        } else if !matches!(told, 1 | 5 | 7) {
             if !is_valid(feedback.handshake, reflected(p.flags)) {
                 self.ecn.fail();
             } else if reflected(p.flags) == Ecn::Ce {
@@ -299,20 +303,6 @@ impl Sender {
 mod tests {
     use super::*;
 
-    fn feedback() -> Feedbacks {
-        Feedbacks {
-            handshake: Ecn::NotEct,
-            peer: Ecn::NotEct,
-            received_ce: 0,
-            clock_progresses: false,
-            has_option: false,
-            option_fails: false,
-            delivered_bytes: [0; 3],
-            likely: None,
-            segments_an_ack: 0,
-        }
-    }
-
     fn ack(delivered: u32, marked: u8, option: Option<&EcnBytes>) -> Ack<'_> {
         Ack {
             ace: (5 + marked) & 7,
@@ -329,19 +319,19 @@ mod tests {
     #[test]
     fn few_segments_have_as_many_marks_as_the_field_says() {
         for marked in 0..8 {
-            assert_eq!(feedback().marks(&ack(7, marked, None)), u32::from(marked));
+            assert_eq!(Feedbacks::new(Ecn::NotEct).marks(&ack(7, marked, None)), u32::from(marked));
         }
     }
 
     /// tcp_accecn_delivered_largeack.pkt, tcp_accecn_delivered_falseoverflow_detect.pkt of the kernel's own tests in kind.
     #[test]
     fn a_large_ack_without_option_is_taken_for_the_most_marks_unless_acks_are_thinned() {
-        let mut usual = feedback();
+        let mut usual = Feedbacks::new(Ecn::NotEct);
         for _ in 0..400 {
             usual.average(2);
         }
         assert_eq!(usual.marks(&ack(12, 1, None)), 9, "12 segments may hide 8 marks more");
-        let mut thinned = feedback();
+        let mut thinned = Feedbacks::new(Ecn::NotEct);
         for _ in 0..400 {
             thinned.average(12);
         }
@@ -354,17 +344,17 @@ mod tests {
 
     #[test]
     fn the_option_tells_how_often_the_field_has_wrapped() {
-        let mut f = feedback();
+        let mut f = Feedbacks::new(Ecn::NotEct);
         assert_eq!(f.marks(&ack(2, 0, Some(&option(2000, 0)))), 0);
         assert_eq!(f.marks(&ack(20, 2, Some(&option(20_000, 2000)))), 2, "as many as their bytes say");
-        let mut f = feedback();
+        let mut f = Feedbacks::new(Ecn::NotEct);
         f.marks(&ack(2, 0, Some(&option(2000, 0))));
         assert_eq!(f.marks(&ack(20, 4, Some(&option(2000, 20_000)))), 20, "all were marked");
     }
 
     #[test]
     fn an_option_that_begins_with_zeros_is_not_believed() {
-        let mut f = feedback();
+        let mut f = Feedbacks::new(Ecn::NotEct);
         let cleared = EcnBytes { ect0_first: false, count: 3, fields: [0; 3] };
         f.marks(&ack(2, 0, Some(&cleared)));
         assert!(f.option_fails && !f.take_option(Some(&option(2000, 0)), 2000, 0));
@@ -372,7 +362,7 @@ mod tests {
 
     #[test]
     fn counters_wrap_at_24_bits() {
-        let mut f = feedback();
+        let mut f = Feedbacks::new(Ecn::NotEct);
         for value in [0x007f_fff1, 0x00ff_ffe1, 0x10] {
             f.take_option(Some(&EcnBytes { ect0_first: false, count: 1, fields: [value, 0, 0] }), 1000, 0);
         }

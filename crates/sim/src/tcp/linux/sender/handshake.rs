@@ -208,8 +208,8 @@ impl Sender {
     pub(super) fn on_accept(&mut self, p: &Segment, out: &mut impl Outbox) {
         let since_sent = || (self.view.mstamp_us - self.handshake.sent_us).max(1) as u32;
         let rtt_us = if self.handshake.request.is_resent() { self.us_since_echo(p) } else { Some(since_sent()) };
-        self.establish(p, rtt_us);
         self.hear_third_ack(p);
+        self.establish(p, rtt_us);
         self.begin_counting();
         self.note_write();
         self.open_buffer(out);

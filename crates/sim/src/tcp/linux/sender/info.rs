@@ -50,7 +50,7 @@ impl Sender {
         self.reordering.degree()
     }
 
-    /// Its congestion control.
+    /// The congestion control of this sender.
     #[must_use]
     pub fn congestion_control(&self) -> &AnyCc {
         &self.cc

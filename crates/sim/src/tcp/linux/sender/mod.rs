@@ -177,7 +177,7 @@ pub struct Sender {
     pub(in crate::tcp::linux) small_queue: SmallQueue,
     pub(in crate::tcp::linux) pacing: Pacing,
     pub(in crate::tcp::linux) ecn: EcnState,
-    /// What ACKs say of marks where both ends have agreed on AccECN, or this one offers it.
+    /// AccECN feedback while this end offers or uses it, else `None`.
     accecn: Option<Box<Feedbacks>>,
     /// Bytes that the AccECN option takes of a SYN-ACK.
     option_bytes: u32,
