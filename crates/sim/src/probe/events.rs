@@ -94,7 +94,7 @@ struct Watched {
     seen: Seen,
     /// State variables of its congestion control.
     states: &'static [State],
-    /// Those of them that are words, by name, as numbers.
+    /// State variables that are words, by name, as numbers.
     words: Vec<(String, f64)>,
     /// Times and totals of the deliveries of the last smoothed RTT.
     deliveries: VecDeque<(Time, u32)>,
