@@ -52,9 +52,9 @@ class Parameter:
     word: str = ""
     """Linux's words for it.
 
-    For tc, `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice. For a congestion control, it is the
-    parameter of the module, if the running kernel lets you set it. For an option of a stack, it is `SYSCTL={}`, where a flag has `ON|OFF`, or
-    the metric of a route.
+    For tc, `{}` stands for the value, `ON|OFF` are those of a flag, `WORD=...|WORD=...` those of a choice. For a congestion control, it
+    is the parameter of the module, if the running kernel lets you set it. For an option of a stack, it is `SYSCTL={}`, where a flag has
+    `ON|OFF`, or the metric of a route.
     """
     since: str = ""
     """Series of Linux that has it first; empty if that is the entry's own."""
