@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dumbbell.results.summary import queues_in, tcp_ends
 from dumbbell.results.windowed import Counters, Window, percentile
 
 if TYPE_CHECKING:
@@ -27,13 +28,11 @@ segments that bulk flows sent again over those and the ones that they delivered.
 
 def bottleneck_metrics(run: Run, window: Window) -> dict[str, float]:
     """Compute them from the series. NaN where there are none, such as without a queue that has a rate."""
-    from dumbbell.results.summary import summarise_window
-
-    ports = summarise_window(run, window).ports
-    found = dict.fromkeys(BOTTLENECK_METRICS, math.nan)
-    known = {port: values for port, values in ports.items() if not math.isnan(values["utilisation"])}
     counters = Counters(run)
     start_s, stop_s = window.start_s, window.within(counters.duration_s).stop_s
+    found = dict.fromkeys(BOTTLENECK_METRICS, math.nan)
+    queues = queues_in(run, tcp_ends(run, window.within(counters.duration_s)), counters.series)
+    known = {port: values for port, values in queues.items() if not math.isnan(values["utilisation"])}
     if known:
         port = max(known, key=lambda each: known[each]["utilisation"])
         entity = f"port/{port}"

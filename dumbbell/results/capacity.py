@@ -73,10 +73,13 @@ def capacities(run: Run) -> dict[str, Capacity]:
         steps = sorted((c["at_ns"] / _NS_PER_S, c["rate_bps"] / 1e6) for c in plan["schedule"] if c["kind"] == "rate" and c["port"] == i)
         times, mbit = np.array([(0.0, rate_bps / 1e6), *steps], dtype=float).T
         at_s = _repeated(np.array(shaper["at_ms"]) / _MS_PER_S, end_s) if "at_ms" in shaper else None
-        # dummynet's rate counts IP packets, all others count frames.
-        uncounted = ETHERNET_BYTES if port["qdisc"]["kind"] == "dummynet" else 0
-        found[str(port["id"])] = Capacity((times, mbit), at_s, end_s, uncounted)
+        found[str(port["id"])] = Capacity((times, mbit), at_s, end_s, uncounted_bytes(port))
     return found
+
+
+def uncounted_bytes(port: Mapping[str, Any]) -> int:
+    """Return the bytes of each frame that the rate of a queue does not count: dummynet's counts IP packets, all others count frames."""
+    return ETHERNET_BYTES if port["qdisc"]["kind"] == "dummynet" else 0
 
 
 def sent_bytes(run: Run, port: str = "bottleneck") -> Series:

@@ -421,7 +421,8 @@ class Store:
             each.verify_size(there[each.path.name].st_size)
             if each.path.suffix == ".parquet" and each.path.name not in (SERIES, EVENTS):
                 each.verify()  # of long tables there are few, and whoever reads a run reads them
-        more = read_more(self.folder, key, record["digest"]) if AGAIN in self._folders.listed(key) else None
+        recorded_again = AGAIN in there if beside else AGAIN in self._folders.listed(key)
+        more = read_more(self.folder, key, record["digest"]) if recorded_again else None
         series = replace(series_file(record, flows, stored[SERIES]), by_now=partial(self._series_by_now, key, shelf))
         run = Run(
             key=key,

@@ -103,7 +103,7 @@ changes); mean and 95th percentile of the samples of how long a packet was queue
 _METRIC = frozenset((float, type(None)))
 """The types that a metric has as JSON."""
 _SRTT, _CWND = "srtt_ms", "cwnd"
-_SOJOURN, _SENT = "sojourn_ms", "sent_bytes"
+_SOJOURN, _SENT, _SENT_PACKETS = "sojourn_ms", "sent_bytes", "sent_packets"
 _MEASURED = ("lost_packets", "rtt_mean_ms", "jitter_ms")
 """A stream of datagrams that measures has one of these columns; those from here have all."""
 
@@ -217,8 +217,7 @@ def summarise_window(run: Run, window: Window) -> Summary:
     bulk = _bulk(run)
     rates = [values[FLOW_GOODPUT] for name, values in found.items() if name in bulk]
     connections = [row for row in rows.values() if row.get("transport") not in NOT_TCP]
-    start_ns, end_ns = _window_ns(run, connections)
-    start_s, stop_s = max(start_ns / metrics.NS_PER_S, window.start_s), min(end_ns / metrics.NS_PER_S, window.stop_s)
+    start_s, stop_s = _tcp_within(run, connections, window)
     totals = _totals_in_window(counters, connections, start_s, stop_s)
     srtt = [counters.values(entity, _SRTT, *ends) for entity, ends in there.items() if _has_every_flow(run)]
     pooled = np.concatenate([np.empty(0), *srtt])
@@ -250,8 +249,19 @@ def summarise_window(run: Run, window: Window) -> Summary:
     measured = [run.flows.row(i) for i, values in enumerate(columns) if any(value is not None for value in values)]
     datagrams = {str(row["flow"]): _stream_in_window(counters, row, window) for row in measured}
     parts = halves(counters, _bulk_groups(run), window)
-    queues = _queues(run, (round(start_s * metrics.NS_PER_S), round(stop_s * metrics.NS_PER_S)), counters.series)
+    queues = queues_in(run, tcp_ends(run, window), counters.series)
     return Summary(run.status, found, together, groups, datagrams, traits_of(run), str(run.engine.get("name", "")), queues, parts)
+
+
+def tcp_ends(run: Run, window: Window) -> tuple[float, float]:
+    """Return the part of a window in which the run has TCP, s; the whole window for a run without TCP."""
+    connections = [row for row in run.flows.rows() if row.get("transport") not in NOT_TCP]
+    return _tcp_within(run, connections, window) if _window_ns(run, connections)[1] else (window.start_s, window.stop_s)
+
+
+def _tcp_within(run: Run, connections: Sequence[Mapping[str, Any]], window: Window) -> tuple[float, float]:
+    start_ns, end_ns = _window_ns(run, connections)
+    return max(start_ns / metrics.NS_PER_S, window.start_s), min(end_ns / metrics.NS_PER_S, window.stop_s)
 
 
 def _bulk_groups(run: Run) -> dict[str, list[str]]:
@@ -356,7 +366,7 @@ def _whole(run: Run) -> Summary:
     flows = {entity: counters for entity, counters in run.counters.items() if entity.startswith("flow/")}
     rows = {str(row["flow"]): row for row in run.flows.rows()}
     limits = {flow: limited_shares(row) for flow, row in rows.items()}
-    series = run.all_series(_SRTT, _CWND, _SOJOURN, _SENT)
+    series = run.all_series(_SRTT, _CWND, _SOJOURN, _SENT, _SENT_PACKETS)
     lives_ns = {entity: _life_ns(counters) for entity, counters in flows.items()}
     samples = {
         # The same division as converts the samples' times to seconds, so that a sample exactly at the end is included.
@@ -412,16 +422,19 @@ def _whole(run: Run) -> Summary:
     columns = zip(*map(run.flows.column, _MEASURED), strict=True)
     measured = [run.flows.row(i) for i, values in enumerate(columns) if any(value is not None for value in values)]
     datagrams = {str(row["flow"]): {name: float(row.get(name, math.nan)) for name in DATAGRAM_METRICS} for row in measured}
-    engine, queues = str(run.engine.get("name", "")), _queues(run, (start_ns, end_ns), series)
+    whole_ns = (start_ns, end_ns) if end_ns else (0, (run.plan or {}).get("duration_ns", 0))  # without TCP
+    queues = queues_in(run, (whole_ns[0] / metrics.NS_PER_S, whole_ns[1] / metrics.NS_PER_S), series)
+    engine = str(run.engine.get("name", ""))
     groups_of_flows = _bulk_groups(run)
     parts = halves(Counters(run), groups_of_flows, Window()) if groups_of_flows else {}
     return Summary(run.status, found, together, groups, datagrams, traits_of(run), engine, queues, parts)
 
 
-def _queues(run: Run, window_ns: tuple[int, int], series: Mapping[tuple[str, str], metrics.Series]) -> dict[str, dict[str, float]]:
-    """Return the metrics of the ports with a queue over a window; over the whole run if the window is empty, as without TCP."""
-    plan = run.plan or {}
-    start_s, end_s = (time / metrics.NS_PER_S for time in (window_ns if window_ns[1] else (0, plan.get("duration_ns", 0))))
+def queues_in(run: Run, ends_s: tuple[float, float], series: Mapping[tuple[str, str], metrics.Series]) -> dict[str, dict[str, float]]:
+    """Return the metrics of the ports with a queue over a window, whose ends are given in s."""
+    from dumbbell.results.capacity import uncounted_bytes
+
+    plan, (start_s, end_s) = run.plan or {}, ends_s
     changed = {change.get("port") for change in plan.get("schedule", ())}
     found = {}
     for index, port in enumerate(plan.get("ports", ())):
@@ -431,6 +444,9 @@ def _queues(run: Run, window_ns: tuple[int, int], series: Mapping[tuple[str, str
         delays = np.empty(0) if waited is None else metrics.in_window(waited, start_s, end_s)[1]
         rate_bps: int | None = port["shaper"].get("rate_bps", port["qdisc"].get("rate_bps")) if port["shaper"]["kind"] != "trace" else None
         known = rate_bps is not None and sent is not None and index not in changed
+        packets = series.get((f"port/{port['id']}", _SENT_PACKETS))
+        if sent is not None and packets is not None and (uncounted := uncounted_bytes(port)):
+            sent = sent[0], sent[1] - uncounted * packets[1]
         share = _utilisation(sent, rate_bps, start_s, end_s) if known else math.nan  # type: ignore[arg-type]
         found[str(port["id"])] = dict(zip(PORT_METRICS, (share, _mean(delays), _p95(delays)), strict=True))
     return found

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import dumbbell as api
-from dumbbell.results import Store
+from dumbbell.results import Store, capacity
 from dumbbell.results.bottleneck import BOTTLENECK_METRICS, bottleneck_metrics
+from dumbbell.results.summary import summarise_window
 from dumbbell.results.windowed import Window
 from dumbbell.running.execute import execute
 from dumbbell.running.prepare import compute, prepare
@@ -52,3 +53,22 @@ def test_a_window_has_its_own(tmp_path, dumbbell):
     (row,) = table.records()
     for name in BOTTLENECK_METRICS:
         assert row[name] == pytest.approx(late[name]), name
+
+
+def test_the_utilisation_of_a_summary_counts_as_the_rate_does():
+    """The rate of dummynet counts IP packets."""
+    path = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "dummynet", "limit": "64KiB"}}}
+    (found,) = Scenario.model_validate({"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "20s"}).expand()
+    run = compute(found)
+    share = run.summary.ports["bottleneck"]["utilisation"]
+    assert 0.95 < share <= 1
+    assert share == pytest.approx(capacity.utilisation(run), abs=0.01)
+
+
+def test_a_window_of_a_run_without_tcp_is_that_of_its_queues():
+    path = {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "pfifo", "limit": "100p"}}}
+    traffic = [{"kind": "udp", "rate": "20mbit", "start": "5s"}]
+    (found,) = Scenario.model_validate({"name": "s", "path": path, "background": traffic, "duration": "10s"}).expand()
+    run = compute(found)
+    before, after = (summarise_window(run, Window(*ends)).ports["bottleneck"]["utilisation"] for ends in ((0, 4), (6, 10)))
+    assert (before, after) == (0, pytest.approx(1, abs=0.01))
