@@ -50,6 +50,8 @@ class Profile:
             sysctls["net.ipv4.tcp_sack"] = "0"
         if not workload.timestamps:
             sysctls["net.ipv4.tcp_timestamps"] = "0"
+        if not workload.window_scaling:
+            sysctls["net.ipv4.tcp_window_scaling"] = "0"
         sysctls |= host.sysctls
         metrics = "".join(f" {word}" for word in sorted(words) if word and "=" not in word)
         offload = "on" if host.gso else "tso" if host.tso else "none"

@@ -23,6 +23,9 @@ def refusals(plan: Plan, engine: str) -> Iterator[Refusal]:
     yield from ping_conflicts(plan)
     yield from point_conflicts(plan)
     for i, prefix, workload in plan.over_tcp:
+        if workload.host.sender_rmem:
+            what = f"in the engine {engine} the two hosts of a flow have the same buffers"
+            yield Refusal(Place("workload", i), f"{prefix}host.sender_rmem", what, "rmem alone, or engine: sim")
         if workload.host.cached_ssthresh is not None:
             what = f"the engine {engine} has no ssthresh from a cache (Linux 6.12 takes none from a route)"
             yield Refusal(Place("workload", i), f"{prefix}host.cached_ssthresh", what, "engine: sim")

@@ -14,6 +14,7 @@ use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::segment::TcpHeaders;
 use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, TcpSpec, WorkloadSpec, FORMAT};
+use crate::tcp::implementation::Implementation;
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic;
 use crate::traffic::arrivals::Making;
@@ -300,7 +301,10 @@ pub(super) fn tuple(
 /// Return the header fields of all flows, for captures.
 fn headers(spec: &NetworkSpec, flows: &[Flow], others: &[AnyTraffic], tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
     let bulk = spec.connections().zip(flows).zip(tuples);
-    let bulk = bulk.map(|(((_, tcp, _), flow), tuple)| FlowHeaders::tcp(tcp, *tuple, flow.receiver.window_scale()));
+    let bulk = bulk.map(|(((_, tcp, _), flow), tuple)| {
+        let stack = Implementation::from_spec(&tcp.stack).expect("connections are made of it");
+        FlowHeaders::tcp(tcp, *tuple, stack.idle_window(tcp), flow.receiver.window_scale())
+    });
     let others = spec.listed().zip(members(others)).zip(&tuples[flows.len()..]);
     bulk.chain(
         others.map(|(((workload, _), (each, which)), tuple)| each.headers(which, workload.heading().direction, *tuple)),

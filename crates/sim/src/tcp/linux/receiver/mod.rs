@@ -22,6 +22,8 @@ mod validate;
 mod window;
 mod window_rtt;
 
+pub use window::idle_window;
+
 use self::accecn::Counts;
 use self::application::Application;
 use self::buffer::ReceiveBuffer;
@@ -156,10 +158,7 @@ impl Receiver {
     pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack, needs: &Needs) -> Self {
         let clock = Clock::of(stack);
         let layout = Layout::of(spec);
-        let mut buffer = ReceiveBuffer::new(&spec.host, stack, layout.mss());
-        if !spec.timestamps {
-            buffer.without_timestamps();
-        }
+        let buffer = ReceiveBuffer::of(spec, stack, layout.mss());
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         let handshake = if needs.ecn { spec.codepoint() } else { Ecn::NotEct };
         Self {
