@@ -19,7 +19,7 @@ from dumbbell.errors import BadInput, all_of, nearest
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.units import FRAME_BYTES
 
-STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5, state.SET: 5}
+STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5, state.SET: 10}
 """Set -> default number of repeats with jittered starts, for scenarios with several flows or a randomised qdisc."""
 _SEED = 1
 """The default seed of a set."""

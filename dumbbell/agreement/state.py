@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell import metrics
 from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import with_defaults
 from dumbbell.agreement.shared import Shared
@@ -45,7 +46,8 @@ DEFINITIONS = {
     "within": (
         "share of the samples that are within 2 % of the reference's at the same time. A sample that one engine alone has is not within"
     ),
-    "mean": "relative difference of the means over the run and the starts (of drops and marks: of the totals)",
+    "means apart": "relative difference of the means over the run and the starts (of drops and marks: of the totals)",
+    "by chance": "scenarios with several starts in which the 95 % interval of the difference has 0 in it",
 }
 
 
@@ -118,6 +120,8 @@ class Variable:
     reference: float
     """Mean over the run and the starts, of totals at the end."""
     ours: float
+    likely: bool | None = None
+    """Whether the 95 % interval of the difference over the starts has 0 in it; None with fewer than three starts."""
 
     @property
     def apart(self) -> float | None:
@@ -158,13 +162,26 @@ def _of_scenario(scenario: Scenario, pairs: Sequence[tuple[Run, Run]]) -> list[V
         joined = np.concatenate(taken, axis=1)
         theirs, ours = joined
         both = np.isfinite(theirs) & np.isfinite(ours)
-        if not both.any():
+        if not both.any() or not any(map(_has_both, taken)):
             continue
         within = float(np.mean(np.abs(ours - theirs) <= _NEAR * np.abs(theirs))) if exact else None
-        ends = [each[:, -1] for each in taken]
-        means = np.mean(ends, axis=0) if variable in _TOTALS else np.array([theirs[both].mean(), ours[both].mean()])
-        found.append(Variable(scenario.name, owner, variable, len(taken), joined.shape[1], within, float(means[0]), float(means[1])))
+        each_start = np.array([each[:, -1] if variable in _TOTALS else np.nanmean(each, axis=1) for each in taken if _has_both(each)])
+        reference, mine = each_start.mean(axis=0).tolist()
+        likely = _has_zero(each_start[:, 1] - each_start[:, 0]) if len(each_start) > 2 else None
+        found.append(Variable(scenario.name, owner, variable, len(taken), joined.shape[1], within, reference, mine, likely))
     return found
+
+
+def _has_both(values: NDArray[np.float64]) -> bool:
+    return bool(np.isfinite(values).any(axis=1).all())
+
+
+def _has_zero(differences: NDArray[np.float64]) -> bool:
+    """True if the 95 % interval of the mean has 0 in it, or if all differences are 0."""
+    if np.ptp(differences) == 0:
+        return bool(differences[0] == 0)
+    _, low, high = metrics.confidence_interval(differences.tolist())
+    return low <= 0 <= high
 
 
 def _samples(pair: tuple[Run, Run], what: str, variable: str) -> NDArray[np.float64] | None:
@@ -219,4 +236,5 @@ def _row(owner: str, variable: str, several: Sequence[Variable]) -> dict[str, An
         "within_least": min(shares) if shares else None,
         "mean_median": median(apart) if apart else None,
         "mean_most": max(apart) if apart else None,
+        "likely": f"{sum(likely)} of {len(likely)}" if (likely := [each.likely for each in several if each.likely is not None]) else None,
     }

@@ -300,21 +300,26 @@ def state_table(document: Mapping[str, Any]) -> Table:
                 "-" if each[name] is None else _percent(each[name])
                 for name in ("within_median", "within_least", "mean_median", "mean_most")
             ),
+            each["likely"] or "-",
         ]
         for each in told["variables"]
     ]
     title = f"State in {told['scenarios']} scenarios: {'; '.join(f'{name}: {text}' for name, text in state.DEFINITIONS.items())}"
-    columns = ["of", "variable", "scenarios", "within 2 %, median", "least", "means apart, median", "most"]
+    columns = ["of", "variable", "scenarios", "within 2 %, median", "least", "means apart, median", "most", "by chance"]
     return Table(title, columns, rows)
+
+
+def _written(value: object) -> str:
+    """A value in a list."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return str(value).lower() if isinstance(value, bool) else _plain(value)
 
 
 def state_list(document: Mapping[str, Any]) -> Table:
     """One row per scenario and state variable, for state.csv."""
-    columns = ["scenario", "owner", "variable", "starts", "samples", "within", "reference", "ours", "apart"]
-    rows = [
-        ["" if each[name] is None else each[name] if isinstance(each[name], str) else _plain(each[name]) for name in columns]
-        for each in _told(document)["each"]
-    ]
+    columns = ["scenario", "owner", "variable", "starts", "samples", "within", "reference", "ours", "apart", "likely"]
+    rows = [[_written(each[name]) for name in columns] for each in _told(document)["each"]]
     return Table("", columns, rows)
 
 

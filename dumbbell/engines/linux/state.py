@@ -46,7 +46,7 @@ _HANDSHAKES = (2, 3)
 
 @dataclass(frozen=True)
 class Record:
-    """What the kernel told at one time."""
+    """A report of the kernel at one time."""
 
     t_ns: int
     first: bytes

@@ -5,8 +5,8 @@ A file is JSON, or a JSON text sequence (RFC 7464). Lines of JSON without the re
 Each trace is a flow. A trace with events of several connections (`group_id`) is one flow for each. The reader takes these events, with the
 namespaces that they have had (`recovery`, `transport`, `quic`):
 
-- `metrics_updated`, `recovery_metrics_updated`: the series `cwnd`, `ssthresh`, `inflight` (bytes over the datagram size), `srtt_ms`, `rtt_ms`,
-  `min_rtt_ms`, `rttvar_ms`, `pacing_bps`.
+- `metrics_updated`, `recovery_metrics_updated`: the series `cwnd`, `ssthresh`, `inflight` (bytes over the datagram size), `srtt_ms`,
+  `rtt_ms`, `min_rtt_ms`, `rttvar_ms`, `pacing_bps`.
 - `packet_sent`: the column `sent_packets`.
 - `packet_received` with ACK frames: `delivered`, packets newly acknowledged; `delivered_ce`, where ACKs count marks.
 - `packet_received` and `packet_sent` with STREAM frames: `rx_bytes`. It is of the direction with more bytes: payload that was received, or
@@ -147,7 +147,7 @@ class _Trace:
                 yield flow
 
     def _flow(self, name: str, connection: _Connection) -> FoundFlow | None:
-        if not connection.metrics and not connection.series and not connection.sent_packets:
+        if not (connection.metrics or connection.series or connection.sent_packets or connection.received):
             return None
         size = connection.datagram or connection.largest
         if not size:
@@ -164,7 +164,8 @@ class _Trace:
         if len(read):
             flow.series["rx_bytes"] = read.samples()
             flow.columns["rx_bytes"] = int(max(read.values))
-        flow.columns |= {"sent_packets": connection.sent_packets, "delivered": connection.delivered}
+        if connection.sent_packets:
+            flow.columns |= {"sent_packets": connection.sent_packets, "delivered": connection.delivered}
         if connection.lost:
             flow.columns["retransmits"] = connection.lost
         return flow
