@@ -42,6 +42,14 @@ PatchOption = Annotated[
 ConfigOption = Annotated[
     list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="Your own line of the configuration, such as TCP_CONG_BBR=n.")
 ]
+WithOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="WHAT",
+        help="Add a change of dumbbell's own: state (cubic tells its state, as bbr, dctcp and vegas do). The kernel is called SERIES-WHAT.",
+    ),
+]
 NameOption = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="Name of the kernel: `--engine kernel:NAME` runs it. A kernel of your own needs one."),
@@ -64,6 +72,7 @@ def _build(
     tree: TreeOption = None,
     patch: PatchOption = None,
     config: ConfigOption = None,
+    extra: WithOption = None,
     name: NameOption = None,
     jobs: JobsOption = None,
     json: JsonOption = False,
@@ -72,7 +81,9 @@ def _build(
     from dumbbell.engines.kernel import binary, build
     from dumbbell.engines.kernel.series import DEFAULT
 
-    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name or "", fetch)
+    if extra:
+        name = name or "-".join([series or DEFAULT, *extra])
+    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name or "", fetch, tuple(extra or ()))
 
     # Half a gigabyte is removed however a build is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

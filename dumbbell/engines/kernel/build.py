@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,11 +61,13 @@ class Request:
     """The name of the kernel, if it is not to be found by its series."""
     fetch: bool = False
     """True if the distribution's package is to be fetched if it is not installed."""
+    extras: tuple[str, ...] = ()
+    """Names of changes of dumbbell's own, see `Series.extras`."""
 
     @property
     def is_own(self) -> bool:
         """True if the user changes something."""
-        return self.tree is not None or bool(self.patches or self.config)
+        return self.tree is not None or bool(self.patches or self.config or self.extras)
 
     def check(self) -> None:
         """Raises `BadInput` if the request is no request."""
@@ -102,6 +104,9 @@ def build(request: Request, jobs: int, tell: Tell, progress: Progress) -> bool:
         if request.name:
             binary.give_name(request.name, there[0].key)
         return False
+    if request.extras:
+        own = tuple(wanted.extra(name) for name in request.extras)
+        request = replace(request, patches=(*own, *request.patches))
     folder = cache.folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)

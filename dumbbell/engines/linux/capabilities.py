@@ -23,6 +23,7 @@ def of_linux(
     defaults: Mapping[str, Any] = MappingProxyType({}),
     stands_for: Mapping[str, str] = MappingProxyType({}),
     lacks: Sequence[str] = (),
+    features: Sequence[Feature] = (),
 ) -> Capabilities:
     """Return the abilities that Linux can have.
 
@@ -33,6 +34,7 @@ def of_linux(
         defaults: Defaults of the stacks' options that differ from `STACK_OPTIONS`.
         stands_for: Names by which scenarios may call a stack, with that stack.
         lacks: Lines of a configuration that the kernel does not have, such as CONFIG_NET_SCH_PIE=y.
+        features: Features beyond those of every Linux.
     """
     without = {line.partition("=")[0].lower() for line in lacks}
     controls = {name: asdict(control) for name, control in CONTROLS.items() if f"config_tcp_cong_{name}" not in without}
@@ -55,7 +57,7 @@ def of_linux(
             "feature": [
                 *(*OFFLOAD.values(), Feature.SYSCTLS, Feature.OUTAGES, Feature.RATE_STEPS, *FEATURES),
                 *(Feature.REVERSE_FLOWS, Feature.CAPTURES, Feature.FAULTS, Feature.HOST_QUEUES, Feature.SERVER_OPENS, Feature.SLOW_READERS),
-                Feature.WHOLE_CHUNKS,
+                *(Feature.WHOLE_CHUNKS, *features),
             ],
             "listeners": "own",
         },

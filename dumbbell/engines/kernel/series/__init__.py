@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux import cache
+from dumbbell.errors import BadInput, one_of
 
 PLACE = Path(__file__).parent
 DEFAULT = "6.12"
@@ -50,6 +52,17 @@ class Series:
         return sorted((self.folder / "patch").glob("*.patch"))
 
     @property
+    def extras(self) -> dict[str, Path]:
+        """Changes to the sources that `kernel build --with` makes, by name."""
+        return {patch.stem: patch for patch in sorted((self.folder / "patch" / "with").glob("*.patch"))}
+
+    def extra(self, name: str) -> Path:
+        """Return the change of that name. Raises `BadInput` if there is none."""
+        if name not in self.extras:
+            raise BadInput(f"--with {name}: unknown for Linux {self.version}; expected {one_of(self.extras)}")
+        return self.extras[name]
+
+    @functools.cached_property
     def recipe(self) -> str:
         """A hash of patches and configuration: what this version of the package applies to a kernel's sources."""
         return cache.digest_of_files([*self.patches, self.fragment])
@@ -62,7 +75,12 @@ def versions() -> list[str]:
 
 def series(version: str = DEFAULT) -> Series:
     """The series of that version, which must be one of `versions`."""
-    folder = PLACE / version
+    return _read(version, PLACE / version)
+
+
+@functools.cache
+def _read(version: str, folder: Path) -> Series:
+    """Return the series in a folder. It is read once, because every run of the engine asks for it."""
     data = tomllib.loads((folder / "series.toml").read_text(encoding="utf-8"))
     foreign = tuple(data["foreign"])
     return Series(version, data["package"], data["suite"], data["objects"], foreign, data["tools"], data.get("stack", {}), folder)
