@@ -54,6 +54,24 @@ class Series:
         """A hash of patches and configuration: what this version of the package applies to a kernel's sources."""
         return cache.digest_of_files([*self.patches, self.fragment])
 
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The names of the sets of further changes that a build can ask for, each a folder of patches and a `fragment-NAME`."""
+        return tuple(sorted(folder.name for folder in (self.folder / "patch").iterdir() if folder.is_dir()))
+
+    def patches_of(self, name: str) -> list[Path]:
+        """Return the changes of a set, in the order in which they are applied after the others."""
+        return sorted((self.folder / "patch" / name).glob("*.patch"))
+
+    def config_of(self, name: str) -> list[str]:
+        """Return the lines of the configuration that a set adds."""
+        lines = (self.folder / f"fragment-{name}").read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if line.startswith("CONFIG_")]
+
+    def recipe_of(self, name: str) -> str:
+        """Return a hash of the patches and the configuration of a set."""
+        return cache.digest_of_files([*self.patches_of(name), self.folder / f"fragment-{name}"])
+
 
 def versions() -> list[str]:
     """The series that there are, oldest first."""
