@@ -1,4 +1,4 @@
-"""SCE on Linux: the abilities that a kernel with our changes has beyond its series, and how it is told (engines/kernel/series/6.12/patch/sce).
+"""SCE on Linux: what a kernel with our changes has beyond its series, and how it is told (kernel/series/6.12/patch/sce).
 
 The sysctls and the parameters of modules are those of the patches. All of them have the kernel's own behaviour as their defaults.
 """
