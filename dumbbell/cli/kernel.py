@@ -44,7 +44,12 @@ ConfigOption = Annotated[
 ]
 WithOption = Annotated[
     list[str] | None,
-    typer.Option("--with", metavar="NAME", help="Further changes that the series has; several in order. 6.12 has `sce`."),
+    typer.Option(
+        "--with",
+        metavar="WHAT",
+        help="Add changes of dumbbell's own: sce (SCE in cake, its echo and senders), state (cubic tells its state, as bbr, dctcp and "
+        "vegas do). The kernel is called SERIES-WHAT.",
+    ),
 ]
 NameOption = Annotated[
     str | None,

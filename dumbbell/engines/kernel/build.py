@@ -203,7 +203,8 @@ class _Build:
         if self._tarball is not None:
             found = {"name": self._tarball.name, "sha256": _checksum(self._tarball)}
             key = self._key(found["sha256"], compiler, own)
-            if binary.describe(self._folder / key):
+            if (there := binary.describe(self._folder / key)) is not None:
+                self._note_sets(self._folder / key, there)
                 return key, False
         self._sources.mkdir()
         self._result.mkdir()
@@ -222,13 +223,23 @@ class _Build:
         facts = self._compiled(version)
         if self._request.is_own:
             facts["own"] = {"patches": [patch.name for patch in self._request.patches], "config": self._config()}
-            if self._request.sets:
-                facts["own"]["with"] = {name: self._wanted.recipe_of(name) for name in self._request.sets}
+            facts["own"] |= self._sets()
             if self._request.tree is not None:
                 facts["own"]["tree"] = found["name"]
         more = {"key": key, "recipe": self._wanted.recipe, "series": self._wanted.version, "source": found, "compiler": compiler}
         _publish(self._result, self._folder / key, facts | more)
         return key, True
+
+    def _sets(self) -> dict[str, Any]:
+        """The entry of a description for sets of changes, each with the hash of what it was."""
+        return {"with": {name: self._wanted.recipe_of(name) for name in self._request.sets}} if self._request.sets else {}
+
+    def _note_sets(self, place: Path, there: dict[str, Any]) -> None:
+        """Write into the description of a kernel, which the same patches made one by one, that they are sets."""
+        if self._request.sets and (own := there["own"] | self._sets()) != there["own"]:
+            partial = place / f".{binary.DESCRIPTION}"
+            partial.write_text(json.dumps(there | {"own": own}, indent=1) + "\n", encoding="utf-8")
+            os.replace(partial, place / binary.DESCRIPTION)
 
     def _key(self, checksum: str, compiler: str, own: list[bytes]) -> str:
         return cache.digest([*(part.encode() for part in (checksum, self._wanted.recipe, compiler)), *own])

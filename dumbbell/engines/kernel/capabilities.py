@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from dumbbell.catalogue.feature import Feature
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel.series import DEFAULT, series
 from dumbbell.engines.linux.capabilities import of_linux
@@ -26,4 +27,13 @@ def capabilities(name: str = NAME, version: str = DEFAULT, lacks: Sequence[str] 
     # The stack is the kernel's own, by the name that scenarios have by default, too.
     others = {} if version == DEFAULT else {f"linux-{DEFAULT}": stack}
     summary = f"Linux {version} itself"
-    return of_linux(name, {stack: summary}, series=version, defaults=wanted.stack, stands_for=others, lacks=lacks, sets=sets)
+    return of_linux(
+        name,
+        {stack: summary},
+        series=version,
+        defaults=wanted.stack,
+        stands_for=others,
+        lacks=lacks,
+        sets=sets,
+        features=(Feature.STATE_SERIES,),
+    )

@@ -25,6 +25,7 @@ def of_linux(
     stands_for: Mapping[str, str] = MappingProxyType({}),
     lacks: Sequence[str] = (),
     sets: Sequence[str] = (),
+    features: Sequence[Feature] = (),
 ) -> Capabilities:
     """Return the abilities that Linux can have.
 
@@ -36,6 +37,7 @@ def of_linux(
         stands_for: Names by which scenarios may call a stack, with that stack.
         lacks: Lines of a configuration that the kernel does not have, such as CONFIG_NET_SCH_PIE=y.
         sets: Sets of further changes that the kernel has, such as sce.
+        features: Features beyond those of every Linux.
     """
     without = {line.partition("=")[0].lower() for line in lacks}
     controls = {name: asdict(control) for name, control in controls_of(sets).items() if f"config_tcp_cong_{name}" not in without}
@@ -62,7 +64,7 @@ def of_linux(
             "feature": [
                 *(*OFFLOAD.values(), Feature.SYSCTLS, Feature.OUTAGES, Feature.RATE_STEPS, *FEATURES),
                 *(Feature.REVERSE_FLOWS, Feature.CAPTURES, Feature.FAULTS, Feature.HOST_QUEUES, Feature.SERVER_OPENS, Feature.SLOW_READERS),
-                *((Feature.WHOLE_CHUNKS, Feature.SCE) if sce.NAME in sets else (Feature.WHOLE_CHUNKS,)),
+                *(Feature.WHOLE_CHUNKS, *((Feature.SCE,) if sce.NAME in sets else ()), *features),
             ],
             "listeners": "own",
         },

@@ -22,6 +22,7 @@ from dumbbell.engines.assembly import Measured, assembled
 from dumbbell.engines.base import measuring
 from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, sce, tins
+from dumbbell.engines.linux.state import state_blocks
 from dumbbell.engines.linux.streams import Stream, streams
 from dumbbell.native import native
 from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
@@ -147,6 +148,7 @@ def blocks(plan: Plan, folder: Path, measured: Mapping[int, Stream], flows: Tabl
     for i in plan.series.ports:
         port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
+    yield from state_blocks(plan, folder)
 
 
 def _block(path: Path, entity: str, names: tuple[str, ...]) -> Block:

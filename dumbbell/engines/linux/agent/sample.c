@@ -55,9 +55,15 @@ void open_series(struct script *script)
 	for (i = 0; i < script->n_ports; i++)
 		if (script->ports[i].sampled)
 			script->ports[i].series = open_rows("port", i);
+	for (i = 0; i < script->n_ports; i++)
+		if (script->ports[i].sampled && script->queues_states)
+			script->ports[i].states = open_rows("state-port", i);
 	for (i = 0; i < script->n_flows; i++)
 		if (script->flows[i].traffic != DATAGRAMS)
 			script->flows[i].series = open_rows("flow", i);
+	for (i = 0; i < script->n_flows; i++)
+		if (script->flows[i].traffic != DATAGRAMS && script->senders_states)
+			script->flows[i].states = open_rows("state-flow", i);
 }
 
 static void write_row(FILE *file, const double *row, size_t n)
@@ -96,6 +102,7 @@ void sample_flows(struct script *script, int64_t t_ns)
 				      info->tcpi_delivered, info->tcpi_delivered_ce, info->tcpi_total_retrans, flow->to.received,
 				      info->tcpi_ca_state },
 			  11);
+		write_sender_state(flow, t_ns);
 	}
 }
 
@@ -175,6 +182,10 @@ static void read_qdisc(const struct nlmsghdr *message, void *context)
 		port->marks = marks_of(RTA_DATA(kind), part);
 	if (about->tcm_handle >> 16 == port->leaf && part && !strcmp(RTA_DATA(kind), "cake"))
 		port->sce_marks = count_in_tins(part, CAKE_TIN_SCE_MARKS);
+	if (about->tcm_handle >> 16 == port->leaf && part && port->states) {
+		keep_statistics(port, part);
+		port->has_classes = !strcmp(RTA_DATA(kind), "fq_codel") || !strcmp(RTA_DATA(kind), "cake");
+	}
 	if (about->tcm_parent != TC_H_ROOT)
 		return;
 	if ((part = find(first, left2, TCA_STATS_BASIC)))
@@ -207,12 +218,13 @@ void sample_ports(struct script *script, int64_t t_ns)
 
 	read_qdiscs(script);
 	for (i = 0; i < script->n_ports; i++) {
-		const struct port *port = &script->ports[i];
+		struct port *port = &script->ports[i];
 
 		if (!port->sampled)
 			continue;
 		write_row(port->series,
 			  (double[]){ t_ns, port->backlog, port->qlen, port->drops, port->marks, port->packets, port->bytes }, 7);
+		write_queue_state(port, t_ns);
 	}
 }
 
@@ -228,8 +240,11 @@ void close_series(struct script *script)
 
 	for (i = 0; i < script->n_flows; i++) {
 		close_rows(script->flows[i].series);
+		close_rows(script->flows[i].states);
 		close_rows(script->flows[i].transactions);
 	}
-	for (i = 0; i < script->n_ports; i++)
+	for (i = 0; i < script->n_ports; i++) {
 		close_rows(script->ports[i].series);
+		close_rows(script->ports[i].states);
+	}
 }
