@@ -47,7 +47,8 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="WHAT",
-        help="Add a change of dumbbell's own: state (cubic tells its state, as bbr, dctcp and vegas do). The kernel is called SERIES-WHAT.",
+        help="Add changes of dumbbell's own: sce (SCE in cake, its echo and senders), state (cubic tells its state, as bbr, dctcp and "
+        "vegas do). The kernel is called SERIES-WHAT.",
     ),
 ]
 NameOption = Annotated[
@@ -70,9 +71,9 @@ def _build(
     source: SourceOption = None,
     fetch: FetchOption = False,
     tree: TreeOption = None,
+    sets: WithOption = None,
     patch: PatchOption = None,
     config: ConfigOption = None,
-    extra: WithOption = None,
     name: NameOption = None,
     jobs: JobsOption = None,
     json: JsonOption = False,
@@ -81,9 +82,7 @@ def _build(
     from dumbbell.engines.kernel import binary, build
     from dumbbell.engines.kernel.series import DEFAULT
 
-    if extra:
-        name = name or "-".join([series or DEFAULT, *extra])
-    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name or "", fetch, tuple(extra or ()))
+    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name or "", fetch, tuple(sets or ())).named()
 
     # Half a gigabyte is removed however a build is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -93,7 +92,7 @@ def _build(
         made = build.build(request, jobs or default_workers(), note, progress)
     if made:
         note(f"built in {human_time(time.monotonic() - began)}")
-    _show(_facts(binary.find(name or series or DEFAULT)) | {"built": made}, json)
+    _show(_facts(binary.find(request.name or series or DEFAULT)) | {"built": made}, json)
 
 
 @command.command(name="status")

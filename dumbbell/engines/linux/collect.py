@@ -21,7 +21,7 @@ from dumbbell.engines import datagrams
 from dumbbell.engines.assembly import Measured, assembled
 from dumbbell.engines.base import measuring
 from dumbbell.engines.labels import flow_labels, group_labels
-from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, tins
+from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, sce, tins
 from dumbbell.engines.linux.state import state_blocks
 from dumbbell.engines.linux.streams import Stream, streams
 from dumbbell.native import native
@@ -45,6 +45,7 @@ class _Queue:
     drops: int
     queued: int
     marks: int
+    sce_marks: int
 
 
 @dataclass
@@ -441,6 +442,8 @@ def _ports(
             "queued_packets": queue.queued,
             "ce_marks": queue.marks,
         }
+        if sce.has_ramps(plan):
+            values["sce_marks"] = queue.sce_marks
         if faults:
             values |= {"dropped_loss": lost_at_random, "duplicated_packets": copies}
             values["reordered_packets"] = int(details[device, leaf]["requeues"])

@@ -129,7 +129,7 @@ def discipline_lines(namespace: str, files: dict[str, str], folder: str = "") ->
     files[name] = _text(line for line in files[name].splitlines() if line not in own)
     yield f"run {namespace} - {folder}tc -batch {name}"
     for line in own:
-        place, _, words = line.removeprefix("qdisc add dev ").partition(" handle ")
+        place, _, words = line.partition(" dev ")[2].partition(" handle ")
         yield f"qdisc {namespace} {place.replace(' parent ', ' ')} {words}"
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux import cache
-from dumbbell.errors import BadInput, one_of
 
 PLACE = Path(__file__).parent
 DEFAULT = "6.12"
@@ -51,21 +50,32 @@ class Series:
         """The changes to the sources, in the order in which they are applied."""
         return sorted((self.folder / "patch").glob("*.patch"))
 
-    @property
-    def extras(self) -> dict[str, Path]:
-        """Changes to the sources that `kernel build --with` makes, by name."""
-        return {patch.stem: patch for patch in sorted((self.folder / "patch" / "with").glob("*.patch"))}
-
-    def extra(self, name: str) -> Path:
-        """Return the change of that name. Raises `BadInput` if there is none."""
-        if name not in self.extras:
-            raise BadInput(f"--with {name}: unknown for Linux {self.version}; expected {one_of(self.extras)}")
-        return self.extras[name]
-
     @functools.cached_property
     def recipe(self) -> str:
         """A hash of patches and configuration: what this version of the package applies to a kernel's sources."""
         return cache.digest_of_files([*self.patches, self.fragment])
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The names of the sets of further changes that a build can ask for: a patch in `patch/with`, or a folder of patches in `patch`."""
+        folders = [folder for folder in (self.folder / "patch").iterdir() if folder.is_dir() and folder.name != "with"]
+        return tuple(sorted(each.stem for each in (*folders, *(self.folder / "patch" / "with").glob("*.patch"))))
+
+    def patches_of(self, name: str) -> list[Path]:
+        """Return the changes of a set, in the order in which they are applied after the others."""
+        one = self.folder / "patch" / "with" / f"{name}.patch"
+        return [one] if one.is_file() else sorted((self.folder / "patch" / name).glob("*.patch"))
+
+    def config_of(self, name: str) -> list[str]:
+        """Return the lines of the configuration that a set adds, of `fragment-NAME` if there is one."""
+        return [line for path in self._fragment_of(name) for line in path.read_text(encoding="utf-8").splitlines() if line[:7] == "CONFIG_"]
+
+    def recipe_of(self, name: str) -> str:
+        """Return a hash of the patches and the configuration of a set."""
+        return cache.digest_of_files([*self.patches_of(name), *self._fragment_of(name)])
+
+    def _fragment_of(self, name: str) -> list[Path]:
+        return [path for path in [self.folder / f"fragment-{name}"] if path.is_file()]
 
 
 def versions() -> list[str]:

@@ -134,7 +134,7 @@ struct port {
 	int sampled;
 	int index; /* of the device */
 	uint32_t leaf; /* major number of the qdisc whose marks count */
-	double qlen, backlog, drops, marks, packets, bytes;
+	double qlen, backlog, drops, marks, sce_marks, packets, bytes;
 	struct bytes statistics, classes; /* what that qdisc tells of itself, and its classes */
 	int has_classes; /* its flows are classes */
 	FILE *series, *states;
@@ -329,11 +329,14 @@ struct nlmsghdr;
 struct rtattr;
 typedef void (*reader)(const struct nlmsghdr *message, void *context);
 int open_netlink(const char *namespace);
-void add_dualpi2(char **words, int n);
 void dump(int netlink, int type, int index, uint32_t parent, reader read, void *context);
 const struct rtattr *find(const void *from, int left, int type);
 void *payload(const struct rtattr *attribute, void *to, size_t size);
 uint64_t count_packets(const struct rtattr *stats);
+
+/* qdisc.c, dualpi2.c, which share qdisc.h */
+void add_dualpi2(char **words, int n);
+void set_qdisc(char **words, int n);
 
 /* program.c */
 void read_application(struct flow *flow, char **words);

@@ -339,7 +339,7 @@ static void carry_out(struct script *script, char **words, int n)
 	else if (!strcmp(what, "offload"))
 		set_offload(words[1], words[2], words[3]);
 	else if (!strcmp(what, "qdisc"))
-		add_dualpi2(words, n);
+		set_qdisc(words, n);
 	else if (!strcmp(what, "tcp"))
 		read_tcp(script, words);
 	else if (!strcmp(what, "application"))

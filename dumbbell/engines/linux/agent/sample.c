@@ -16,6 +16,7 @@
 
 #define NO_SSTHRESH 0x7fffffff
 #define DUALPI2_MARKS (6 * sizeof(uint32_t)) /* ecn_mark in struct tc_dualpi2_xstats of 6.17; step_marks are among these */
+#define CAKE_TIN_SCE_MARKS 64 /* TCA_CAKE_TIN_STATS_SCE_MARKED_PACKETS of the kernel's patch sce/02-cake */
 #define BUFFER (16 << 10) /* of a file; without one of its own it would be 1 kB in a guest */
 
 static FILE *open_rows(const char *kind, int i)
@@ -117,14 +118,28 @@ static const struct {
 	{ "dualpi2", DUALPI2_MARKS },
 };
 
+/* A counter of all tins of a cake together. */
+static double count_in_tins(const struct rtattr *app, int counter)
+{
+	const struct rtattr *tins = find(RTA_DATA(app), RTA_PAYLOAD(app), TCA_CAKE_STATS_TIN_STATS), *tin, *found;
+	uint32_t count = 0;
+	double sum = 0;
+	int left = tins ? RTA_PAYLOAD(tins) : 0;
+
+	for (tin = tins ? RTA_DATA(tins) : NULL; tins && RTA_OK(tin, left); tin = RTA_NEXT(tin, left)) {
+		found = find(RTA_DATA(tin), RTA_PAYLOAD(tin), counter);
+		if (found)
+			sum += *(uint32_t *)payload(found, &count, sizeof(count));
+	}
+	return sum;
+}
+
 /* CE marks; cake's are in its tins. */
 static double marks_of(const char *kind, const struct rtattr *app)
 {
-	const struct rtattr *tins, *tin, *marked;
 	struct tc_fq_qd_stats fq;
 	uint32_t count = 0;
 	double sum = 0;
-	int left;
 	size_t i;
 
 	for (i = 0; i < sizeof(mark_counters) / sizeof(*mark_counters); i++)
@@ -134,15 +149,7 @@ static double marks_of(const char *kind, const struct rtattr *app)
 		}
 	if (!strcmp(kind, "fq"))
 		return ((const struct tc_fq_qd_stats *)payload(app, &fq, sizeof(fq)))->ce_mark;
-	if (strcmp(kind, "cake") || !(tins = find(RTA_DATA(app), RTA_PAYLOAD(app), TCA_CAKE_STATS_TIN_STATS)))
-		return sum;
-	left = RTA_PAYLOAD(tins);
-	for (tin = RTA_DATA(tins); RTA_OK(tin, left); tin = RTA_NEXT(tin, left)) {
-		marked = find(RTA_DATA(tin), RTA_PAYLOAD(tin), TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS);
-		if (marked)
-			sum += *(uint32_t *)payload(marked, &count, sizeof(count));
-	}
-	return sum;
+	return strcmp(kind, "cake") ? sum : count_in_tins(app, TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS);
 }
 
 struct reading {
@@ -173,6 +180,8 @@ static void read_qdisc(const struct nlmsghdr *message, void *context)
 	part = find(first, left2, TCA_STATS_APP);
 	if (about->tcm_handle >> 16 == port->leaf && part)
 		port->marks = marks_of(RTA_DATA(kind), part);
+	if (about->tcm_handle >> 16 == port->leaf && part && !strcmp(RTA_DATA(kind), "cake"))
+		port->sce_marks = count_in_tins(part, CAKE_TIN_SCE_MARKS);
 	if (about->tcm_handle >> 16 == port->leaf && part && port->states) {
 		keep_statistics(port, part);
 		port->has_classes = !strcmp(RTA_DATA(kind), "fq_codel") || !strcmp(RTA_DATA(kind), "cake");
