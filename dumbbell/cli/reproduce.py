@@ -13,6 +13,7 @@ from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_o
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
+from dumbbell.cli.study_command import StudyCommand
 from dumbbell.cli.tables import print_tables
 from dumbbell.comparing.difference import below_bar
 from dumbbell.engines import default
@@ -20,6 +21,8 @@ from dumbbell.files import creatable
 from dumbbell.study import Request, find_part
 from dumbbell.study.folders import default_folder
 from dumbbell.study.reproduction import run_ablations, run_part, write_report
+
+command_class = StudyCommand
 
 
 def command(

@@ -154,5 +154,7 @@ class Study:
     source: str
     parts: Mapping[str, Part]
     """Parts by name. The first is the default."""
+    cpu_minutes: Mapping[str, float] = field(default_factory=dict)
+    """The cost of a part by its name, for the help of `reproduce`: minutes of one processor, rounded."""
     calibrations: Callable[[], Sequence[Task]] = tuple
     """The background traffic whose parameters a measurement chose."""

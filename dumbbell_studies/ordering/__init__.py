@@ -116,4 +116,14 @@ STUDY = Study(
         part.name: part for part in (CELLS, MODERN_CELLS, VARIANCE_PART, CONGESTED_PART, ALONE_PART, FURTHER_PART, EXPERIMENTS_PART, WHOLE)
     },
     calibrations=tasks,
+    cpu_minutes={
+        "2006": 100,
+        "modern": 30,
+        "variance": 13,
+        "congested": 75,
+        "background": 4,
+        "further": 35,
+        "experiments": 25,
+        "correlation": 225,
+    },
 )

@@ -20,4 +20,5 @@ STUDY = Study(
     title="SCE one- and two-flow tests",
     source="draft-heist-tsvwg-sce-one-and-two-flow-tests-00, tables 1-111",
     parts={part.name: part for part in (WHOLE, ONE_FLOW, TWO_FLOW, KERNEL, CUBIC_SCE, AS_DESIGNED)},
+    cpu_minutes={"draft": 12, "one-flow": 1, "two-flow": 10, "kernel": 0.2, "cubic-sce": 4, "as-designed": 8},
 )

@@ -32,4 +32,5 @@ STUDY = Study(
     title="TEACUP trials: queue disciplines and behaviour over time",
     source="CAIA TR 140630A, figures 2 to 14 and the claims of their discussion",
     parts={TRIALS.name: TRIALS},
+    cpu_minutes={TRIALS.name: 1},
 )

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from dumbbell.engines import engine
-from dumbbell.engines.kernel import binary, build, engine as kernel_engine
+from dumbbell.engines.kernel import binary, build
+from dumbbell.engines.kernel import engine as kernel_engine
 from dumbbell.engines.kernel.series import series
 from dumbbell.engines.linux import cache
 from dumbbell.errors import BadInput
@@ -67,7 +68,9 @@ def test_a_scenario_with_sce_becomes_sysctls_parameters_and_a_ramp(kernel):
 def test_rules_of_5_1_are_bits_of_a_sysctl(kernel):
     rules = {"prr_below_ssthresh": "retransmission", "tso_defer": "head-old", "cwnd_limited": "at-maximum", "ack_full_push": False}
     stack = {"base": "linux-6.12", **rules, "tso_rtt_log": None}
-    lines = script(kernel, cc={"kind": "dctcp", "count": "acked", "window_cut": True}, stack=stack, sce_echo=True).files["script"].splitlines()
+    lines = (
+        script(kernel, cc={"kind": "dctcp", "count": "acked", "window_cut": True}, stack=stack, sce_echo=True).files["script"].splitlines()
+    )
     assert any(line.endswith("net.ipv4.tcp_rules_5_1 15") for line in lines)
     assert any(line.endswith("net.ipv4.tcp_tso_rtt_log 0") for line in lines)
     assert {line.split()[-1] for line in lines if "/sys/module" in line} == {
