@@ -43,7 +43,7 @@ def default_ramp(ramps: Ramps) -> Outcome:
 
 
 def single_ramp(ramps: Ramps) -> Outcome:
-    """S024: with sce-single marking begins at the target, with the slope of the default ramp. The code of the draft's kernel has half of it."""
+    """S024: with sce-single marking begins at the target, with the slope of the default ramp. The code has half of it."""
     return _ramp(ramps, SINGLE, 1.0)
 
 
