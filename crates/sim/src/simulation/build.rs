@@ -9,6 +9,7 @@ use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network, Routes, Watch, PORTS};
 use crate::packet::{self, Agreed, FlowTuple, ETHERNET, FULL_FRAME};
+use crate::port::media::SharedMedia;
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
@@ -116,8 +117,9 @@ fn parts<'a>(spec: &'a NetworkSpec, sources: &Sources, controls: &'a Controls) -
             refuse(Part::Host, Some(i), flaws);
         }
     }
+    let mut lines = SharedMedia::default();
     for (i, port) in spec.ports.iter().enumerate() {
-        match Port::build(port, spec.mtu_bytes, spec.seed) {
+        match Port::build(port, spec.mtu_bytes, spec.seed, &mut lines) {
             Ok(port) => parts.ports.push(port),
             Err(flaws) => refuse(Part::Port, Some(i), flaws),
         }
