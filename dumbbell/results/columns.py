@@ -146,6 +146,11 @@ def is_delay(column: str) -> bool:
     return unit_of(column) in _LESS_IS_BETTER
 
 
+def more_is_better(column: str) -> bool:
+    """True unless less is better: times, losses, retransmissions, stalls and what limits a sender."""
+    return not is_delay(column) and not re.search(r"drop|loss|lost|retransmi|mark|stall|limited|slowdown|late_|reorder", column)
+
+
 def short(key: str, keys: Iterable[str]) -> str:
     """The last words of a key that tell it from the others: `rtt` for `path.rtt`."""
     words, others = key.split("."), [other for other in keys if other != key]
