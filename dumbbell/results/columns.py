@@ -181,6 +181,17 @@ def as_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
     return [_rounded(number * kind[unit][1] / size) for number, unit in (part for part in parts if part is not None)], name
 
 
+NUMBERS: Mapping[str, tuple[str, float]] = {
+    "ns": ("ms", 1e3),
+    "bit": ("mbit", 1e-6),
+    "B": ("bytes", 1.0),
+    "p": ("packets", 1.0),
+    "bdp": ("bdp", 1.0),
+    "%": ("percent", 1.0),
+}
+"""Kind of a quantity -> the end of the name of a column of numbers, and the factor from the quantity's size."""
+
+
 def quantity(value: object) -> tuple[str, float] | None:
     """Return the value of a coordinate with a unit, or of a number: its kind and its size, the same for `20ms` and `0.02s`. None for other
     coordinates.

@@ -27,7 +27,7 @@ path; dropped over sent packets; marked over delivered segments; segments sent a
 GROUP_RATES = (*FLOW_RATES, "jain")
 """The same of the flows of a group together, and Jain's index of their goodput in the window."""
 PORT_RATES = ("bottleneck_mbit", "utilisation", *_DELAYS, "loss_rate", "mark_rate", "drops", "ce_marks")
-"""As of the bottleneck, and the packets that the port dropped and marked in the window."""
+"""The columns of the bottleneck, and the packets that the port dropped and marked in the window."""
 CLASS_RATES = ("arrived_packets", "dropped_packets", "ce_marks", "loss_rate", "mark_rate", *_DELAYS)
 """Packets offered, dropped and marked in the window; dropped and marked over offered; delays where the discipline keeps them."""
 RATES: Mapping[str, tuple[str, ...]] = {
@@ -178,7 +178,7 @@ def _ports(run: Run, counters: Counters, window: Window) -> dict[str, Row]:
 
 
 def _classes(run: Run, counters: Counters, window: Window) -> dict[str, Row]:
-    """Of the whole run by the table of classes, of a window by their series."""
+    """Return the rows of classes: by their table for the whole run, by their series for a window."""
     from dumbbell.results.windowed import Counter
 
     columns = ("arrived_packets", "dropped_packets", "ce_marks")
