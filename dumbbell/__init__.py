@@ -109,7 +109,10 @@ def __getattr__(name: str) -> Any:
 
     if name not in __all__ and name not in _kinds(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES.get(name, "dumbbell.scenario")), name)
+    value = getattr(import_module(_HOMES.get(name, "dumbbell.scenario")), name)
+    if hasattr(value, "model_fields"):
+        import_module("dumbbell.scenario.help").describe(value)
+    globals()[name] = value
     return value
 
 

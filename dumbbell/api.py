@@ -159,7 +159,8 @@ def table(
     from_: str | float | None = None,
     until: str | float | None = None,
 ) -> Table:
-    """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `group`, `run`, `flow` or `stream`.
+    """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `group`, `run`, `flow`, `stream`,
+    `port` or `class` (a tin of cake, a queue of dualpi2).
 
     It has `csv()`, `markdown()`, `latex()`, `text(width)` and `records()`; notebooks show it. The other arguments are those of `plot`.
     `from_` and `until` (`"40s"`, or seconds) take the metrics over a part of each run, which the title says.

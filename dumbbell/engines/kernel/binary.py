@@ -41,10 +41,6 @@ class Binary:
     agent_hash: str
     """Hash of the agent's sources."""
     launcher: Path
-    series: str = DEFAULT
-    """The series whose patches and configuration it was built with."""
-    lacks: tuple[str, ...] = ()
-    """Lines of this series' configuration that its sources do not have."""
     sets: tuple[str, ...] = ()
     """Sets of further changes of the series that it has."""
 
@@ -197,8 +193,6 @@ def find(name: str = DEFAULT) -> Binary:
         agent=agent.path,
         agent_hash=agent.key,
         launcher=launcher.path,
-        series=found.series,
-        lacks=found.lacks,
         sets=found.sets,
     )
 

@@ -397,7 +397,7 @@ pub const CLASS_COLUMNS: &[Quantity] = &[
 pub fn schema() -> serde_json::Value {
     let kinds: Vec<_> = super::events::KINDS
         .iter()
-        .map(|(name, asked, meaning)| serde_json::json!({"name": name, "asked": asked, "meaning": meaning}))
+        .map(|(name, meaning)| serde_json::json!({"name": name, "meaning": meaning}))
         .collect();
     serde_json::json!({
         "series": {
