@@ -191,12 +191,14 @@ class Results:
     runs: tuple[Run, ...]
     damaged: tuple[DamagedRun, ...] = ()
     """The stored runs that are left out because they are not as they were written."""
+    folder: Path | None = field(default=None, compare=False)
+    """The results folder that has them; None if they are in memory alone."""
 
     def __repr__(self) -> str:
         return notebook.results_text(self)
 
     def _repr_html_(self) -> str:
-        return notebook.results_html(self)
+        return notebook.SHOWN[0](self)
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
