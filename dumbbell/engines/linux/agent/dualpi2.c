@@ -42,7 +42,7 @@ static struct rtattr *put(struct request *request, int type, const void *value, 
 
 static void put32(struct request *request, int type, double value)
 {
-	uint32_t number = value;
+	uint32_t number = value + 0.5; /* products of decimal fractions are a little off */
 
 	put(request, type, &number, sizeof(number));
 }
@@ -125,7 +125,7 @@ static int put_word(struct request *request, char **words)
 			if (numbers[i].bytes == 1)
 				put8(request, numbers[i].type, value);
 			else
-				put32(request, numbers[i].type, value + 0.5);
+				put32(request, numbers[i].type, value);
 			return 2;
 		}
 	if (strcmp(words[0], "step_thresh"))
