@@ -161,7 +161,8 @@ def coverage(study: str) -> str:
     rows = [[row["kind"], row["item"], row["state"], f"`{row['command']}`" if row["command"] else "", row["reason"]] for row in items]
     with (COVERAGE.parent / study / "published" / "claims.csv").open(encoding="utf-8", newline="") as file:
         claims = [(row["claim_id"], row["section"], row["statement"]) for row in csv.DictReader(file)]
-    rows += [["claim", f"{name} (section {section}): {said}", "checked", f"`dumbbell claims {study} DIR`", ""] for name, section, said in claims]
+    command = f"`dumbbell claims {study} DIR`"
+    rows += [["claim", f"{name} (section {section}): {said}", "checked", command, ""] for name, section, said in claims]
     return Table("", ["kind", "item", "state", "command", "reason"], rows).markdown()
 
 

@@ -3,7 +3,7 @@
 A cell is a place of the sweep, and in it a group, a flow, a stream or the run as a whole. Where both folders have runs of the same seeds,
 the runs are compared seed by seed (paired: Student's t of the differences), which takes out what the seed does to both. Elsewhere the two
 means are compared (Welch's t, which does not take the spreads for equal). With many cells some fall below 5 % by chance: the
-Holm-Bonferroni correction says which do not. Welch, Biometrika 34 (1947); Holm, Scandinavian Journal of Statistics 6 (1979).
+Holm-Bonferroni correction says which do not (`metrics.statistics`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dumbbell.comparing.tables import Cell as Field
 from dumbbell.comparing.tables import Shown, Table
 from dumbbell.errors import BadInput, nearest, one_of
 from dumbbell.metrics import harm
+from dumbbell.metrics.statistics import holm, paired, welch
 from dumbbell.results.columns import COLUMNS, SEED, find_column, more_is_better, unknown_column
 from dumbbell.results.summary import FLOW_GOODPUT
 
@@ -232,34 +233,8 @@ def _compared(place: Place, metric: str, first: Mapping[str, Any], second: Mappi
     return Compared(place, metric, *means, low, high, p, "welch", (len(a), len(b)))
 
 
-def paired(differences: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float, float]:
-    """The 95 % interval of the mean of paired differences, and the two-sided p (Student's t)."""
-    count = len(differences)
-    mean, error = float(np.mean(differences)), float(np.std(differences, ddof=1)) / math.sqrt(count)
-    return _interval(mean, error, count - 1)
-
-
-def welch(x: np.ndarray[Any, np.dtype[np.float64]], y: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float, float]:
-    """The 95 % interval of mean(y) - mean(x), and the two-sided p (Welch's t)."""
-    parts = [float(np.var(each, ddof=1)) / len(each) for each in (x, y)]
-    total = parts[0] + parts[1]
-    freedom = total**2 / math.fsum(part**2 / (len(each) - 1) for part, each in zip(parts, (x, y), strict=True))
-    return _interval(float(np.mean(y)) - float(np.mean(x)), math.sqrt(total), freedom)
-
-
-def _interval(mean: float, error: float, freedom: float) -> tuple[float, float, float]:
-    from scipy import special
-
-    half = float(special.stdtrit(freedom, 1 - LEVEL / 2)) * error
-    return mean - half, mean + half, 2 * float(special.stdtr(freedom, -abs(mean / error)))
-
-
 def _corrected(compared: Sequence[Compared]) -> list[Compared]:
     """Mark the differences that remain after Holm's correction."""
-    order = sorted((i for i, each in enumerate(compared) if each.test is not None), key=lambda i: compared[i].p)
-    standing: set[int] = set()
-    for rank, i in enumerate(order):
-        if compared[i].p > LEVEL / (len(order) - rank):
-            break
-        standing.add(i)
-    return [Compared(**{**vars(each), "stands": i in standing}) for i, each in enumerate(compared)]
+    tested = [i for i, each in enumerate(compared) if each.test is not None]
+    adjusted = dict(zip(tested, holm([compared[i].p for i in tested]), strict=True))
+    return [Compared(**{**vars(each), "stands": adjusted.get(i, 1.0) <= LEVEL}) for i, each in enumerate(compared)]

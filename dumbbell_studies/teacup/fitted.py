@@ -1,8 +1,8 @@
 """Choices that the report leaves open and that its figures decided.
 
 - The memory that a segment takes of the send buffer on the Linux hosts: 4352 bytes with a headroom of 304 bytes, 2304 bytes with at most
-  272. The report does not print the configuration of its kernel, on which the headroom depends. Its figures 9 and 10 decide: with 2304 bytes a
-  lone CUBIC flow grows to 530 kB and loses packets, where the report shows a steady window of slightly more than 400 kB.
+  272. The report does not print the configuration of its kernel, on which the headroom depends. Its figures 9 and 10 decide. With 2304
+  bytes a lone CUBIC flow grows to 530 kB and loses packets, where the report shows a steady window of slightly more than 400 kB.
 """
 
 from __future__ import annotations

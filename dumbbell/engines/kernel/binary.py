@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dumbbell.engines.kernel.series import DEFAULT, Series, numbers, series, versions
+from dumbbell.engines.kernel.series import DEFAULT, Series, series, versions
 from dumbbell.engines.linux import cache, programs
+from dumbbell.engines.linux.versions import numbers
 from dumbbell.errors import BadInput, EnvironmentFault, nearest, one_of
 from dumbbell.files import read_json
 
