@@ -174,9 +174,8 @@ def _beside_simulator(
     from dumbbell.running.execute import execute
     from dumbbell.running.prepare import prepare
 
-    simulated = execute(
-        prepare([scenario.on(default()) for scenario in asked]), Store(SafeFolder(out).below(SIMULATED)), executor, progress
-    )
+    store = Store(SafeFolder(out).below(SIMULATED))
+    simulated = list(execute(prepare([scenario.on(default()) for scenario in asked]), store, executor, progress))
     return {"beside-simulator": beside.agreement(runs, simulated), "beside-simulator-misses": beside.misses(runs, simulated)}
 
 
