@@ -52,11 +52,11 @@ def command(
 ) -> None:
     """Run a published study and compare with the published numbers. Existing runs in the results folder are not rerun."""
     where = make_executor(executor, workers, cluster)
-    chosen, chosen_part = find_part(study, part)
-    out = out or default_folder(chosen, chosen_part)
+    engine = engine or default()
+    chosen, chosen_part = find_part(study, part, engine)
+    out = out or default_folder(chosen, chosen_part, engine)
     request = Request(quick=quick, seeds=seeds or (min(chosen_part.quick_seeds, chosen_part.seeds) if quick else chosen_part.seeds))
     view = view_of(size, from_s, to_s)
-    engine = engine or default()
     began = time.perf_counter()
     with runs_bar(f"{chosen.name}/{chosen_part.name}") as progress:
         done = run_part(chosen, chosen_part, request, engine, out, where, progress)

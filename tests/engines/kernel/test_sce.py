@@ -11,7 +11,8 @@ from dumbbell.engines.kernel.series import series
 from dumbbell.engines.linux import cache
 from dumbbell.errors import BadInput
 from dumbbell.plan import make
-from dumbbell.running.prepare import refuse
+from dumbbell.running.execute import execute
+from dumbbell.running.prepare import prepare, refuse
 from dumbbell.scenario import Scenario, ScenarioError
 
 NAME = "6.12-sce"
@@ -33,14 +34,14 @@ def kernel(tmp_path, monkeypatch):
     kernel_engine._variant.cache_clear()
 
 
-def scenario(engine_name=f"kernel:{NAME}", **changes):
+def scenario(engine_name=f"kernel:{NAME}", duration="1s", **changes):
     flow = {"cc": "reno-sce", "stack": {"base": "linux-6.12", **AS_BUILT}, "ecn": True, "host": {"cached_ssthresh": "5p"}}
     document = {
         "name": "sce",
         "engine": engine_name,
         "path": {"rtt": "20ms", "bottleneck": {"rate": "10mbit", "qdisc": {"kind": "cake", "sce": "single"}}},
         "flows": [{**flow, **changes}],
-        "duration": "1s",
+        "duration": duration,
     }
     (found,) = Scenario.model_validate(document).expand()
     return found
@@ -110,3 +111,24 @@ def test_a_kernel_whose_changes_have_changed_is_not_current(tmp_path):
     facts["own"]["with"]["sce"] = "other"
     path.write_text(json.dumps(facts))
     assert not binary.named(NAME).is_current
+
+
+@pytest.fixture(scope="module")
+def built():
+    """The kernel with the changes for SCE of the user's cache, whose name it has."""
+    found = binary.named(NAME)
+    if found is None or not found.is_current:
+        pytest.skip("no kernel 6.12-sce; `dumbbell kernel build --with sce` builds it")
+    return f"kernel:{NAME}"
+
+
+@pytest.mark.parametrize("cc", ["reno-sce", "dctcp-sce", "cubic-sce", "dctcp"])
+def test_the_kernel_marks_echoes_and_answers_as_the_simulator_does(built, cc):
+    asked = scenario(cc=cc, sce_echo=True, duration="20s")
+    kernel, sim = execute(prepare([asked.on(name) for name in (built, "sim")]))
+    assert [kernel.status, sim.status] == ["ok", "ok"], (kernel.reasons, sim.reasons)
+    goodputs = [next(iter(run.summary.flows.values()))["flow_goodput_mbit"] for run in (kernel, sim)]
+    assert goodputs[0] == pytest.approx(goodputs[1], rel=0.03)
+    marks = [run.counters["port/bottleneck"]["sce_marks"] for run in (kernel, sim)]
+    assert marks[0] > 100
+    assert marks[0] == pytest.approx(marks[1], rel=0.2)

@@ -452,9 +452,9 @@ impl Receiver {
     }
 
     fn on_news(&mut self, ecn: Ecn, before: u32, out: &mut impl Outbox) {
-        let wish = self.echo.on_segment(ecn, self.delay.is_waiting());
+        let wish = self.echo.on_segment(ecn, self.delay.is_waiting(), before);
         if wish.special_ack {
-            self.send_ack(before, out);
+            self.send_ack(wish.special_at.unwrap_or(before), out);
         }
         self.echo.after_special(ecn);
         self.ack_now |= wish.ack_now;
