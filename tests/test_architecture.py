@@ -37,6 +37,16 @@ KINDS = {
         }
     ),
     "a shared medium": Kind({"shared_line": r"\bSharedLine\b|\bShaperSpec::Shared\b|\n    Shared \{"}),
+    "a transport": Kind(
+        {
+            "bsd": r"\b[Bb]sd\b",
+            "linux": r"\b(linux::(sender|receiver)|linux::\{receiver, sender\}|Self::Linux)\b|mod linux\b",
+        },
+        users=(
+            *("dumbbell/", "crates/fuzz/", "crates/ends/", "crates/sim/src/probe/", "crates/sim/src/simulation/"),
+            "crates/sim/src/traffic/session.rs",
+        ),
+    ),
     "a stack": Kind({"linux-5.1-sce": r"\"linux-5\.1-sce\"", "freebsd-9": r"\"freebsd-9\""}),
     # TEACUP is also a program, whose files are written.
     "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=("dumbbell/exchange/", "dumbbell/cli/overview.py")),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use controls::Own;
 use dumbbell_foreign::Fault;
 use dumbbell_sim::draw::Distribution;
-use dumbbell_sim::output::{Datagram, Events, Output, Rows};
+use dumbbell_sim::output::{Datagram, Events, Output, Rows, Table};
 use dumbbell_sim::refusal::{lines, Flaws, Part, Place, Refusal};
 use dumbbell_sim::rng::Rng;
 use dumbbell_sim::spec::{DistributionSpec, NetworkSpec};
@@ -125,25 +125,19 @@ fn caught<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Vec<Refusal>
         .map_err(|refusals| Refused::new_err(json!(refusals).to_string()))
 }
 
+fn samples<'py, N: IntoPyObject<'py>>(py: Python<'py>, tables: Vec<Table<N>>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let dict = |table: Table<N>| {
+        let dict = PyDict::new(py);
+        dict.set_item("entity", table.entity)?;
+        dict.set_item("columns", table.columns)?;
+        dict.set_item("t_ns", little_endian(py, &table.t_ns, |v| v.to_le_bytes())?)?;
+        dict.set_item("values", little_endian(py, &table.values, |v| v.to_le_bytes())?)?;
+        Ok(dict)
+    };
+    tables.into_iter().map(dict).collect()
+}
+
 fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
-    let mut tables = Vec::with_capacity(output.tables.len());
-    for table in output.tables {
-        let dict = PyDict::new(py);
-        dict.set_item("entity", table.entity)?;
-        dict.set_item("columns", table.columns)?;
-        dict.set_item("t_ns", little_endian(py, &table.t_ns, |v| v.to_le_bytes())?)?;
-        dict.set_item("values", little_endian(py, &table.values, |v| v.to_le_bytes())?)?;
-        tables.push(dict);
-    }
-    let mut states = Vec::with_capacity(output.states.len());
-    for table in output.states {
-        let dict = PyDict::new(py);
-        dict.set_item("entity", table.entity)?;
-        dict.set_item("columns", table.columns)?;
-        dict.set_item("t_ns", little_endian(py, &table.t_ns, |v| v.to_le_bytes())?)?;
-        dict.set_item("values", little_endian(py, &table.values, |v| v.to_le_bytes())?)?;
-        states.push(dict);
-    }
     let captures = PyDict::new(py);
     if let Some(capture) = &output.capture {
         for (name, file) in capture::files(capture).map_err(PyRuntimeError::new_err)? {
@@ -152,8 +146,8 @@ fn to_dict(py: Python<'_>, output: Output) -> PyResult<Bound<'_, PyDict>> {
     }
     let dict = PyDict::new(py);
     dict.set_item("captures", captures)?;
-    dict.set_item("tables", tables)?;
-    dict.set_item("states", states)?;
+    dict.set_item("tables", samples(py, output.tables)?)?;
+    dict.set_item("states", samples(py, output.states)?)?;
     dict.set_item("happened", output.happened.map(|events| happened(py, &events)).transpose()?)?;
     dict.set_item("flows", rows(py, output.flows)?)?;
     dict.set_item("groups", rows(py, output.groups)?)?;
@@ -321,7 +315,7 @@ fn capabilities() -> String {
 /// Return the schema of a run's tables, as JSON.
 #[pyfunction]
 fn schema() -> String {
-    dumbbell_sim::probe::schema::schema().to_string()
+    dumbbell_sim::probe::listing().to_string()
 }
 
 /// Return the catalogue of all that may be set, as JSON.

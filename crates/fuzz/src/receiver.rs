@@ -11,6 +11,7 @@ use dumbbell_sim::segment::{flags, Segment};
 use dumbbell_sim::spec::{StackSpec, TcpSpec};
 use dumbbell_sim::tcp::endpoint::Receiver;
 use dumbbell_sim::tcp::implementation::{listing, Implementation};
+use dumbbell_sim::tcp::transport::ReceivingEnd;
 use dumbbell_sim::tcp::{bsd, linux};
 use dumbbell_sim::time::{Time, MS, NEVER};
 use serde_json::{json, Map};

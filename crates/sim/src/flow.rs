@@ -6,6 +6,7 @@ use crate::outbox::Outbox;
 use crate::packet::Direction;
 use crate::prefetch::prefetch_around;
 use crate::tcp::endpoint::{Receiver, Sender};
+use crate::tcp::transport::{ReceivingEnd, SendingEnd};
 use crate::time::Time;
 
 /// A flow: two ends and a life.

@@ -30,7 +30,7 @@ pub struct Output {
     /// For each stream of measuring datagrams: its name and its datagrams, in the order of their sending.
     pub datagrams: Vec<(String, Vec<Datagram>)>,
     /// Samples of state variables, if asked for, one table an entity.
-    pub states: Vec<Recorded>,
+    pub states: Vec<Table<String>>,
     /// The record of what happened to flows, if asked for.
     pub happened: Option<Events>,
     /// Every packet at both hosts, if asked for.
@@ -85,13 +85,14 @@ impl Fate {
     }
 }
 
-/// The samples of one entity; values are row-major, one row a time.
+/// The samples of one entity; values are row-major, one row a time. `N` is a name of a series. The names of state variables are those that
+/// the entity told.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
-    /// `flow/NAME` or `port/NAME`.
+pub struct Table<N = &'static str> {
+    /// `flow/NAME`, `port/NAME`, or of state variables also `tin/PORT/NAME`.
     pub entity: String,
     /// Names of the series.
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<N>,
     /// Times, ns.
     pub t_ns: Vec<i64>,
     /// `t_ns.len() * columns.len()` values; NaN where there is no sample.
@@ -104,19 +105,6 @@ impl Table {
         self.t_ns.push(now as i64);
         self.values.extend_from_slice(row);
     }
-}
-
-/// The samples of the state variables of one entity, as a [`Table`] has them; the names are those that the entity told.
-#[derive(Clone, Debug, Default)]
-pub struct Recorded {
-    /// `flow/NAME`, `port/NAME` or `tin/PORT/NAME`.
-    pub entity: String,
-    /// Names of the variables.
-    pub columns: Vec<String>,
-    /// Times, ns.
-    pub t_ns: Vec<i64>,
-    /// `t_ns.len() * columns.len()` values; NaN where there is no value.
-    pub values: Vec<f64>,
 }
 
 /// The record of what happened to flows, an element an event, in order. [`crate::probe::events`] says what the numbers mean.

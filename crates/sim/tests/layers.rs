@@ -183,6 +183,124 @@ fn there_is_no_circle() {
     }
 }
 
+/// The names of a module from the crate's root: `["tcp", "bsd", "sender"]`.
+type Module = Vec<String>;
+
+/// The module that a source file is.
+fn module_of(root: &Path, file: &Path) -> Module {
+    let below = file.strip_prefix(root).expect("below the root").with_extension("");
+    let mut names: Module = below.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    if names.last().is_some_and(|name| name == "mod") {
+        names.pop();
+    }
+    names
+}
+
+/// The paths of a tree of uses such as `a::{b::C, d}` at the start of some code, each behind `before`.
+fn uses(code: &mut &str, before: &[String], found: &mut Vec<Module>) {
+    let mut path = before.to_vec();
+    loop {
+        let end = code.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(code.len());
+        path.push(code[..end].to_owned());
+        *code = &code[end..];
+        let Some(rest) = code.strip_prefix("::") else { break };
+        *code = rest;
+        if let Some(rest) = code.strip_prefix('{') {
+            *code = rest;
+            while !code.is_empty() && !code.starts_with('}') {
+                *code = code.trim_start_matches([',', ' ', '\n']);
+                if !code.starts_with('}') {
+                    uses(code, &path, found);
+                    *code = code.split_once([',', '}']).map_or("", |(skipped, _)| &code[skipped.len()..]);
+                }
+            }
+            *code = code.strip_prefix('}').unwrap_or(code);
+            return;
+        }
+    }
+    found.push(path);
+}
+
+/// The paths from the crate's root that the code of a module names.
+fn paths(module: &[String], text: &str) -> Vec<Module> {
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code: String = code.lines().flat_map(|line| [line.split("//").next().unwrap_or_default(), "\n"]).collect();
+    let mut found = vec![];
+    for word in ["crate::", "super::", "self::"] {
+        for (at, _) in code.match_indices(word) {
+            if !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':') {
+                let mut all = vec![];
+                uses(&mut &code[at..], &[], &mut all);
+                found.extend(all);
+            }
+        }
+    }
+    let absolute = |path: Module| {
+        let above = path.iter().take_while(|name| *name == "super").count();
+        let from = if path[0] == "crate" { 0 } else { module.len().saturating_sub(above) };
+        let names = path.into_iter().skip_while(|name| ["crate", "super", "self"].contains(&name.as_str()));
+        module[..from].iter().cloned().chain(names).collect()
+    };
+    found.into_iter().map(absolute).collect()
+}
+
+/// The arrows of every room: a room's path, and for each module in it the neighbours that it, or a module below it, names.
+fn arrows() -> BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = vec![];
+    sources(&root, &mut files);
+    let modules: BTreeMap<Module, String> =
+        files.iter().map(|file| (module_of(&root, file), fs::read_to_string(file).expect("text"))).collect();
+    let mut rooms: BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for (module, text) in &modules {
+        for path in paths(module, text) {
+            let known = (0..=path.len()).rev().map(|end| &path[..end]).find(|path| modules.contains_key(*path));
+            let Some(known) = known else { continue };
+            let common = module.iter().zip(known).take_while(|(a, b)| a == b).count();
+            if let (Some(from), Some(to)) = (module.get(common), known.get(common)) {
+                let room = rooms.entry(module[..common].to_vec()).or_default();
+                room.entry(from.clone()).or_default().insert(to.clone());
+            }
+        }
+    }
+    rooms
+}
+
+/// The modules of a room that are in a circle, or know one that is.
+fn in_circles(room: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+    let mut rest: BTreeSet<String> = room.keys().cloned().collect();
+    while let Some(ground) = rest.iter().find(|module| room[*module].is_disjoint(&rest)).cloned() {
+        rest.remove(&ground);
+    }
+    rest
+}
+
+#[test]
+fn no_room_has_a_circle() {
+    let rooms = arrows();
+    assert!(rooms[&vec!["tcp".to_owned()]]["bsd"].contains("common"), "arrows are found");
+    let circles: Vec<_> =
+        rooms.iter().map(|(room, all)| (room, in_circles(all))).filter(|(_, all)| !all.is_empty()).collect();
+    assert!(circles.is_empty(), "{circles:?}");
+}
+
+#[test]
+fn a_circle_is_found() {
+    let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let room = |arrows: &[(&str, &[&str])]| arrows.iter().map(|(from, to)| ((*from).to_owned(), set(to))).collect();
+    assert_eq!(in_circles(&room(&[("a", &["b", "c"]), ("b", &["c"])])), set(&[]));
+    assert_eq!(in_circles(&room(&[("a", &["b"]), ("b", &["c"]), ("c", &["b", "d"])])), set(&["a", "b", "c"]));
+}
+
+#[test]
+fn paths_are_found_in_trees_of_uses() {
+    let module = ["a".to_owned(), "b".to_owned()];
+    let text = "use super::{c::{self, D}, e};\nuse crate::f::{g,\n    h::i};\nfn k() { self::l::m(super::super::n()) } // crate::o";
+    let found: BTreeSet<String> = paths(&module, text).iter().map(|path| path.join("::")).collect();
+    let expected = ["a::b::l::m", "a::c::D", "a::c::self", "a::e", "f::g", "f::h::i", "n"];
+    assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn comments_and_tests_name_nothing() {
     let text =

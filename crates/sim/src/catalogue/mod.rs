@@ -434,6 +434,17 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// An entry that draws nothing, and of which no series of Linux and no order of tc's is known.
+    #[must_use]
+    pub const fn plain(
+        name: &'static str,
+        summary: &'static str,
+        about: &'static str,
+        parameters: &'static [Parameter],
+    ) -> Self {
+        Self { name, summary, about, draws: Draws::Nothing, parameters, tc: &[], since: "" }
+    }
+
     /// Return it as data.
     #[must_use]
     pub fn listing(&self) -> Value {

@@ -98,7 +98,7 @@ impl Control {
     pub fn listing(&self) -> serde_json::Value {
         let Self { name, summary, parameters, .. } = *self;
         let draws = if self.needs.random { Draws::Hash } else { Draws::Nothing };
-        let mut listed = Entry { name, summary, about: summary, draws, parameters, tc: &[], since: "" }.listing();
+        let mut listed = Entry { draws, ..Entry::plain(name, summary, summary, parameters) }.listing();
         if self.since != Version::ANY {
             listed["since"] = self.since.to_string().into();
         }

@@ -12,7 +12,7 @@
 //! Inferred: where a stack counts segments, these are planned for segments; the kernels of the time counted ACKs and divided by how many segments one stands
 //! for, as is done here where the stack does so. The cube root of 2.0 is exact, where the kernel's was within 1.
 
-use super::cubic::{cubic_root, curve_delta};
+use super::cubic_curve::{cubic_root, curve_delta};
 use super::{BoxedControl, CaState, CongestionControl, Event, Growth, Parameters, RateSample, Tell, View, Window};
 
 /// Unit of `beta`.

@@ -8,6 +8,7 @@ mod bic;
 mod cdg;
 mod control;
 mod cubic;
+mod cubic_curve;
 mod cubic_eras;
 mod cubic_sce;
 mod dctcp;

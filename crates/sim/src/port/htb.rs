@@ -4,7 +4,7 @@
 //! which the debt is paid. So the child is asked for a packet only when that may go: nothing is taken out to look at it. Left out: classes,
 //! borrowing, priorities and quanta, which a single class does not use.
 
-use super::shaper::{burst, entry, tokens_for};
+use super::bucket::{burst, entry, tokens_for};
 use crate::catalogue::Entry;
 use crate::time::{Time, SEC, US};
 

@@ -1,6 +1,7 @@
 //! Ports: a queue discipline behind a shaper, or a link, each with a pipe of packets in flight behind it; or a delay that connections have of
 //! their own.
 
+mod bucket;
 mod change;
 mod faults;
 mod htb;

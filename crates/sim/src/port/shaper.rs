@@ -1,15 +1,16 @@
 //! Shapers: when the next packet may leave a queue discipline.
 
+use super::bucket::entry;
 use super::htb::Htb;
 use super::media::{SharedLine, SharedMedia, Station};
 use super::opportunities::Opportunities;
 use super::tbf::Tbf;
-use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
+use crate::catalogue::Entry;
 use crate::pool::Queue;
 use crate::qdisc::{AnyQdisc, Dequeued, Qdisc, QdiscVisitor, QueueContext};
 use crate::refusal::Flaws;
 use crate::spec::ShaperSpec;
-use crate::time::{serialisation, Time, NEVER, SEC};
+use crate::time::{serialisation, Time, NEVER};
 
 /// Every shaper that a scenario may ask for by name.
 pub const SHAPERS: &[Entry] = &[LINK, super::tbf::ENTRY, super::htb::ENTRY, CAKE, DUMMYNET];
@@ -20,23 +21,6 @@ const LINK: Entry = entry("link", "store and forward: a packet has left when its
 const CAKE: Entry = entry("cake", "the shaper of cake, as part of cake", &[], "4.19");
 /// The shaper of dummynet, which is part of the discipline.
 const DUMMYNET: Entry = entry("dummynet", "the shaper of dummynet, as part of dummynet", &[], "");
-
-/// Return the entry of a shaper.
-pub(super) const fn entry(
-    name: &'static str,
-    summary: &'static str,
-    parameters: &'static [Parameter],
-    since: &'static str,
-) -> Entry {
-    Entry { name, summary, about: summary, draws: Draws::Nothing, parameters, tc: &[], since }
-}
-
-/// Return the bucket of a shaper, `beyond_frame` bytes larger than the largest frame by default. No bucket is smaller than the largest frame.
-pub(super) const fn burst(beyond_frame: u32) -> Parameter {
-    let meaning = "Size of the bucket. It has room for the largest frame at least.";
-    let bucket = Parameter::new("burst", Kind::Size, "burst_bytes", meaning).or(Preset::FrameAnd(beyond_frame));
-    bucket.at_least(1).example("3kB").tc("burst {}")
-}
 
 /// State of a shaper.
 #[derive(Debug)]
@@ -230,11 +214,6 @@ fn drain<Q: Qdisc>(
         }
     }
     NEVER
-}
-
-/// Time that `bytes` take at `rate_bps`, ns, rounded down; saturates well below overflow.
-pub(super) fn tokens_for(bytes: u64, rate_bps: u64) -> i64 {
-    i64::try_from(u128::from(bytes) * 8 * u128::from(SEC) / u128::from(rate_bps)).unwrap_or(i64::MAX / 4)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Token bucket filter with one rate (Linux 6.12 net/sched/sch_tbf.c): tokens count time; a packet leaves, whole, once there are
 //! tokens for it.
 
-use super::shaper::{burst, entry, tokens_for};
+use super::bucket::{burst, entry, tokens_for};
 use crate::catalogue::Entry;
 use crate::refusal::Flaws;
 use crate::time::Time;

@@ -10,6 +10,7 @@ use crate::network::Watch;
 use crate::output::Events;
 use crate::packet::{DropCause, Packet};
 use crate::segment::Segment;
+use crate::spec::EventKind;
 use crate::tcp::endpoint::Sender;
 use crate::time::Time;
 
@@ -142,9 +143,10 @@ impl Watch for Recorder {
 impl Recorder {
     /// Make a recorder of these kinds of events for the watched flows. `controls`: the congestion control of each flow, by name.
     #[must_use]
-    pub fn of(kinds: &[String], watched: &[usize], controls: &[&str]) -> Box<Self> {
-        let has = |kind: &str| kinds.iter().any(|each| each == kind);
-        let chosen = Chosen { acks: has("acks"), losses: has("losses"), marks: has("marks"), state: has("state") };
+    pub fn of(kinds: &[EventKind], watched: &[usize], controls: &[&str]) -> Box<Self> {
+        let [acks, losses, marks, state] =
+            [EventKind::Acks, EventKind::Losses, EventKind::Marks, EventKind::State].map(|kind| kinds.contains(&kind));
+        let chosen = Chosen { acks, losses, marks, state };
         let mut made = Self { chosen, flows: vec![None; controls.len()], ..Self::default() };
         for &flow in watched {
             made.flows[flow] = Some(Watched { states: states_of(controls[flow]), ..Watched::default() });

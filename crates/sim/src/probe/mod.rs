@@ -14,6 +14,33 @@ pub use sampler::{Chosen, Coming, Group, Members, Sampler};
 pub use totals::{classes, flows, ports, FlowRow, GroupTotals, Limits, Volume};
 pub use waiting::{latencies, levels};
 
+/// The whole schema, as the Python package reads it.
+#[must_use]
+pub fn listing() -> serde_json::Value {
+    let kinds: Vec<_> =
+        events::KINDS.iter().map(|(name, meaning)| serde_json::json!({"name": name, "meaning": meaning})).collect();
+    serde_json::json!({
+        "series": {
+            "flow": schema::FLOW_SERIES,
+            "ping": schema::DATAGRAM_SERIES,
+            "udp": schema::DATAGRAM_SERIES,
+            "voip": schema::DATAGRAM_SERIES,
+            "group": schema::GROUP_SERIES,
+            "port": schema::PORT_SERIES,
+            "share": schema::SHARE_SERIES,
+            "host": schema::HOST_SERIES,
+        },
+        "flows": schema::FLOW_COLUMNS,
+        "groups": schema::GROUP_COLUMNS,
+        "ports": schema::PORT_COLUMNS,
+        "tins": schema::CLASS_COLUMNS,
+        "events": {
+            "kinds": kinds,
+            "columns": events::COLUMNS,
+        },
+    })
+}
+
 /// A row of the numbers of `$list` that the simulator fills in. A name that the list lacks, and one that is left out, is an error of the
 /// compiler.
 macro_rules! row {

@@ -10,9 +10,10 @@ use super::states::States;
 use super::totals::{GroupTotals, Volume};
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::output::{Recorded, Table};
+use crate::output::Table;
 use crate::port::media::Medium;
 use crate::port::Port;
+use crate::tcp::transport::{ReceivingEnd, SendingEnd};
 use crate::time::Time;
 
 const FLOW: usize = count(FLOW_SERIES);
@@ -187,7 +188,7 @@ impl Sampler {
 
     /// The tables: flows, groups, ports, flows and groups at ports; and those of state variables.
     #[must_use]
-    pub fn finish(self) -> (Vec<Table>, Vec<Recorded>) {
+    pub fn finish(self) -> (Vec<Table>, Vec<Table<String>>) {
         if self.interval == 0 {
             return (vec![], vec![]);
         }

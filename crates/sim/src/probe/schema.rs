@@ -400,35 +400,6 @@ pub const CLASS_COLUMNS: &[Quantity] = &[
     gauge("sojourn_max_ms", "ms", "the longest").by(Source::Sim).or_none(),
 ];
 
-/// The whole schema, as the Python package reads it.
-#[must_use]
-pub fn schema() -> serde_json::Value {
-    let kinds: Vec<_> = super::events::KINDS
-        .iter()
-        .map(|(name, meaning)| serde_json::json!({"name": name, "meaning": meaning}))
-        .collect();
-    serde_json::json!({
-        "series": {
-            "flow": FLOW_SERIES,
-            "ping": DATAGRAM_SERIES,
-            "udp": DATAGRAM_SERIES,
-            "voip": DATAGRAM_SERIES,
-            "group": GROUP_SERIES,
-            "port": PORT_SERIES,
-            "share": SHARE_SERIES,
-            "host": HOST_SERIES,
-        },
-        "flows": FLOW_COLUMNS,
-        "groups": GROUP_COLUMNS,
-        "ports": PORT_COLUMNS,
-        "tins": CLASS_COLUMNS,
-        "events": {
-            "kinds": kinds,
-            "columns": super::events::COLUMNS,
-        },
-    })
-}
-
 /// Return how many numbers of a list the simulator fills in.
 pub(crate) const fn count(list: &[Quantity]) -> usize {
     let (mut i, mut found) = (0, 0);

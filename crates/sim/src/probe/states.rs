@@ -3,10 +3,11 @@
 use super::schema::CLASS_COLUMNS;
 use super::totals::class_row;
 use crate::catalogue::Tell;
-use crate::output::Recorded;
+use crate::output::Table;
 use crate::port::media::Medium;
 use crate::port::Port;
 use crate::tcp::endpoint::Sender;
+use crate::tcp::transport::SendingEnd;
 use crate::time::Time;
 
 /// All variables of senders and their congestion controls.
@@ -92,7 +93,7 @@ impl States {
 
     /// The tables of those that told something.
     #[must_use]
-    pub fn finish(self) -> Vec<Recorded> {
+    pub fn finish(self) -> Vec<Table<String>> {
         let all = self.flows.into_iter().chain(self.ports).chain(self.tins);
         all.filter(|each| !each.names.is_empty()).map(Growing::finish).collect()
     }
@@ -135,9 +136,9 @@ impl Growing {
         });
     }
 
-    fn finish(self) -> Recorded {
+    fn finish(self) -> Table<String> {
         let rows = 0..self.t_ns.len();
         let values = rows.flat_map(|row| self.values.iter().map(move |each| each[row])).collect();
-        Recorded { entity: self.entity, columns: self.names, t_ns: self.t_ns, values }
+        Table { entity: self.entity, columns: self.names, t_ns: self.t_ns, values }
     }
 }

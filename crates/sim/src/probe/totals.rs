@@ -12,7 +12,7 @@ use crate::playback::Viewed;
 use crate::port::media::Medium;
 use crate::port::FaultCounts;
 use crate::qdisc::{DelayTotals, TinTotals};
-use crate::tcp::linux::sender::LimitedTimes;
+use crate::tcp::transport::{LimitedTimes, ReceivingEnd, SendingEnd};
 use crate::time::Time;
 
 /// The numbers of a connection in the table of flows.

@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::outbox::End;
+use crate::tcp::transport::{ReceivingEnd, SendingEnd};
 
 impl World<'_> {
     /// Nothing else happens at this time: the applications read and write that waited for that.

@@ -5,6 +5,7 @@ use super::slots::Slots;
 use super::sources::Sources;
 use crate::events::EventSet;
 use crate::flow::Flow;
+use crate::tcp::transport::ReceivingEnd;
 use crate::traffic::bulk::{SENDER_TIMER, SOURCES as FLOW_SOURCES};
 use crate::traffic::AnyTraffic;
 

@@ -3,20 +3,22 @@
 use super::arena::Arena;
 use super::slots::{Group, Slots};
 use super::sources::Sources;
+use super::tuples::tuples;
 use super::{series, taps, Bounds, World, CHANGES, MOST_NOTED, SAMPLER};
 use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network, Routes, Watch, PORTS};
-use crate::packet::{self, Agreed, FlowTuple, ETHERNET, FULL_FRAME};
+use crate::packet::{self, FlowTuple, ETHERNET, FULL_FRAME};
 use crate::port::media::SharedMedia;
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::segment::TcpHeaders;
-use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, TcpSpec, FORMAT};
+use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, FORMAT};
 use crate::tcp::implementation::Implementation;
+use crate::tcp::transport::{ReceivingEnd, SendingEnd};
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic::arrivals::Making;
 use crate::traffic::bulk::{CONTROL, SOURCES as FLOW_SOURCES};
@@ -250,31 +252,6 @@ fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
         paths.iter().map(|&path| of(Heading { path, ..tcp.into() }, false)).collect()
     };
     (routes, groups.iter().map(|group| ways_of(&group.making)).collect())
-}
-
-/// The addresses and ports of all flows, bulk flows first.
-fn tuples(spec: &NetworkSpec) -> Vec<FlowTuple> {
-    let bulk = spec.connections().map(|(_, tcp, each)| tuple(spec, tcp.into(), (Some(tcp), false), each.ports));
-    let listed =
-        spec.listed().map(|(workload, each)| tuple(spec, workload.heading(), (workload.tcp(), true), each.ports));
-    bulk.chain(listed).collect()
-}
-
-/// The addresses and ports of a flow between two hosts, of its connection, if it is one, and whether both ends of that send.
-pub(super) fn tuple(
-    spec: &NetworkSpec,
-    heading: Heading,
-    (tcp, both_send): (Option<&TcpSpec>, bool),
-    [sport, dport]: [u16; 2],
-) -> FlowTuple {
-    FlowTuple {
-        src: spec.hosts[heading.from].number,
-        dst: spec.hosts[heading.to].number,
-        sport,
-        dport,
-        dscp: heading.dscp,
-        agreed: tcp.map_or_else(Agreed::default, |tcp| tcp.options().agreed(both_send)),
-    }
 }
 
 /// Return the header fields of all flows, for captures.

@@ -3,6 +3,7 @@
 use super::World;
 use crate::network::Released;
 use crate::packet::Packet;
+use crate::tcp::transport::SendingEnd;
 
 impl World<'_> {
     /// Packets have left hosts' own queues. All of them are taken off the accounts before any sender that waited for that sends, as in

@@ -11,6 +11,7 @@ mod sources;
 mod taps;
 #[cfg(test)]
 mod tests;
+mod tuples;
 
 use self::arena::Arena;
 use crate::capture::{Capture, FlowHeaders};
@@ -25,6 +26,7 @@ use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::segment::Segment;
 use crate::spec::NetworkSpec;
 use crate::tcp::linux::receiver::reader::TURN;
+use crate::tcp::transport::{ReceivingEnd, SendingEnd};
 use crate::time::{Time, NEVER, SEC};
 use crate::traffic::bulk::{CONTROL, DEPARTURE, SENDER_TIMER};
 pub use crate::traffic::Controls;

@@ -4,6 +4,7 @@
 use super::{series, World};
 use crate::probe::Occasion;
 use crate::tcp::endpoint::Turn;
+use crate::tcp::transport::SendingEnd;
 use crate::time::NEVER;
 
 impl World<'_> {

@@ -3,7 +3,7 @@
 //! packet that was sent has arrived or was dropped, and the queue disciplines have been told. All that decides about a run (random streams,
 //! addresses, names, the order of simultaneous events) comes from a connection's number and never from its slot.
 
-use super::build::tuple;
+use super::tuples::tuple;
 use crate::capture::FlowHeaders;
 use crate::events::EventSet;
 use crate::flow::Flow;
@@ -13,6 +13,7 @@ use crate::packet;
 use crate::probe::{Alone, Coming, FlowRow, GroupTotals, Volume};
 use crate::spec::{Direction, NetworkSpec, Opener};
 use crate::tcp::common::layout::Layout;
+use crate::tcp::transport::{ReceivingEnd, SendingEnd};
 use crate::time::{Time, NEVER};
 use crate::traffic::arrivals::{Arrival, Making};
 use crate::traffic::bulk::{ends, SOURCES as FLOW_SOURCES};

@@ -17,7 +17,7 @@ pub use faults::{Chance, FaultsSpec, JitterShape, JitterSpec, LossSpec, ReorderS
 pub use host::{Direction, HostSpec, PathSpec, Side};
 pub use port::{PartOfRtt, PortSpec, ShaperSpec, DELAY, DIRECTIONS, MOST_DELAY_NS, STAGE};
 pub use qdisc::*;
-pub use series::SeriesSpec;
+pub use series::{EventKind, SeriesSpec};
 pub use workload::*;
 
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,37 @@ pub struct SeriesSpec {
     /// State variables that are recorded of these flows and ports: names, or `control` and `queue` for all of senders and of queues.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub state: Vec<String>,
-    /// Kinds of events that are recorded of these flows: `acks`, `losses`, `marks`, `state`.
+    /// Kinds of events that are recorded of these flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<String>,
+    pub events: Vec<EventKind>,
+}
+
+/// A kind of events that may be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// ACKs that arrive.
+    Acks,
+    /// Losses, retransmissions and timeouts.
+    Losses,
+    /// ECN echoes.
+    Marks,
+    /// Changes of the congestion state.
+    State,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventKind, SeriesSpec};
+
+    #[test]
+    fn an_unknown_kind_of_events_is_refused() {
+        let read = |word: &str| {
+            let series = serde_json::json!({"flows": [], "groups": [], "ports": [], "shares": [], "events": [word]});
+            serde_json::from_value::<SeriesSpec>(series)
+        };
+        assert_eq!(read("losses").unwrap().events, [EventKind::Losses]);
+        let error = read("loss").unwrap_err().to_string();
+        assert_eq!(error, "unknown variant `loss`, expected one of `acks`, `losses`, `marks`, `state`");
+    }
 }

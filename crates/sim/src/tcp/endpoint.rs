@@ -1,9 +1,9 @@
-//! The two ends of a flow, of whichever implementation.
+//! The two ends of a connection, of whichever transport, dispatched statically.
 
 use super::bsd;
-use super::linux::sender::LimitedTimes;
 use super::linux::{receiver, sender};
-use crate::cc::{CaState, CongestionControl, State, Tell, INFINITE_SSTHRESH};
+use super::transport::{LimitedTimes, ReceiverCounters, ReceivingEnd, SenderCounters, SenderSample, SendingEnd};
+use crate::catalogue::{State, Tell};
 use crate::outbox::{HostQueue, Outbox};
 use crate::segment::Segment;
 pub use crate::tcp::common::lazy_timer::Turn;
@@ -30,29 +30,6 @@ pub const STATE: &[State] = &[
     ),
 ];
 
-/// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.
-#[derive(Clone, Copy, Debug)]
-pub struct SenderSample {
-    /// Congestion window, segments.
-    pub cwnd: f64,
-    /// Slow-start threshold, segments.
-    pub ssthresh: Option<f64>,
-    /// The stack's smoothed RTT, ms.
-    pub srtt_ms: Option<f64>,
-    /// Its last sample, ms.
-    pub rtt_ms: Option<f64>,
-    /// Its least RTT, ms.
-    pub min_rtt_ms: Option<f64>,
-    /// Segments that count as outstanding.
-    pub in_flight: u32,
-    /// Segments known to be delivered.
-    pub delivered: u32,
-    /// Of these, with an ECN echo.
-    pub delivered_ce: u32,
-    /// Congestion state.
-    pub state: CaState,
-}
-
 /// A sender. There is one a flow, and none is moved in a run: its size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
@@ -61,205 +38,6 @@ pub enum Sender {
     Linux(sender::Sender),
     /// FreeBSD's.
     Bsd(bsd::sender::Sender),
-}
-
-impl Sender {
-    /// connect().
-    pub fn connect(&mut self, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(s) => s.connect(out),
-            Self::Bsd(s) => s.connect(out),
-        }
-    }
-
-    /// The connection is there, and the flow is not cut off. Of FreeBSD's it is not asked.
-    #[must_use]
-    pub fn is_established(&self) -> bool {
-        match self {
-            Self::Linux(s) => s.is_established(),
-            Self::Bsd(_) => true,
-        }
-    }
-
-    /// The flow is cut off: nothing more is sent.
-    pub fn abort(&mut self) {
-        match self {
-            Self::Linux(s) => s.abort(),
-            Self::Bsd(s) => s.abort(),
-        }
-    }
-
-    /// Which queue the host has of its own. Said before [`Self::connect`].
-    pub fn on_host_with_queue(&mut self, kind: HostQueue) {
-        match self {
-            Self::Linux(s) => s.on_host_with_queue(kind),
-            Self::Bsd(_) => {}
-        }
-    }
-
-    /// The host's own queue holds what is sent until it may leave: the sender is paced. FreeBSD's is not.
-    pub fn pace_in_host(&mut self) {
-        match self {
-            Self::Linux(s) => s.pace_in_host(),
-            Self::Bsd(_) => {}
-        }
-    }
-
-    /// A packet of this sender has left the host's own queue, sent on or dropped. True if the sender waited for that: then
-    /// [`Self::on_room_in_host`] is due once all that left at the same time is told.
-    pub fn on_left_host(&mut self, p: &Segment) -> bool {
-        match self {
-            Self::Linux(s) => s.on_left_host(p),
-            Self::Bsd(_) => false,
-        }
-    }
-
-    /// There is room in the host's own queue, and this sender waited for it.
-    pub fn on_room_in_host(&mut self, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(s) => s.on_room_in_host(out),
-            Self::Bsd(_) => {}
-        }
-    }
-
-    /// A packet of the receiver arrives.
-    #[inline]
-    pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(s) => s.on_ack(p, out),
-            Self::Bsd(s) => s.on_ack(p, out),
-        }
-    }
-
-    /// All else of this time is done, and the application [waited for that](Outbox::act_last).
-    pub fn on_application(&mut self, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(s) => s.on_application(out),
-            Self::Bsd(_) => {}
-        }
-    }
-
-    /// An ACK arrives soon, and the sender itself is loaded: loads ahead what else it may touch.
-    pub fn prefetch_behind(&self) {
-        match self {
-            Self::Linux(s) => s.prefetch_segment(),
-            Self::Bsd(_) => {}
-        }
-    }
-
-    /// The timer's event came.
-    pub fn on_timer(&mut self, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(s) => s.on_timer(out),
-            Self::Bsd(s) => s.on_timer(out),
-        }
-    }
-
-    /// The time has come at which the next segment of a paced sender may leave; FreeBSD's are not.
-    pub fn on_departure_timer(&mut self, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(s) => s.on_departure_timer(out),
-            Self::Bsd(_) => {}
-        }
-    }
-
-    /// The timer's event came: where it comes among the timers that fire now, if it fires. If not, its event moves.
-    pub fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn> {
-        match self {
-            Self::Linux(s) => s.turn(out),
-            Self::Bsd(s) => s.turn(out),
-        }
-    }
-
-    /// Fires the timer, as the `place`th of those that fire now.
-    pub fn fire(&mut self, place: u32, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(s) => s.fire(place, out),
-            Self::Bsd(s) => s.fire(place, out),
-        }
-    }
-
-    /// The connection is closed at both ends, as far as the sender knows; FreeBSD's sends no FIN: everything below `end` is acknowledged.
-    #[must_use]
-    pub fn has_closed(&self, end: u32) -> bool {
-        match self {
-            Self::Linux(s) => s.has_closed(),
-            Self::Bsd(s) => s.acked_until() >= end,
-        }
-    }
-
-    /// The smoothed RTT was too large for the number that the stack keeps it in. FreeBSD's holds that of the longest run.
-    #[must_use]
-    pub fn srtt_has_wrapped(&self) -> bool {
-        match self {
-            Self::Linux(s) => s.rtt.has_wrapped(),
-            Self::Bsd(_) => false,
-        }
-    }
-
-    /// Counters.
-    #[must_use]
-    pub fn counters(&self) -> &sender::Counters {
-        match self {
-            Self::Linux(s) => &s.counters,
-            Self::Bsd(s) => &s.counters,
-        }
-    }
-
-    /// How long what has limited sending until `at`, which is when the transfer was complete or later; FreeBSD's does not count that.
-    #[must_use]
-    pub fn limited_times(&self, at: Time) -> Option<LimitedTimes> {
-        match self {
-            Self::Linux(s) => Some(s.limited_times(at)),
-            Self::Bsd(_) => None,
-        }
-    }
-
-    /// Tells the state of the sender ([`STATE`]) and of its congestion control.
-    pub fn state(&self, tell: &mut Tell) {
-        let s = match self {
-            Self::Linux(s) => s,
-            Self::Bsd(s) => return s.tell(tell),
-        };
-        let (v, w) = (&s.view, &s.window);
-        if w.pacing_rate != u64::MAX {
-            tell("pacing_bps", w.pacing_rate as f64 * 8.0);
-        }
-        tell("rto_ms", s.rto_us() as f64 / 1e3);
-        if v.srtt_us8 != 0 {
-            tell("rttvar_ms", f64::from(s.rtt.mdev_us()) / 1e3);
-        }
-        tell("sacked", f64::from(v.sacked_out));
-        tell("lost", f64::from(v.lost_out));
-        tell("retrans_out", f64::from(v.retrans_out));
-        tell("reordering", f64::from(s.reordering_degree()));
-        s.congestion_control().state(v, w, tell);
-    }
-
-    /// What a sample shows of it.
-    #[must_use]
-    pub fn sample(&self) -> SenderSample {
-        match self {
-            Self::Linux(s) => sample_linux(s),
-            Self::Bsd(s) => s.sample(),
-        }
-    }
-}
-
-fn sample_linux(s: &sender::Sender) -> SenderSample {
-    let (v, w) = (&s.view, &s.window);
-    let measured = v.srtt_us8 != 0;
-    SenderSample {
-        cwnd: f64::from(w.cwnd),
-        ssthresh: (w.ssthresh != INFINITE_SSTHRESH).then(|| f64::from(w.ssthresh)),
-        srtt_ms: measured.then(|| f64::from(v.srtt_us8) / 8e3),
-        rtt_ms: measured.then(|| f64::from(s.rtt.last_us()) / 1e3),
-        min_rtt_ms: (v.min_rtt_us != u32::MAX).then(|| f64::from(v.min_rtt_us) / 1e3),
-        in_flight: v.in_flight(),
-        delivered: v.delivered,
-        delivered_ce: v.delivered_ce,
-        state: v.state,
-    }
 }
 
 /// A receiver; as [`Sender`].
@@ -272,106 +50,117 @@ pub enum Receiver {
     Bsd(bsd::receiver::Receiver),
 }
 
-impl Receiver {
-    /// A packet of the sender arrives.
+/// Calls the method of an end's own, as [`SendingEnd`] or [`ReceivingEnd`] has it.
+macro_rules! each {
+    ($self:ident, $role:ident::$method:ident($($argument:expr),*)) => {
+        match $self {
+            Self::Linux(inner) => $role::$method(inner $(, $argument)*),
+            Self::Bsd(inner) => $role::$method(inner $(, $argument)*),
+        }
+    };
+}
+
+impl SendingEnd for Sender {
+    type Body = Segment;
+
+    fn connect(&mut self, out: &mut impl Outbox) {
+        each!(self, SendingEnd::connect(out));
+    }
+    fn abort(&mut self) {
+        each!(self, SendingEnd::abort());
+    }
     #[inline]
-    pub fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(r) => r.on_packet(p, out),
-            Self::Bsd(r) => r.on_packet(p, out),
-        }
+    fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
+        each!(self, SendingEnd::on_ack(p, out));
     }
-
-    /// connect(), where this end opens. FreeBSD's does not.
-    pub fn connect(&mut self, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(r) => r.connect(out),
-            Self::Bsd(_) => {}
-        }
+    fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn> {
+        each!(self, SendingEnd::turn(out))
     }
-
-    /// As [`Sender::on_application`].
-    pub fn on_application(&mut self, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(r) => r.on_application(out),
-            Self::Bsd(_) => {}
-        }
+    fn fire(&mut self, place: u32, out: &mut impl Outbox) {
+        each!(self, SendingEnd::fire(place, out));
     }
-
-    /// The turn of an application that reads at a rate; see [`receiver::reader::TURN`].
-    pub fn on_turn(&mut self, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(r) => r.on_turn(out),
-            Self::Bsd(_) => {}
-        }
+    fn has_closed(&self, end: u32) -> bool {
+        each!(self, SendingEnd::has_closed(end))
     }
-
-    /// A packet arrives soon, and the receiver itself is loaded: loads ahead what else it may touch.
-    pub fn prefetch_behind(&self) {
-        match self {
-            Self::Linux(r) => r.prefetch_ranges(),
-            Self::Bsd(_) => {}
-        }
+    fn counters(&self) -> &SenderCounters {
+        each!(self, SendingEnd::counters())
     }
-
-    /// The event of timer `which` came.
-    pub fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
-        match self {
-            Self::Linux(r) => r.on_timer(which, out),
-            Self::Bsd(r) => r.on_timer(out),
-        }
+    fn sample(&self) -> SenderSample {
+        each!(self, SendingEnd::sample())
     }
-
-    /// The flow is cut off.
-    pub fn abort(&mut self) {
-        match self {
-            Self::Linux(r) => r.abort(),
-            Self::Bsd(_) => {}
-        }
+    fn is_established(&self) -> bool {
+        each!(self, SendingEnd::is_established())
     }
-
-    /// The connection is closed at both ends, as far as the receiver knows; FreeBSD's expects no FIN: the transfer is complete.
-    #[must_use]
-    pub fn has_closed(&self) -> bool {
-        match self {
-            Self::Linux(r) => r.has_closed(),
-            Self::Bsd(r) => r.completed().is_some(),
-        }
+    fn on_host_with_queue(&mut self, kind: HostQueue) {
+        each!(self, SendingEnd::on_host_with_queue(kind));
     }
-
-    /// Counters.
-    #[must_use]
-    pub fn counters(&self) -> &receiver::Counters {
-        match self {
-            Self::Linux(r) => r.counters(),
-            Self::Bsd(r) => r.counters(),
-        }
+    fn pace_in_host(&mut self) {
+        each!(self, SendingEnd::pace_in_host());
     }
-
-    /// Shift of the windows that it advertises.
-    #[must_use]
-    pub fn window_scale(&self) -> u8 {
-        match self {
-            Self::Linux(r) => r.window_scale(),
-            Self::Bsd(r) => r.window_scale(),
-        }
+    fn on_left_host(&mut self, p: &Segment) -> bool {
+        each!(self, SendingEnd::on_left_host(p))
     }
-
-    /// Payload read in order by the application, bytes.
-    #[must_use]
-    pub fn bytes_read(&self) -> u64 {
-        match self {
-            Self::Linux(r) => r.bytes_read(),
-            Self::Bsd(r) => r.bytes_read(),
-        }
+    fn on_room_in_host(&mut self, out: &mut impl Outbox) {
+        each!(self, SendingEnd::on_room_in_host(out));
     }
+    fn on_application(&mut self, out: &mut impl Outbox) {
+        each!(self, SendingEnd::on_application(out));
+    }
+    fn on_departure_timer(&mut self, out: &mut impl Outbox) {
+        each!(self, SendingEnd::on_departure_timer(out));
+    }
+    fn prefetch_behind(&self) {
+        each!(self, SendingEnd::prefetch_behind());
+    }
+    fn srtt_has_wrapped(&self) -> bool {
+        each!(self, SendingEnd::srtt_has_wrapped())
+    }
+    fn limited_times(&self, at: Time) -> Option<LimitedTimes> {
+        each!(self, SendingEnd::limited_times(at))
+    }
+    fn state(&self, tell: &mut Tell) {
+        each!(self, SendingEnd::state(tell));
+    }
+}
 
-    /// Time at which a sized transfer was complete.
-    #[must_use]
-    pub fn completed(&self) -> Option<Time> {
-        match self {
-            Self::Linux(r) => r.completed,
-            Self::Bsd(r) => r.completed(),
-        }
+impl ReceivingEnd for Receiver {
+    type Body = Segment;
+
+    #[inline]
+    fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) {
+        each!(self, ReceivingEnd::on_packet(p, out));
+    }
+    fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
+        each!(self, ReceivingEnd::on_timer(which, out));
+    }
+    fn has_closed(&self) -> bool {
+        each!(self, ReceivingEnd::has_closed())
+    }
+    fn counters(&self) -> &ReceiverCounters {
+        each!(self, ReceivingEnd::counters())
+    }
+    fn window_scale(&self) -> u8 {
+        each!(self, ReceivingEnd::window_scale())
+    }
+    fn bytes_read(&self) -> u64 {
+        each!(self, ReceivingEnd::bytes_read())
+    }
+    fn completed(&self) -> Option<Time> {
+        each!(self, ReceivingEnd::completed())
+    }
+    fn connect(&mut self, out: &mut impl Outbox) {
+        each!(self, ReceivingEnd::connect(out));
+    }
+    fn abort(&mut self) {
+        each!(self, ReceivingEnd::abort());
+    }
+    fn on_application(&mut self, out: &mut impl Outbox) {
+        each!(self, ReceivingEnd::on_application(out));
+    }
+    fn on_turn(&mut self, out: &mut impl Outbox) {
+        each!(self, ReceivingEnd::on_turn(out));
+    }
+    fn prefetch_behind(&self) {
+        each!(self, ReceivingEnd::prefetch_behind());
     }
 }

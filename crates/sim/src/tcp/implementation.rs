@@ -3,7 +3,7 @@
 use serde_json::{json, Map, Value};
 
 use super::bsd;
-use crate::catalogue::{check_options, Draws, Entry};
+use crate::catalogue::Entry;
 use crate::cc::{find, Control, Needs, Parameters, Version, CONTROLS};
 use crate::packet::MSS;
 use crate::refusal::Flaws;
@@ -30,10 +30,13 @@ impl Implementation {
     /// A name or options that there are not, or values that no kernel can have.
     pub fn from_spec(spec: &StackSpec) -> Result<Self, Flaws> {
         if let Some((_, _, base)) = bsd::stack::STACKS.iter().find(|(name, ..)| *name == spec.name) {
-            let bounds = || check_options(bsd::stack::Stack::PARAMETERS, &spec.options);
-            let made = overridden(base, &spec.options)
-                .and_then(|stack| Flaws::both(bounds(), stack.check()).map(|_| Self::Bsd(stack)));
-            return Flaws::within("options", made);
+            let (parameters, check) = (bsd::stack::Stack::PARAMETERS, bsd::stack::Stack::check);
+            return overridden(base, &spec.options, parameters, check).map(Self::Bsd);
+        }
+        if version_of(&spec.name).is_none() {
+            let names: Vec<String> = listing().into_iter().map(|(name, _)| name).collect();
+            let expected = format_args!("one of {}", names.join(", "));
+            return Err(Flaws::one("name", format_args!("unknown {:?}", spec.name), expected));
         }
         Stack::from_spec(spec).map(Self::Linux)
     }
@@ -56,12 +59,6 @@ impl Implementation {
             Self::Bsd(_) => 3,
         }
     }
-}
-
-/// Refuses a name that no stack has.
-pub(in crate::tcp) fn unknown_stack(name: &str) -> Flaws {
-    let names: Vec<String> = listing().into_iter().map(|(name, _)| name).collect();
-    Flaws::one("name", format_args!("unknown {name:?}"), format_args!("one of {}", names.join(", ")))
 }
 
 /// Refuses a congestion control that came to Linux later than the stack, and sizes of segments that stack or control do not know.
@@ -237,9 +234,7 @@ pub fn listing() -> Map<String, Value> {
 #[must_use]
 pub fn entries() -> Vec<Value> {
     let entry = |name, summary, parameters, defaults: Value| {
-        let about = summary;
-        let mut listed =
-            Entry { name, summary, about, draws: Draws::Nothing, parameters, tc: &[], since: "" }.listing();
+        let mut listed = Entry::plain(name, summary, summary, parameters).listing();
         for each in listed["parameters"].as_array_mut().into_iter().flatten() {
             let default = &defaults[each["name"].as_str().unwrap_or_default()];
             if let (Some(fields), false) = (each.as_object_mut(), default.is_null()) {

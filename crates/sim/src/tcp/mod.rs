@@ -1,6 +1,7 @@
 //! TCP: what the two ends of a flow do. Sequence numbers count segments; the last one of a transfer may be shorter than the others.
 //!
-//! - `endpoint`: a sender and a receiver of whichever implementation, as the simulation drives them
+//! - `transport`: the ends of a connection as the simulation drives them, of whichever implementation, and what of that is optional
+//! - `endpoint`: an end of any implementation
 //! - `implementation`: whose state machine a named stack is, and what runs on it
 //! - `common`: what both implementations are made of
 //! - `linux`: Linux's TCP, today's and older ones (reference: net/ipv4/tcp_*.c of Linux 6.12, 5.1 and 3.9)
@@ -11,3 +12,4 @@ pub mod common;
 pub mod endpoint;
 pub mod implementation;
 pub mod linux;
+pub mod transport;

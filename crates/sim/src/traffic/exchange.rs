@@ -2,7 +2,6 @@
 //! last byte the client thinks for a while and asks again. After the last response the client closes, and then the server.
 
 use super::amount::{check_size, Amount};
-use super::parameters::entry;
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MOST_SEGMENTS;
@@ -16,7 +15,7 @@ use crate::spec::ExchangeSpec;
 use crate::time::{Time, NEVER};
 
 /// Entry in the catalogue.
-pub const ENTRY: Entry = entry(
+pub const ENTRY: Entry = Entry::plain(
     "exchange",
     "requests and responses",
     "Requests and responses over TCP connections that stay open: the client asks, the server \

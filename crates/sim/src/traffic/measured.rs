@@ -1,7 +1,6 @@
 //! Streams of datagrams that measure: when each was sent, when it reached the other end and, if that sends it back, when it was back.
 
 use super::pace::Pace;
-use super::parameters::entry;
 use super::udp::{codepoint, datagram, number};
 use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
@@ -16,7 +15,7 @@ use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
 use crate::time::Time;
 
 /// Entry in the catalogue.
-pub const VOIP: Entry = entry(
+pub const VOIP: Entry = Entry::plain(
     "voip",
     "one way of a voice call",
     "One way of a voice call: G.711 over RTP, a packet every 20 ms, without silence suppression. \
@@ -34,7 +33,7 @@ pub const VOIP: Entry = entry(
 );
 
 /// Entry in the catalogue.
-pub const PING: Entry = entry(
+pub const PING: Entry = Entry::plain(
     "ping",
     "ICMP echo requests",
     "ICMP echo requests, which the other host answers at once.",

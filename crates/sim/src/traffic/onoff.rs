@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use super::amount::{check_size, Amount};
-use super::parameters::entry;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::{MAX_RESPONSE, MOST_SEGMENTS};
 use super::Site;
@@ -17,7 +16,7 @@ use crate::spec::{DistributionSpec, OnOffSpec, PeriodSpec};
 use crate::time::{Time, NEVER};
 
 /// Entry in the catalogue.
-pub const ENTRY: Entry = entry(
+pub const ENTRY: Entry = Entry::plain(
     "onoff",
     "a source with a rate of its own",
     "TCP whose application limits it: it produces data at a rate, always or in periods with \

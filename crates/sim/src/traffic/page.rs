@@ -6,7 +6,6 @@
 //! (HTTP/2), objects that lead to further ones.
 
 use super::amount::{check_size, Amount};
-use super::parameters::entry;
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MAX_RESPONSE;
@@ -20,7 +19,7 @@ use crate::spec::PageSpec;
 use crate::time::{Time, NEVER};
 
 /// Entry in the catalogue.
-pub const ENTRY: Entry = entry(
+pub const ENTRY: Entry = Entry::plain(
     "page",
     "pages of many objects",
     "Pages that a browser loads: many objects over several connections, each of which carries \

@@ -2,21 +2,11 @@
 
 use super::bulk::MAX_READING;
 use super::site::{MAX_BUFFER, MIN_BUFFER, MOST_PACING};
-use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
+use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::cc::INFINITE_SSTHRESH;
 
-/// Return the entry of a kind of traffic.
-pub(super) const fn entry(
-    name: &'static str,
-    summary: &'static str,
-    about: &'static str,
-    parameters: &'static [Parameter],
-) -> Entry {
-    Entry { name, summary, about, draws: Draws::Nothing, parameters, tc: &[], since: "" }
-}
-
 /// Settings of the hosts of a connection.
-pub const HOST: Entry = entry(
+pub const HOST: Entry = Entry::plain(
     "host",
     "settings of hosts",
     "Settings of the two hosts of a flow that are not TCP's.",

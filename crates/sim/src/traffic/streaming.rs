@@ -5,7 +5,6 @@
 //!
 //! Leaves out: the choice among several rates (a ladder), seeking, chunks of different sizes.
 
-use super::parameters::entry;
 use super::requests::Requests;
 use super::session::{links, sessions, Act, Application, Session, Side};
 use super::site::MAX_RESPONSE;
@@ -19,7 +18,7 @@ use crate::spec::StreamingSpec;
 use crate::time::{Time, NEVER};
 
 /// Entry in the catalogue.
-pub const ENTRY: Entry = entry(
+pub const ENTRY: Entry = Entry::plain(
     "streaming",
     "streaming by chunks",
     "Players that ask for one chunk after the other, each as soon as there is room in the \

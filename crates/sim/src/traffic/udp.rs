@@ -1,7 +1,6 @@
 //! Datagrams that only load the network and do not respond to congestion: one after the other, even if they are lost.
 
 use super::pace::Pace;
-use super::parameters::entry;
 use super::{Exchanged, Site, Traffic};
 use crate::capture::FlowHeaders;
 use crate::catalogue::{Entry, Kind, Parameter, Preset};
@@ -14,7 +13,7 @@ use crate::spec::{ConnectionSpec, DatagramsSpec, Direction, Heading};
 use crate::time::Time;
 
 /// Entry in the catalogue.
-pub const ENTRY: Entry = entry(
+pub const ENTRY: Entry = Entry::plain(
     "udp",
     "datagrams over UDP",
     "Datagrams that do not respond to congestion. The other end may send them back, and they may \

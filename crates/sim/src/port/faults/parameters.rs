@@ -107,7 +107,7 @@ const fn entry(
     about: &'static str,
     parameters: &'static [Parameter],
 ) -> Entry {
-    Entry { name, summary, about, draws: Draws::EachPacket, parameters, tc: &[], since: "2.6.7" }
+    Entry { draws: Draws::EachPacket, since: "2.6.7", ..Entry::plain(name, summary, about, parameters) }
 }
 
 const fn share(name: &'static str, field: &'static str, meaning: &'static str) -> Parameter {

@@ -1,8 +1,8 @@
 //! DRR++: deficit round robin that serves a queue which lately became active ("sparse") ahead of the busy ones ("bulk").
 
 use super::cobalt::{Cobalt, Params};
-use super::flows::QUEUES;
 use super::hosts::Hosts;
+use super::places::QUEUES;
 use crate::packet::FULL_FRAME;
 use crate::pool;
 use crate::qdisc::lists::{List, Lists};

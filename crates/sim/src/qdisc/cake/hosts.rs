@@ -1,6 +1,6 @@
 //! Number of bulk flows of each host: the load that the dual and triple isolation modes divide a flow's quantum by.
 
-use super::flows::{associate, Place, QUEUES};
+use super::places::{associate, Place, QUEUES};
 
 /// Hosts on one side (sources or destinations), set-associative like the queues.
 #[derive(Clone, Debug)]

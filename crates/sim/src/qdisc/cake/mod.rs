@@ -10,6 +10,7 @@ mod framing;
 mod hosts;
 mod overflow;
 mod parameters;
+mod places;
 #[cfg(test)]
 mod properties;
 pub mod sce;

@@ -1,6 +1,6 @@
 //! The memory limit: which queue loses its head when it is exceeded.
 
-use super::flows::QUEUES;
+use super::places::QUEUES;
 
 /// Dequeues without an overflow after which the heap is no longer kept up to date.
 const IDLE_DEQUEUES: u16 = u16::MAX;

@@ -9,13 +9,15 @@ use super::pi::{Controller, MAX_PROB};
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// Request of a probability.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
     /// Nothing.
     Pass,
-    /// A CE mark; a packet that is not ECN-capable is dropped.
+    /// A CE mark by the coupled probability; a packet that is not ECN-capable is dropped.
     Mark,
+    /// A CE mark by the delay of the L4S queue itself; a packet that is not ECN-capable is dropped.
+    Native,
     /// A drop.
     Drop,
 }
@@ -148,9 +150,9 @@ impl Deterministic {
         }
     }
 
-    /// The fate of a packet of the L4S queue, whose delay is `delay`: see [`Fate`].
+    /// The fate of a packet of the L4S queue, whose delay is `delay`.
     #[inline]
-    pub fn l4s(&mut self, pi: &Controller, delay: Time) -> Fate {
+    pub fn l4s(&mut self, pi: &Controller, delay: Time) -> Signal {
         let base = pi.ratio();
         let coupled = base * self.factor;
         let sum = &mut self.sums[0];
@@ -158,37 +160,24 @@ impl Deterministic {
             let native = self.native(delay);
             let sum = &mut self.sums[0];
             return match (sum.is_hit(native.max(coupled)), native > coupled) {
-                (false, _) => Fate::Pass,
-                (true, true) => Fate::Native,
-                (true, false) => Fate::Coupled,
+                (false, _) => Signal::Pass,
+                (true, true) => Signal::Native,
+                (true, false) => Signal::Mark,
             };
         }
         if sum.is_hit(base * base) {
-            Fate::Drop
+            Signal::Drop
         } else if sum.is_hit(coupled) {
-            Fate::Coupled
+            Signal::Mark
         } else {
-            Fate::Pass
+            Signal::Pass
         }
     }
 }
 
-/// Fate of a packet of the L4S queue by the rules of the RFC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// Nothing.
-    Pass,
-    /// A mark by the queue's own delay, which asked for more than the coupled probability.
-    Native,
-    /// A mark by the coupled probability.
-    Coupled,
-    /// A drop.
-    Drop,
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Deterministic, Fate, Random, Signal, Step, Sum, MAX_PROB};
+    use super::{Deterministic, Random, Signal, Step, Sum, MAX_PROB};
     use crate::qdisc::dualpi2::pi::Controller;
     use crate::rng::Rng;
     use crate::time::{MS, US};
@@ -266,8 +255,8 @@ mod tests {
             law.sums = [Sum::default(); 2];
             (0..10_000).filter(|_| law.l4s(&pi, delay) == fate).count() as f64 / 10_000.0
         };
-        assert!((count(0, Fate::Coupled) - coupled).abs() < 1e-3);
-        assert!((count(1000 * US, Fate::Native) - 0.5).abs() < 1e-3 && count(1000 * US, Fate::Coupled) == 0.0);
+        assert!((count(0, Signal::Mark) - coupled).abs() < 1e-3);
+        assert!((count(1000 * US, Signal::Native) - 0.5).abs() < 1e-3 && count(1000 * US, Signal::Mark) == 0.0);
         let classic = (0..100_000).filter(|_| law.classic(&pi) == Signal::Mark).count() as f64 / 1e5;
         assert!((classic - pi.ratio() * pi.ratio()).abs() < 1e-4);
     }

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 pub use parameters::{ENTRY, STATE};
 
-use self::coupling::{Deterministic, Fate, Random, Signal, Step, Sum};
+use self::coupling::{Deterministic, Random, Signal, Step, Sum};
 use self::pi::{Controller, MAX_PROB};
 use self::scheduler::{Class, Scheduler};
 use self::totals::Totals;
@@ -178,24 +178,14 @@ impl DualPi2 {
         match signal {
             Signal::Pass => false,
             Signal::Drop => true,
-            Signal::Mark if mark_ce(p) => {
+            Signal::Mark | Signal::Native if !mark_ce(p) => true,
+            Signal::Mark | Signal::Native => {
                 self.stats.ce_marks += 1;
-                self.lanes[class as usize].totals.coupled_marks += 1;
+                let totals = &mut self.lanes[class as usize].totals;
+                *(if signal == Signal::Native { &mut totals.step_marks } else { &mut totals.coupled_marks }) += 1;
                 false
             }
-            Signal::Mark => true,
         }
-    }
-
-    /// The same by the L4S queue's own delay.
-    #[inline]
-    fn obeys_step(&mut self, p: &mut Packet) -> bool {
-        if !mark_ce(p) {
-            return true;
-        }
-        self.stats.ce_marks += 1;
-        self.lanes[Class::L as usize].totals.step_marks += 1;
-        false
     }
 
     /// Decides on a packet that leaves its queue, which it has waited in for `sojourn`. True if it must be dropped.
@@ -208,24 +198,16 @@ impl DualPi2 {
                 let subject = class == Class::L && stepped.pop_front().unwrap_or(true);
                 let beyond = subject && step.is_beyond(sojourn, rest);
                 let signal = if decided { Signal::Pass } else { self.coupled(random, class, rng) };
-                self.obeys(signal, class, p) || (beyond && self.obeys_step(p))
+                self.obeys(signal, class, p) || (beyond && self.obeys(Signal::Native, class, p))
             }
-            Law::Rfc(law) => match class {
-                Class::C => {
-                    let signal = law.classic(&self.controller);
-                    self.obeys(signal, class, p)
-                }
-                Class::L => {
+            Law::Rfc(law) => {
+                let signal = match class {
+                    Class::C => law.classic(&self.controller),
                     // The ramp needs more than one packet.
-                    let delay = if rest > 0 { sojourn } else { 0 };
-                    match law.l4s(&self.controller, delay) {
-                        Fate::Pass => false,
-                        Fate::Drop => true,
-                        Fate::Coupled => self.obeys(Signal::Mark, class, p),
-                        Fate::Native => self.obeys_step(p),
-                    }
-                }
-            },
+                    Class::L => law.l4s(&self.controller, if rest > 0 { sojourn } else { 0 }),
+                };
+                self.obeys(signal, class, p)
+            }
         }
     }
 }

@@ -15,3 +15,4 @@ pub mod stack;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod transport;

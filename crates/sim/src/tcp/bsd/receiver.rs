@@ -19,7 +19,7 @@ use crate::tcp::common::idle_window::IdleWindow;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::common::ranges::{self, Latest};
-use crate::tcp::linux::receiver::Counters;
+use crate::tcp::transport::ReceiverCounters;
 use crate::time::{Time, MS};
 
 const SEG: u64 = MSS as u64;
@@ -59,7 +59,7 @@ pub struct Receiver {
     ts_recent: u32,
     delack: LazyTimer,
     round: Round,
-    counters: Counters,
+    counters: ReceiverCounters,
     layout: Layout,
     completed: Option<Time>,
 }
@@ -102,7 +102,7 @@ impl Receiver {
             ts_recent: 0,
             delack: LazyTimer::new(source),
             round: Round::default(),
-            counters: Counters::default(),
+            counters: ReceiverCounters::default(),
             layout: Layout::of(spec),
             completed: None,
         }
@@ -110,7 +110,7 @@ impl Receiver {
 
     /// Counters.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &ReceiverCounters {
         &self.counters
     }
 

@@ -9,7 +9,6 @@ use super::rtt::RttEstimator;
 use super::sack::Holes;
 use super::sockbuf::{SendBuffer, Size};
 use super::stack::Stack;
-use super::timer::Purpose;
 use crate::catalogue::Tell;
 use crate::cc::CaState;
 use crate::outbox::{End, Outbox};
@@ -18,8 +17,7 @@ use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
-use crate::tcp::endpoint::SenderSample;
-use crate::tcp::linux::sender::Counters;
+use crate::tcp::transport::{SenderCounters, SenderSample};
 use crate::time::{Time, MS};
 
 /// Progress of the connection.
@@ -28,6 +26,13 @@ pub(super) enum Phase {
     Closed,
     SynSent,
     Established,
+}
+
+/// What the sender's callout is for: BSD never has both at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Retransmit,
+    Persist,
 }
 
 /// What a timeout that proves wrong gives back.
@@ -80,7 +85,7 @@ pub struct Sender {
     delivered: u32,
     pub(super) layout: Layout,
     /// Counters.
-    pub counters: Counters,
+    pub counters: SenderCounters,
 }
 
 impl Sender {
@@ -117,7 +122,7 @@ impl Sender {
             ts_recent: 0,
             delivered: 0,
             layout,
-            counters: Counters::default(),
+            counters: SenderCounters::default(),
         }
     }
 

@@ -2,17 +2,10 @@
 //!
 //! Leaves out: keep-alive, 2MSL, sending SYNs without options from the third on.
 
-use super::sender::{Phase, Previous, Sender};
+use super::sender::{Phase, Previous, Purpose, Sender};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::{Ticks, Turn};
 use crate::time::Time;
-
-/// What the sender's callout is for: BSD never has both at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Retransmit,
-    Persist,
-}
 
 impl Sender {
     pub(super) fn retransmit_pending(&self) -> bool {

@@ -4,16 +4,25 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::catalogue::{check_options, Parameter};
 use crate::refusal::Flaws;
 
-/// Data with fields overridden.
+/// The `options` of a stack, which begins with those of `base`: `parameters` and `check` bound them.
 ///
 /// # Errors
-/// Options that there are not, or that cannot have such a value.
+/// Options that there are not, that cannot have such a value, or that are out of bounds.
 pub(in crate::tcp) fn overridden<T: Clone + Serialize + DeserializeOwned>(
     base: &T,
     options: &Map<String, Value>,
+    parameters: &[Parameter],
+    check: impl Fn(&T) -> Result<(), Flaws>,
 ) -> Result<T, Flaws> {
+    let bounded = |made: T| Flaws::both(check_options(parameters, options), check(&made)).map(|_| made);
+    Flaws::within("options", with_fields(base, options).and_then(bounded))
+}
+
+/// Data with fields overridden, whatever their bounds.
+fn with_fields<T: Clone + Serialize + DeserializeOwned>(base: &T, options: &Map<String, Value>) -> Result<T, Flaws> {
     let (mut made, mut flaws) = (base.clone(), Flaws::default());
     for (key, value) in options {
         let Ok(Value::Object(mut fields)) = serde_json::to_value(&made) else {

@@ -2,7 +2,7 @@
 //! differently is an option of the [`stack::Stack`].
 //!
 //! - `sender`: handshake, closing, ACK processing (`ack`, `sacktag`, `fast_path`), recovery and its undoing, timeouts, sending (`transmit`)
-//! - `loss`: how a sender finds out what is lost: by time (`rack`), or in kernels before 4.18 by counting (`fack`)
+//!   (`loss` there: how a sender finds out what is lost, by time in `rack`, or in kernels before 4.18 by counting in `fack`)
 //! - `receiver`: reassembly, the receive buffer, delayed, quick and compressed ACKs, ECN echo, closing
 //! - `two_way`: an end that both sends and receives, made of these two halves (`stream` in both)
 //! - `request`: a connection that the other end opens, until that answers the SYN-ACK
@@ -18,7 +18,6 @@ mod close_tests;
 mod ecn_tests;
 #[cfg(test)]
 mod fast_path_tests;
-mod loss;
 pub mod options;
 pub mod receiver;
 mod request;
@@ -26,6 +25,7 @@ pub mod sender;
 pub mod stack;
 #[cfg(test)]
 mod test_ends;
+mod transport;
 pub mod two_way;
 #[cfg(test)]
 mod two_way_tests;

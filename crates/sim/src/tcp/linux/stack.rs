@@ -5,13 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{check_options, options};
+use crate::catalogue::options;
 use crate::cc::{Growth, Value, Version};
 use crate::packet::MSS;
 use crate::refusal::Flaws;
 use crate::spec::StackSpec;
 use crate::tcp::common::overrides::overridden;
-use crate::tcp::implementation::unknown_stack;
 pub use crate::tcp::linux::options::{
     CwndLimited, CwndReduction, LossMarking, LostRetransmissions, PrrBelowSsthresh, SceEcho, TsoDefer,
 };
@@ -460,12 +459,10 @@ impl Stack {
     /// A name or options that there are not, or values that no kernel can have.
     pub fn from_spec(spec: &StackSpec) -> Result<Self, Flaws> {
         let Some(base) = STACKS.iter().find(|stack| stack.name == spec.name) else {
-            return Err(unknown_stack(&spec.name));
+            let names: Vec<&str> = STACKS.iter().map(|stack| stack.name).collect();
+            return Err(Flaws::one("name", format_args!("unknown {:?}", spec.name), names.join(", ")));
         };
-        let made = overridden(&base.options, &spec.options).and_then(|stack| {
-            Flaws::both(check_options(Stack::PARAMETERS, &spec.options), stack.check()).map(|_| stack)
-        });
-        Flaws::within("options", made)
+        overridden(&base.options, &spec.options, Self::PARAMETERS, Self::check)
     }
 
     /// What the stack's fields say of the parameters of congestion controls.

@@ -4,7 +4,6 @@ pub mod arrivals;
 
 use self::arrivals::{Arrivals, Making};
 use super::bulk::{checked, ends};
-use super::parameters::entry;
 use super::site::Site;
 use crate::catalogue::{Entry, Kind, Parameter, Preset};
 use crate::refusal::Flaws;
@@ -12,7 +11,7 @@ use crate::spec::{Heading, TransfersSpec};
 use crate::tcp::implementation::Implementation;
 
 /// Entry in the catalogue.
-pub const ENTRY: Entry = entry(
+pub const ENTRY: Entry = Entry::plain(
     "transfers",
     "connections that come and go",
     "Sized transfers. Each has a TCP connection of its own, which is made at its time of arrival \

@@ -2,7 +2,7 @@
 
 use super::{cake_lab, separate, spec, Lab};
 use crate::packet::{Agreed, Direction, Ecn, FlowTuple, Packet, ACK_FRAME, FULL_FRAME};
-use crate::qdisc::cake::flows::{associate, Place, QUEUES};
+use crate::qdisc::cake::places::{associate, Place, QUEUES};
 use crate::qdisc::lab::packet;
 use crate::spec::CakeIsolation;
 

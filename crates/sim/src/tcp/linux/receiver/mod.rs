@@ -47,6 +47,7 @@ use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::clock::Clock;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::validate::Answers;
+use crate::tcp::transport::ReceiverCounters;
 use crate::time::{Time, MS};
 
 /// Shorter segments do not widen the window, bytes (`tcp_event_data_recv`).
@@ -56,21 +57,6 @@ const MAX_QUICK: u32 = 16;
 
 /// Timers of a receiver, as offsets to its first event source.
 pub const SOURCES: usize = 2;
-
-/// What a receiver counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counters {
-    /// Packets that arrived, all kinds.
-    pub arrived: u64,
-    /// Data segments among them that had arrived before.
-    pub duplicates: u64,
-    /// ACKs sent.
-    pub acks_sent: u64,
-    /// CE marks seen.
-    pub ce: u64,
-    /// SCE marks seen.
-    pub sce: u64,
-}
 
 /// RTT of the connection as the receiver knows it: from the handshake, or as the sending half of its end measures it.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +124,7 @@ pub struct Receiver {
     accecn: Option<Box<Counts>>,
     /// True if the congestion control needs AccECN, so that this end does not fall back to RFC 3168.
     accurate_only: bool,
-    counters: Counters,
+    counters: ReceiverCounters,
     clock: Clock,
     rtt: RttEstimates,
     /// What came before what is missing.
@@ -191,7 +177,7 @@ impl Receiver {
                 .accurate(spec.accecn.is_some()),
             accecn: Counts::of(spec, handshake),
             accurate_only: needs.accecn,
-            counters: Counters::default(),
+            counters: ReceiverCounters::default(),
             clock,
             rtt: RttEstimates {
                 syn_ack_us: 0,
@@ -237,7 +223,7 @@ impl Receiver {
 
     /// Counters.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &ReceiverCounters {
         &self.counters
     }
 

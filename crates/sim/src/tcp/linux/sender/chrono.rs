@@ -10,6 +10,7 @@
 //! that the application writes go at once. That is the usual case if the buffer is smaller than the window.
 
 use super::Sender;
+use crate::tcp::transport::LimitedTimes;
 use crate::time::{Time, US};
 
 /// What limits sending; of several that do, the last of this list.
@@ -24,17 +25,6 @@ pub(in crate::tcp::linux) enum Limit {
     Receiver,
     /// Everything written is sent, and the application waits for room to write more.
     SendBuffer,
-}
-
-/// Time since the connection was made by what limited sending, us. All other time the application had nothing to send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LimitedTimes {
-    /// The congestion window.
-    pub cwnd_us: u64,
-    /// The receiver's window.
-    pub rwnd_us: u64,
-    /// The send buffer.
-    pub sndbuf_us: u64,
 }
 
 /// Changes of what limits that may come after a transfer is complete: what it waited for is acknowledged, and the FIN is held back, sent and

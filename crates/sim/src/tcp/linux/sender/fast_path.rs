@@ -3,6 +3,7 @@
 //! (`fast_path_tests`) shows that it ends where the full path does.
 
 use super::ack::flag;
+use super::loss::rack::TIMEOUT_MIN_US;
 use super::transmit::NONE;
 use super::{FastPath, Pending, Phase, Sender, Sending};
 use crate::cc::{CaState, CongestionControl, RateSample};
@@ -10,7 +11,6 @@ use crate::outbox::Outbox;
 use crate::packet::NO_ATTACHMENT;
 use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::Ticks;
-use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 
 impl Sender {
     /// True if [`Self::on_fast_ack`] can handle the packet: an ACK of new data, without SACK blocks, while no segment in flight was ever

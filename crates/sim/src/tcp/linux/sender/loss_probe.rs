@@ -2,12 +2,12 @@
 //! tcp_input.c, `tcp_process_tlp_ack`).
 
 use super::ack::flag;
+use super::loss::rack::TIMEOUT_MIN_US;
 use super::transmit::Retransmission;
 use super::{Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, Renumbering};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
-use crate::tcp::linux::loss::rack::TIMEOUT_MIN_US;
 
 /// The probe that is out. Told when one was sent and when a reduction begins; asked at each ACK until one answers it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,6 +11,7 @@ mod handshake;
 mod handshake_tests;
 mod idle;
 mod info;
+mod loss;
 mod loss_probe;
 mod newreno;
 mod pacing;
@@ -53,11 +54,12 @@ mod undo;
 
 use self::accecn::Feedbacks;
 use self::chrono::Chrono;
-pub use self::chrono::LimitedTimes;
 use self::close::Close;
 use self::ecn::EcnState;
 use self::handshake::Handshake;
 pub use self::info::Info;
+use self::loss::fack::Fack;
+use self::loss::rack::Rack;
 use self::loss_probe::LossProbe;
 use self::pacing::Pacing;
 use self::peer_window::PeerWindow;
@@ -85,11 +87,10 @@ use crate::spec::TcpSpec;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::Ticks;
 use crate::tcp::linux::clock::Clock;
-use crate::tcp::linux::loss::fack::Fack;
-use crate::tcp::linux::loss::rack::Rack;
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::validate::Answers;
+use crate::tcp::transport::SenderCounters;
 use crate::time::Time;
 
 /// Event sources of a sender: its timer, and that of pacing.
@@ -154,25 +155,6 @@ pub(in crate::tcp::linux) enum FastPath {
     SeveralCalls,
 }
 
-/// What a sender counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counters {
-    /// Packets sent, all kinds.
-    pub sent: u64,
-    /// Retransmitted segments.
-    pub retransmits: u64,
-    /// ACKs that arrived.
-    pub acks_arrived: u64,
-    /// Retransmission timeouts.
-    pub rto_timeouts: u64,
-    /// Tail loss probes.
-    pub tlp_probes: u64,
-    /// Reductions undone.
-    pub undos: u64,
-    /// Reductions of the window by a congestion signal.
-    pub cwnd_reductions: u64,
-}
-
 /// A sender. Wide because nearly every field is a component with private state, whose type says when it is called; those that every ACK
 /// needs come first.
 #[derive(Debug)]
@@ -233,7 +215,7 @@ pub struct Sender {
     handshake: Handshake,
     pub(in crate::tcp::linux) close: Close,
     /// Counters.
-    pub counters: Counters,
+    pub counters: SenderCounters,
 }
 
 impl Sender {
@@ -302,7 +284,7 @@ impl Sender {
             close: Close::new(spec.transfer_bytes.is_some(), stack.fin_beyond_cwnd, Answers::new(&stack)),
             stack,
             clock,
-            counters: Counters::default(),
+            counters: SenderCounters::default(),
         }
     }
 

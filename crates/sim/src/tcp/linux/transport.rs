@@ -1,0 +1,140 @@
+//! Linux's TCP as a transport.
+
+use super::receiver::Receiver;
+use super::sender::Sender;
+use crate::catalogue::Tell;
+use crate::cc::{CongestionControl, INFINITE_SSTHRESH};
+use crate::outbox::{HostQueue, Outbox};
+use crate::segment::Segment;
+use crate::tcp::common::lazy_timer::Turn;
+use crate::tcp::transport::{LimitedTimes, ReceiverCounters, ReceivingEnd, SenderCounters, SenderSample, SendingEnd};
+use crate::time::Time;
+
+impl SendingEnd for Sender {
+    type Body = Segment;
+
+    fn connect(&mut self, out: &mut impl Outbox) {
+        self.connect(out);
+    }
+    fn abort(&mut self) {
+        self.abort();
+    }
+    #[inline]
+    fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
+        self.on_ack(p, out);
+    }
+    fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn> {
+        self.turn(out)
+    }
+    fn fire(&mut self, place: u32, out: &mut impl Outbox) {
+        self.fire(place, out);
+    }
+    fn has_closed(&self, _end: u32) -> bool {
+        self.has_closed()
+    }
+    fn counters(&self) -> &SenderCounters {
+        &self.counters
+    }
+    fn sample(&self) -> SenderSample {
+        let (v, w) = (&self.view, &self.window);
+        let measured = v.srtt_us8 != 0;
+        SenderSample {
+            cwnd: f64::from(w.cwnd),
+            ssthresh: (w.ssthresh != INFINITE_SSTHRESH).then(|| f64::from(w.ssthresh)),
+            srtt_ms: measured.then(|| f64::from(v.srtt_us8) / 8e3),
+            rtt_ms: measured.then(|| f64::from(self.rtt.last_us()) / 1e3),
+            min_rtt_ms: (v.min_rtt_us != u32::MAX).then(|| f64::from(v.min_rtt_us) / 1e3),
+            in_flight: v.in_flight(),
+            delivered: v.delivered,
+            delivered_ce: v.delivered_ce,
+            state: v.state,
+        }
+    }
+    fn is_established(&self) -> bool {
+        self.is_established()
+    }
+    fn on_host_with_queue(&mut self, kind: HostQueue) {
+        self.on_host_with_queue(kind);
+    }
+    fn pace_in_host(&mut self) {
+        self.pace_in_host();
+    }
+    fn on_left_host(&mut self, p: &Segment) -> bool {
+        self.on_left_host(p)
+    }
+    fn on_room_in_host(&mut self, out: &mut impl Outbox) {
+        self.on_room_in_host(out);
+    }
+    fn on_application(&mut self, out: &mut impl Outbox) {
+        self.on_application(out);
+    }
+    fn on_departure_timer(&mut self, out: &mut impl Outbox) {
+        self.on_departure_timer(out);
+    }
+    fn prefetch_behind(&self) {
+        self.prefetch_segment();
+    }
+    fn srtt_has_wrapped(&self) -> bool {
+        self.rtt.has_wrapped()
+    }
+    fn limited_times(&self, at: Time) -> Option<LimitedTimes> {
+        Some(self.limited_times(at))
+    }
+    fn state(&self, tell: &mut Tell) {
+        let (v, w) = (&self.view, &self.window);
+        if w.pacing_rate != u64::MAX {
+            tell("pacing_bps", w.pacing_rate as f64 * 8.0);
+        }
+        tell("rto_ms", self.rto_us() as f64 / 1e3);
+        if v.srtt_us8 != 0 {
+            tell("rttvar_ms", f64::from(self.rtt.mdev_us()) / 1e3);
+        }
+        tell("sacked", f64::from(v.sacked_out));
+        tell("lost", f64::from(v.lost_out));
+        tell("retrans_out", f64::from(v.retrans_out));
+        tell("reordering", f64::from(self.reordering_degree()));
+        self.congestion_control().state(v, w, tell);
+    }
+}
+
+impl ReceivingEnd for Receiver {
+    type Body = Segment;
+
+    #[inline]
+    fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) {
+        self.on_packet(p, out);
+    }
+    fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
+        self.on_timer(which, out);
+    }
+    fn has_closed(&self) -> bool {
+        self.has_closed()
+    }
+    fn counters(&self) -> &ReceiverCounters {
+        self.counters()
+    }
+    fn window_scale(&self) -> u8 {
+        self.window_scale()
+    }
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read()
+    }
+    fn completed(&self) -> Option<Time> {
+        self.completed
+    }
+    fn connect(&mut self, out: &mut impl Outbox) {
+        self.connect(out);
+    }
+    fn abort(&mut self) {
+        self.abort();
+    }
+    fn on_application(&mut self, out: &mut impl Outbox) {
+        self.on_application(out);
+    }
+    fn on_turn(&mut self, out: &mut impl Outbox) {
+        self.on_turn(out);
+    }
+    fn prefetch_behind(&self) {
+        self.prefetch_ranges();
+    }
+}
