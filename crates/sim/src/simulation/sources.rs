@@ -6,7 +6,7 @@ use crate::traffic;
 use crate::traffic::arrivals;
 use crate::traffic::bulk::SOURCES as FLOW_SOURCES;
 
-/// The first source of each kind, in their order; those of the sampler, the schedule and the ports come before.
+/// The first source of each kind, in their order; those of the first sample, the schedule and the ports come before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sources {
     /// Bulk flows.
@@ -17,6 +17,8 @@ pub(super) struct Sources {
     pub hosts: Option<usize>,
     /// The applications that wait until all else of the same time is done.
     pub applications: usize,
+    /// Samples after the first: the state that everything at the same time has led to.
+    pub sampler: usize,
     /// One beyond the last.
     pub end: usize,
 }
@@ -36,6 +38,7 @@ impl Sources {
         take(arrivals::SOURCES * spec.making().count());
         let hosts = spec.hosts.iter().any(|host| host.egress.is_some()).then(|| take(1));
         let applications = take(1);
-        Self { flows, others, hosts, applications, end }
+        let sampler = take(1);
+        Self { flows, others, hosts, applications, sampler, end }
     }
 }
