@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const POLL: u64 = 1 << 14;
 /// Most packets that are noted for captures: 2,000,000 of data, as the plan has it, each with an ACK.
 const MOST_NOTED: usize = 4_000_000;
-/// Event source of the sampler.
+/// Event source of the first sample, which is taken before anything happens.
 const SAMPLER: usize = 0;
 /// Event source of the schedule of changes.
 const CHANGES: usize = 1;
@@ -127,6 +127,8 @@ struct World<'a> {
     approaching: Option<(usize, Direction)>,
     bounds: Bounds,
     first_flow_source: usize,
+    /// Event source of the other samples, counted from the first of the other traffic.
+    sampling: usize,
     events: u64,
 }
 
@@ -257,14 +259,22 @@ impl World<'_> {
     #[inline(never)]
     fn on_sampler_or_change(&mut self, source: usize) {
         if source == SAMPLER {
-            let next = self.sampler.sample(&self.arena.flows, &self.arena.slots, &self.network);
-            self.network.events.set(SAMPLER, next);
+            self.network.events.set(SAMPLER, NEVER);
+            self.sample();
         } else {
             while let Some((port, what)) = self.schedule.due(self.network.now()) {
                 self.network.ports[port].change(what);
             }
             self.network.events.set(CHANGES, self.schedule.next());
         }
+    }
+
+    /// Takes a sample. The next one comes behind all else of its time: a packet that is sent or arrives then shows in it, as in Linux, where
+    /// no process reads anything before the softirq is over.
+    fn sample(&mut self) {
+        let next = self.sampler.sample(&self.arena.flows, &self.arena.slots, &self.network);
+        let source = self.first_flow_source + FLOW_SOURCES * self.flows.len() + self.sampling;
+        self.network.events.set(source, next);
     }
 
     /// A packet of other traffic than TCP connections with one direction has reached its end.
@@ -279,6 +289,9 @@ impl World<'_> {
     fn on_other_timer(&mut self, source: usize) {
         if let Some((other, which)) = self.arena.other_of_event(source) {
             return other.on_timer(which, &mut self.network);
+        }
+        if source == self.sampling {
+            return self.sample();
         }
         // A slot is only reused when nothing is left to report about the connection before.
         self.on_release();

@@ -12,7 +12,7 @@ pub(super) struct Place {
     pub source: usize,
 }
 
-/// The places of all workloads, and the first source of each kind in their order. Those of the sampler, the schedule and the ports come
+/// The places of all workloads, and the first source of each kind in their order. Those of the first sample, the schedule and the ports come
 /// before.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
@@ -27,6 +27,8 @@ pub(super) struct Sources {
     pub hosts: Option<usize>,
     /// The applications that wait until all else of the same time is done.
     pub applications: usize,
+    /// Samples after the first: the state that everything at the same time has led to.
+    pub sampler: usize,
     /// One beyond the last.
     pub end: usize,
 }
@@ -52,6 +54,7 @@ impl Sources {
         let workloads = order.into_iter().map(place).collect();
         let hosts = spec.hosts.iter().any(|host| host.egress.is_some()).then(|| take(1));
         let applications = take(1);
-        Self { workloads, flows, others, hosts, applications, end }
+        let sampler = take(1);
+        Self { workloads, flows, others, hosts, applications, sampler, end }
     }
 }

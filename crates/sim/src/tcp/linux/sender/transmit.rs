@@ -449,6 +449,10 @@ impl Sender {
         let p = self.packet(seq, self.frame_len(seq), more, self.control_ecn());
         self.counters.sent += 1;
         self.counters.retransmits += 1;
+        // A timeout takes all that is in flight as lost (tcp_event_data_sent).
+        if self.view.in_flight() == 0 {
+            self.cc.on_event(&self.view, &mut self.window, Event::TxStart);
+        }
         self.view.last_sent_jiffies = self.view.jiffies;
         let verdict = out.send(End::Sender, p);
         let dropped = verdict == Verdict::Dropped;
