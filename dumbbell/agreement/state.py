@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SET = "state"
 CONTROLS = ("dctcp", "bbr", "vegas", "yeah", "illinois", "westwood", "nv")
 """Congestion controls that tell Linux's inet_diag something."""
+_BY_PATCH = ("cubic",)
+"""Congestion controls that tell something on a kernel of `kernel build --with state`."""
 LAWS = ("pie", "red", "codel")
 """Queue disciplines whose drops, marks and probability are compared."""
 _DETERMINISTIC = ("pfifo", "bfifo", "codel", "fq_codel")
@@ -57,7 +59,7 @@ def scenarios(seed: int, count: int, shared: Shared, starts: int, ccs: Sequence[
     Raises `BadInput` if the engines share no congestion control that tells something.
     """
     controls = tuple(each for each in (ccs or CONTROLS) if each in shared.cc)
-    if not controls or any(each not in CONTROLS for each in controls):
+    if not controls or any(each not in (*CONTROLS, *_BY_PATCH) for each in controls):
         raise BadInput(f"--cc: expected congestion controls that tell the kernel's inet_diag something: {', '.join(CONTROLS)}")
     found = []
     for index in range(count):

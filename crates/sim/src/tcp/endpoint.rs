@@ -216,14 +216,15 @@ impl Sender {
     }
 
     /// Tells the state of the sender ([`STATE`]) and of its congestion control.
-    pub fn state(&self, tell: &mut Tell) {
+    pub fn state(&self, now: Time, tell: &mut Tell) {
         let s = match self {
             Self::Linux(s) => s,
             Self::Bsd(s) => return s.tell(tell),
         };
-        let (v, w) = (&s.view, &s.window);
-        if w.pacing_rate != u64::MAX {
-            tell("pacing_bps", w.pacing_rate as f64 * 8.0);
+        let (v, w) = (&s.view_at(now), &s.window);
+        let rate = s.pacing_rate();
+        if rate != u64::MAX {
+            tell("pacing_bps", rate as f64 * 8.0);
         }
         tell("rto_ms", s.rto_us() as f64 / 1e3);
         if v.srtt_us8 != 0 {
@@ -233,7 +234,9 @@ impl Sender {
         tell("lost", f64::from(v.lost_out));
         tell("retrans_out", f64::from(v.retrans_out));
         tell("reordering", f64::from(s.reordering_degree()));
-        s.congestion_control().state(v, w, tell);
+        if s.is_established() {
+            s.congestion_control().state(v, w, tell);
+        }
     }
 
     /// What a sample shows of it.
