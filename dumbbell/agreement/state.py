@@ -26,7 +26,6 @@ from dumbbell.scenario.units import FRAME_BYTES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dumbbell.agreement.comparison import Comparison
     from dumbbell.results import Run
 
 SET = "state"
@@ -135,7 +134,7 @@ class Variable:
         return {**vars(self), "apart": self.apart}
 
 
-def variables(compared: Comparison) -> list[Variable]:
+def variables(compared: Any) -> list[Variable]:
     """Return all variables that both engines tell, by scenario; none where samples are taken in real time or no state was recorded."""
     if compared.in_real_time:
         return []

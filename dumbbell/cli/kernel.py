@@ -47,7 +47,7 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="WHAT",
-        help="Add a change of dumbbell's own: state (cubic tells its state, as bbr, dctcp and vegas do). The kernel is called SERIES-WHAT.",
+        help="Add a change of dumbbell's own: state (cubic tells its state by inet_diag). The kernel is called SERIES-WHAT.",
     ),
 ]
 NameOption = Annotated[
