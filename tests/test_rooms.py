@@ -49,7 +49,7 @@ INSIDE = {
 }
 """For each room, and each folder in it, the folders of the room that it may import; all may import the files of the room itself."""
 CIRCLES = {
-    frozenset(f"dumbbell.results.{name}" for name in ("imported", "limits", "notebook", "responsiveness", "run", "summary")),
+    frozenset(f"dumbbell.results.{name}" for name in ("columns", "imported", "limits", "notebook", "responsiveness", "run", "summary")),
     frozenset(("dumbbell.engines", "dumbbell.engines.base", "dumbbell.engines.prepared")),
 }
 """Modules that name each other's types. No module imports one above it when it runs."""

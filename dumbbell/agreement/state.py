@@ -26,12 +26,13 @@ from dumbbell.scenario.units import FRAME_BYTES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dumbbell.agreement.comparison import Comparison
     from dumbbell.results import Run
 
 SET = "state"
 CONTROLS = ("dctcp", "bbr", "vegas", "yeah", "illinois", "westwood", "nv")
 """Congestion controls that tell Linux's inet_diag something."""
+_BY_PATCH = ("cubic",)
+"""Congestion controls that tell something on a kernel of `kernel build --with state`."""
 LAWS = ("pie", "red", "codel")
 """Queue disciplines whose drops, marks and probability are compared."""
 _DETERMINISTIC = ("pfifo", "bfifo", "codel", "fq_codel")
@@ -57,7 +58,7 @@ def scenarios(seed: int, count: int, shared: Shared, starts: int, ccs: Sequence[
     Raises `BadInput` if the engines share no congestion control that tells something.
     """
     controls = tuple(each for each in (ccs or CONTROLS) if each in shared.cc)
-    if not controls or any(each not in CONTROLS for each in controls):
+    if not controls or any(each not in (*CONTROLS, *_BY_PATCH) for each in controls):
         raise BadInput(f"--cc: expected congestion controls that tell the kernel's inet_diag something: {', '.join(CONTROLS)}")
     found = []
     for index in range(count):
@@ -133,7 +134,7 @@ class Variable:
         return {**vars(self), "apart": self.apart}
 
 
-def variables(compared: Comparison) -> list[Variable]:
+def variables(compared: Any) -> list[Variable]:
     """Return all variables that both engines tell, by scenario; none where samples are taken in real time or no state was recorded."""
     if compared.in_real_time:
         return []

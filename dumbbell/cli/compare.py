@@ -116,7 +116,9 @@ def _folders(
     labels = names if names[0] != names[1] else [str(path) for path in paths]
     if paths[0].resolve() == paths[1].resolve():
         raise BadInput(f"{second}: is the same folder; expected another one")
-    first_set, second_set = (RunSet(label, open_outlines(path, window), run_of(path)) for label, path in zip(labels, paths, strict=True))
+    first_set, second_set = (
+        RunSet(label, open_outlines(path, window), run_of(path), window=window) for label, path in zip(labels, paths, strict=True)
+    )
     found = compare_folders(first_set, second_set, per, y)
     if json:
         print_json(

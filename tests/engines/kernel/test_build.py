@@ -292,7 +292,7 @@ def test_series_are_data_and_stand_beside_each_other(machine, tarball):
         make(newer)
     assert make(newer, series="7.3")
     assert (binary.find().version, binary.find("6.12").version, binary.find("7.3").version) == ("6.12.9", "6.12.9", "7.3.4")
-    assert binary.find("7.3").series == "7.3"
+    assert binary.named("7.3").series == "7.3"
     assert not make(series="7.3")
     assert len(kernels(machine)) == 2
     with pytest.raises(BadInput, match=r"^--series 7\.4: unknown; expected one of 6\.12, 7\.3$"):
@@ -314,7 +314,7 @@ def test_a_tree_of_ones_own(machine, tarball, tmp_path):
     assert make(tree=tree, name="mine")
     assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
     found = binary.find("mine")
-    assert (found.version, found.series) == ("7.2.5", "7.3")
+    assert (found.version, binary.named("mine").series) == ("7.2.5", "7.3")
     assert b"as it should be" in found.linux.read_bytes()
     kept = machine / binary.KEPT / "7.3" / "linux"
     assert sorted(str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()) == ["Makefile", "kernel/left.c", "patched"]
@@ -340,6 +340,29 @@ def test_a_checkout_is_what_git_knows_of_it(tarball, tmp_path):
     assert [str(path) for path in source.files_of_tree(tree, series())] == [".gitignore", "Makefile", "patched"]
     (tree / "new.c").write_text("")
     assert [str(path) for path in source.files_of_tree(tree, series())] == [".gitignore", "Makefile", "new.c", "patched"]
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_change_of_dumbbells_own_is_a_patch_of_the_series(tarball):
+    place = all_series.PLACE / "6.12" / "patch" / "with"
+    place.mkdir()
+    change = PATCH.replace("as it should be", "as I like it").replace("as it comes", "as it should be")
+    (place / "state.patch").write_text(change)
+    path = tarball()
+    assert make(path, extras=("state",), name="6.12-state")
+    own = binary.find("6.12-state")
+    make(path)
+    assert binary.find().key != own.key, "the plain kernel is another"
+    (listed,) = (each for each in binary.everything() if each.key == own.key)
+    assert listed.description["own"]["patches"] == ["state.patch"]
+    with pytest.raises(BadInput, match=r"--with speed: unknown for Linux 6\.12; expected state"):
+        make(path, extras=("speed",), name="x")
+
+
+def test_every_series_can_let_cubic_tell_its_state():
+    for version in all_series.versions():
+        assert "state" in series(version).extras
+        assert "cubic_last_max_cwnd" in series(version).extra("state").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("machine")

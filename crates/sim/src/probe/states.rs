@@ -64,7 +64,7 @@ impl States {
     pub fn sample_flow(&mut self, place: usize, now: Time, sender: &Sender) {
         let (wanted, table) = (&self.wanted, &mut self.flows[place]);
         if wanted.control || !wanted.names.is_empty() {
-            table.sample(now, wanted.control, wanted, |tell| sender.state(tell));
+            table.sample(now, wanted.control, wanted, |tell| sender.state(now, tell));
         }
     }
 

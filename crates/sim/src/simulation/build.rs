@@ -102,7 +102,7 @@ impl<'a> World<'a> {
             approaching: None,
             bounds: Bounds { end: spec.duration_ns, noted: MOST_NOTED, slots: MAX_CONNECTIONS },
             first_flow_source: sources.flows,
-            sampling: sources.sampler - sources.others,
+            sampling: sources.sampler,
             events: 0,
         })
     }

@@ -127,7 +127,7 @@ struct World<'a> {
     approaching: Option<(usize, Direction)>,
     bounds: Bounds,
     first_flow_source: usize,
-    /// Event source of the other samples, counted from the first of the other traffic.
+    /// Event source of the samples after the first.
     sampling: usize,
     events: u64,
 }
@@ -273,8 +273,7 @@ impl World<'_> {
     /// no process reads anything before the softirq is over.
     fn sample(&mut self) {
         let next = self.sampler.sample(&self.arena.flows, &self.arena.slots, &self.network);
-        let source = self.first_flow_source + FLOW_SOURCES * self.flows.len() + self.sampling;
-        self.network.events.set(source, next);
+        self.network.events.set(self.sampling, next);
     }
 
     /// A packet of other traffic than TCP connections with one direction has reached its end.

@@ -146,7 +146,7 @@ pub trait SendingEnd {
     }
 
     /// Tells the state of the sender ([`STATE`](super::endpoint::STATE)) and of its congestion control.
-    fn state(&self, _tell: &mut Tell) {}
+    fn state(&self, _now: Time, _tell: &mut Tell) {}
 }
 
 /// The end that receives the data.

@@ -50,10 +50,17 @@ class Series:
         """The changes to the sources, in the order in which they are applied."""
         return sorted((self.folder / "patch").glob("*.patch"))
 
-    @functools.cached_property
+    @property
     def recipe(self) -> str:
         """A hash of patches and configuration: what this version of the package applies to a kernel's sources."""
-        return cache.digest_of_files([*self.patches, self.fragment])
+        files = [*self.patches, self.fragment]
+        return _hash_of(tuple((file, (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files))
+
+
+@functools.lru_cache
+def _hash_of(files: tuple[tuple[Path, int, int], ...]) -> str:
+    """Return the hash of files, which are read again if their times or sizes change. Every run of the engine asks for it."""
+    return cache.digest_of_files([file for file, *_ in files])
 
     @property
     def sets(self) -> tuple[str, ...]:

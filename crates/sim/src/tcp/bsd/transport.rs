@@ -37,7 +37,7 @@ impl SendingEnd for Sender {
     fn sample(&self) -> SenderSample {
         self.sample()
     }
-    fn state(&self, tell: &mut Tell) {
+    fn state(&self, _now: Time, tell: &mut Tell) {
         self.tell(tell);
     }
 }

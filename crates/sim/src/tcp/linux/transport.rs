@@ -80,10 +80,11 @@ impl SendingEnd for Sender {
     fn limited_times(&self, at: Time) -> Option<LimitedTimes> {
         Some(self.limited_times(at))
     }
-    fn state(&self, tell: &mut Tell) {
-        let (v, w) = (&self.view, &self.window);
-        if w.pacing_rate != u64::MAX {
-            tell("pacing_bps", w.pacing_rate as f64 * 8.0);
+    fn state(&self, now: Time, tell: &mut Tell) {
+        let (v, w) = (&self.view_at(now), &self.window);
+        let rate = self.pacing_rate();
+        if rate != u64::MAX {
+            tell("pacing_bps", rate as f64 * 8.0);
         }
         tell("rto_ms", self.rto_us() as f64 / 1e3);
         if v.srtt_us8 != 0 {
@@ -93,7 +94,9 @@ impl SendingEnd for Sender {
         tell("lost", f64::from(v.lost_out));
         tell("retrans_out", f64::from(v.retrans_out));
         tell("reordering", f64::from(self.reordering_degree()));
-        self.congestion_control().state(v, w, tell);
+        if self.is_established() {
+            self.congestion_control().state(v, w, tell);
+        }
     }
 }
 

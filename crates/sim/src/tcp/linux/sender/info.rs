@@ -1,7 +1,8 @@
 //! The answer of `getsockopt(TCP_INFO)` for a sender (Linux 6.12 net/ipv4/tcp.c `tcp_get_info`).
 
 use super::Sender;
-use crate::cc::AnyCc;
+use crate::cc::{AnyCc, View};
+use crate::tcp::common::lazy_timer::Ticks;
 use crate::time::Time;
 
 /// The fields of `struct tcp_info` that a sender has.
@@ -48,6 +49,22 @@ impl Sender {
     #[must_use]
     pub fn reordering_degree(&self) -> u32 {
         self.reordering.degree()
+    }
+
+    /// What the congestion control sees, with the clock of `now`. The clock of the sender stands still between packets.
+    #[must_use]
+    pub fn view_at(&self, now: Time) -> View {
+        View { jiffies: self.clock.tick(now) as u32, ..self.view.clone() }
+    }
+
+    /// Linux's `sk_pacing_rate`, bytes/s. It is computed here where nothing else depends on it; a congestion control with `cong_control` sets it.
+    #[must_use]
+    pub fn pacing_rate(&self) -> u64 {
+        if self.sends_in_steps || self.needs.cong_control || self.view.srtt_us8 == 0 {
+            self.window.pacing_rate
+        } else {
+            self.rate_of_window()
+        }
     }
 
     /// The congestion control of this sender.

@@ -410,13 +410,17 @@ impl Sender {
 
     #[inline(never)]
     pub(super) fn compute_pacing_rate(&mut self) {
-        if self.view.srtt_us8 == 0 {
-            return;
+        if self.view.srtt_us8 != 0 {
+            self.window.pacing_rate = self.rate_of_window();
         }
+    }
+
+    /// The rate at which a paced sender would send; the RTT is known.
+    pub(super) fn rate_of_window(&self) -> u64 {
         let ratio = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
         let window = u64::from(self.window.cwnd.max(self.view.packets_out));
         // The kernel's 64 bits wrap for windows beyond 700 million segments (tcp_update_pacing_rate: `rate *= max(cwnd, packets_out)`).
         let rate = (u64::from(self.layout.mss()) * 80_000 * ratio).wrapping_mul(window) / u64::from(self.view.srtt_us8);
-        self.window.pacing_rate = rate.min(self.pacing.max_rate());
+        rate.min(self.pacing.max_rate())
     }
 }
