@@ -1,4 +1,4 @@
-"""What notebooks show: a table by cell with the sentence, the progress of runs, and a link to the explorer."""
+"""Output of notebooks: a table by cell with the sentence, the progress of runs, and a link to the explorer."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _EVERY_S = 0.25
 
 
 def in_notebook() -> bool:
-    """True if a kernel of Jupyter runs this process."""
+    """True if Jupyter runs this process."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel")
+    return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def results_html(results: Results) -> str:

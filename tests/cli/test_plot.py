@@ -36,7 +36,7 @@ def test_without_options_there_is_one_summary_of_a_sweep(dumbbell, sweep, tmp_pa
     assert answer.status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["summary.png", "summary.svg"]
     said, written = answer.err.splitlines()
-    assert said.startswith("drawing goodput_mbit, srtt_mean_ms")
+    assert said.startswith("drawing forward.goodput_mbit, reverse.goodput_mbit and srtt_mean_ms")
     assert " over path.rtt by flows.0.cc, 12 runs: mean, 95 % interval (Student's t) of 3 runs each" in said
     assert written == f"1 figure in {tmp_path}: summary.png, .svg"
 

@@ -93,7 +93,7 @@ def test_a_notebook_shows_the_progress_of_runs_that_take_a_while(monkeypatch):
         return Handle()
 
     modules = {
-        "IPython": SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object())),
+        "IPython": SimpleNamespace(get_ipython=type("ZMQInteractiveShell", (), {})),
         "IPython.display": SimpleNamespace(display=display),
     }
     for name, module in modules.items():

@@ -57,7 +57,7 @@ def observations(sources: Sequence[RunSet], per: str) -> list[Observation]:
     """The rows of the tables of a kind: `run`, `flow`, `group` (the flows of an entry of the scenario together) or `stream`."""
     rows = {"run": _run, "flow": _flows, "group": _groups, "stream": _streams}[per]
     found = []
-    for number, (_, where, run) in enumerate(_runs(sources)):
+    for number, (_, where, run) in enumerate(runs_of(sources)):
         found += [Observation(number, {**labels, **where}, values) for labels, values in rows(run)]
     return found
 
@@ -69,7 +69,7 @@ def varying(found: Sequence[Observation]) -> dict[str, list[Coordinate]]:
     return {key: listed for key, listed in values.items() if len(listed) > 1}
 
 
-def _runs(sources: Sequence[RunSet]) -> Iterator[tuple[RunSet, dict[str, Coordinate], Any]]:
+def runs_of(sources: Sequence[RunSet]) -> Iterator[tuple[RunSet, dict[str, Coordinate], Any]]:
     """Each run with its coordinates."""
     for source in sources:
         for cell, run in source.placed():
@@ -149,7 +149,7 @@ def sampled(
     """
     found: dict[str, list[Observation]] = {name: [] for name in wanted}
     total = sum(len(source.runs) for source in sources)
-    for number, (source, where, outline) in enumerate(_runs(sources)):
+    for number, (source, where, outline) in enumerate(runs_of(sources)):
         if progress is not None:
             progress(number, total)
         try:

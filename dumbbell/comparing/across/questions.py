@@ -7,15 +7,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from dumbbell.comparing.across.answer import answer_of
 from dumbbell.comparing.across.coordinates import FOLDER, LABELS, NAME, Coordinate, RunSet, completed
 from dumbbell.comparing.across.derived import ALL_COLUMNS, TABLE_COLUMNS, derived
 from dumbbell.comparing.across.estimates import STATISTICS
+from dumbbell.comparing.across.measures import measured
 from dumbbell.comparing.across.observations import (
     RATE,
     Observation,
     Progress,
     is_rate,
     observations,
+    runs_of,
     sampled,
     series_kinds,
     series_names,
@@ -40,6 +43,8 @@ MOST_MARKERS = 12
 _ROWS = (GOODPUT, "srtt_mean_ms", "rtt_median_ms", "latency_median_ms", "jain_index", "drops")
 """Columns of the summary of a sweep, as far as there are values."""
 _MOST_ROWS = 4
+_MOST_JUDGED = 5
+"""Panels of the numbers that traffic is judged by: goodput each way, ping, MOS, and the time of pages."""
 MOST_NAMES = 2
 """Maximum number of scenarios that a title names."""
 _COMPLETION = "completion_median_ms"
@@ -110,6 +115,8 @@ class Settled:
     """Way of writing options, as the user does."""
     asked: Asked = field(default_factory=Asked)
     """The question as it was asked."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Column -> its name with its unit, where the column's own name does not tell: `upload goodput (Mbit/s)`."""
 
     @property
     def over_time(self) -> bool:
@@ -306,13 +313,31 @@ def _all_varying(data: Iterable[Sequence[Observation]]) -> dict[str, list[Coordi
 
 
 def summary(sources: Sequence[RunSet], manner: Manner = COMMAND) -> Settled:
-    """Return the figure of a sweep without options: its main columns over its axis with the most numbers."""
+    """Return the figure of a sweep without options: its main columns over its axis with the most numbers.
+
+    Where bulk flows have two directions or there are calls, the columns are the numbers that `dumbbell run` judges the traffic by. A sum of
+    both directions would exceed the capacity of either.
+    """
     sources = completed(sources)
     found = settle(Asked(y=("goodput",), summary=True), sources, manner=manner)
     if not found.x:
         asked = Asked(kind="box", y=_rows(sources, "flow"), x="group", per="flow", summary=True)
         return settle(asked, sources, manner=manner)
-    return settle(Asked(y=_rows(sources, None), summary=True), sources, manner=manner)
+    return _judged(found, sources) or settle(Asked(y=_rows(sources, None), summary=True), sources, manner=manner)
+
+
+def _judged(found: Settled, sources: Sequence[RunSet]) -> Settled | None:
+    """The same figure with a panel for each number that the traffic is judged by; None where the columns of runs and groups will do."""
+    runs = [(number, at, run) for number, (_, at, run) in enumerate(runs_of(sources)) if run.summary.status != "invalid"]
+    titles = {measure.column: measure.title for measure in answer_of("", (run for *_, run in runs)).judged}
+    if not ({f"forward.{GOODPUT}", "mos"} & set(titles)):
+        return None
+    data: dict[str, list[Observation]] = {column: [] for column in list(titles)[:_MOST_JUDGED]}
+    for number, at, run in runs:
+        for measure, value in measured(run.summary).items():
+            if measure.column in data:
+                data[measure.column].append(Observation(number, at, {measure.column: value}))
+    return replace(found, y=tuple(data), per=dict.fromkeys(data, "run"), data=data, titles=titles)
 
 
 def _rows(sources: Sequence[RunSet], per: str | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dumbbell.comparing.across.coordinates import FLOW_LABELS, LABELS, NAME, WHOSE, Coordinate, RunSet, everywhere, swept_keys
@@ -61,7 +61,8 @@ class Words:
         """Return the key of the runs, or the label of flows, streams or ports, that a word stands for. The word is the key itself, or its
         end after a dot.
 
-        If several keys end alike, the word means the one with several values. Raises `BadInput` for a word that means two keys, or none.
+        If several keys end alike, the word means the one with several values, and the first if all have equal values in each run, as a
+        queue at both ends of a link has. Raises `BadInput` for a word that means two keys, or none.
         `rest` follows the word in the error's suggestions: `=20ms`.
         """
         given = self._manner.given(option, word + rest)
@@ -69,8 +70,9 @@ class Words:
             return word
         meant = meant_keys(word, self._swept)
         if len(meant) > 1:
-            several = [key for key in meant if len({cell.get(key) for source in self._sources for cell, _ in source.placed()}) > 1]
-            meant = several if len(several) == 1 else meant
+            several = [key for key in meant if len({cell.get(key) for cell in self._cells()}) > 1]
+            alike = bool(several) and all(cell.get(key) == cell.get(several[0]) for cell in self._cells() for key in several)
+            meant = several[:1] if alike else meant
         owners = [per for per, labels in LABELS.items() if word in labels]
         if self._per in owners:
             return word
@@ -89,6 +91,10 @@ class Words:
             return find_key(word, meant, given)
         known = self._known()
         raise unknown_key(word, [*known, *(TIME[:1] if known and option == "x" else ())], given)
+
+    def _cells(self) -> Iterator[Mapping[str, Coordinate]]:
+        """The coordinates of each run."""
+        return (cell for source in self._sources for cell, _ in source.placed())
 
     def _of_flows(self, owner: str) -> tuple[str, str | None]:
         return (self._rows, owner) if self._rows == "per" else (self._rows, None)

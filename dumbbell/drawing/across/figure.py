@@ -66,7 +66,9 @@ def across_figure(
 def with_titles(settled: Settled) -> str:
     """A title: which scenario, what, and over what."""
     names = ", ".join(name for name in settled.names[:MOST_NAMES] if name) + (" ..." if len(settled.names) > MOST_NAMES else "")
-    rows = ", ".join(column_words(y) if len(settled.y) < 3 else column_name(y) for y in settled.y)
+    brief = len(settled.y) > 2
+    titles = {name: title.partition(" (")[0] if brief else title for name, title in settled.titles.items()}
+    rows = ", ".join(titles.get(y) or (column_name(y) if brief else column_words(y)) for y in settled.y)
     rows = f"distribution of {rows}" if settled.kind in DISTRIBUTIONS else rows
     axis = f" over {key_words(settled.x, settled.named)}" if settled.x else ""
     if settled.kind == "scatter":

@@ -40,7 +40,7 @@ class Wording:
     def column(self, settled: Settled, name: str) -> str:
         """Return the name of a column or a series, with the window that goodput is averaged over."""
         window = f"\nover {settled.window_s:.3g} s" if is_rate(name) and settled.window_s else ""
-        return f"{self.names.get(name, column_words(name))}{window}"
+        return f"{self.names.get(name, settled.titles.get(name) or column_words(name))}{window}"
 
 
 def applied(settled: Settled, wording: Wording) -> Wording:

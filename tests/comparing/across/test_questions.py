@@ -1,9 +1,14 @@
 """dumbbell chooses what the user left open, and prints an error in a line if it cannot."""
 
+from dataclasses import replace
+
 import pytest
 from across import outline, sweep
 
+import dumbbell
+from dumbbell import Scenario
 from dumbbell.comparing.across.coordinates import RunSet
+from dumbbell.comparing.across.measures import measured
 from dumbbell.comparing.across.questions import Asked, settle, summary
 from dumbbell.errors import BadInput
 
@@ -98,7 +103,43 @@ def test_of_two_folders_engines_are_told_apart_if_each_has_its_own():
 
 def test_the_summary_of_a_sweep_has_the_main_columns_that_say_something():
     found = summary([sweep()])
-    assert (found.x, found.by, found.y) == ("path.rtt", ("flows.0.cc",), ("goodput_mbit", "srtt_mean_ms", "drops"))
+    ways = ("forward.goodput_mbit", "reverse.goodput_mbit")
+    assert (found.x, found.by, found.y) == ("path.rtt", ("flows.0.cc",), (*ways, "srtt_mean_ms"))
+
+
+TWO_WAYS = """
+name: home
+path: {rtt: 20ms, bottleneck: {rate: 20mbit, qdisc: fq_codel}, reverse: {rate: 5mbit, qdisc: fq_codel}}
+flows: [{name: download, cc: cubic}, {name: upload, cc: cubic, direction: reverse}]
+background: [{kind: ping}, {kind: voip}]
+sweep:
+  zip: {path.bottleneck.qdisc: [fq_codel, cake], path.reverse.qdisc: [fq_codel, cake]}
+duration: 3s
+"""
+
+
+@pytest.fixture(scope="module")
+def two_ways():
+    """Flows in both directions with a call, through two queues at both ends."""
+    return RunSet("home", dumbbell.run(Scenario.from_text(TWO_WAYS)).runs)
+
+
+def test_the_summary_of_two_directions_has_the_numbers_of_run_and_no_sum_of_both(two_ways):
+    found = summary([two_ways])
+    titles = ["download goodput (Mbit/s)", "upload goodput (Mbit/s)", "ping (ms)", "MOS"]
+    assert [found.titles[y] for y in found.y] == titles
+    shown = {y: [each.values[y] for each in found.data[y]] for y in found.y}
+    measures = [{measure.column: value for measure, value in measured(run.summary).items()} for run in two_ways.runs]
+    assert shown == {y: [values[y] for values in measures] for y in found.y}
+    assert max(shown["forward.goodput_mbit"]) < 20
+
+
+def test_a_word_that_ends_two_keys_with_equal_values_means_the_first(two_ways):
+    assert settle(Asked(y=("goodput",), by=("qdisc",)), [two_ways]).by == ("path.bottleneck.qdisc",)
+    cells = [{**run.cell, "path.reverse.qdisc": "fq_codel" if i else "cake"} for i, run in enumerate(two_ways.runs)]
+    apart = RunSet("home", [replace(run, cell=cell) for run, cell in zip(two_ways.runs, cells, strict=True)])
+    with pytest.raises(BadInput, match="'qdisc' is ambiguous"):
+        settle(Asked(y=("goodput",), by=("qdisc",)), [apart])
 
 
 def test_the_summary_of_repeats_alone_has_boxes_by_group():
