@@ -42,6 +42,10 @@ PatchOption = Annotated[
 ConfigOption = Annotated[
     list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="Your own line of the configuration, such as TCP_CONG_BBR=n.")
 ]
+WithOption = Annotated[
+    list[str] | None,
+    typer.Option("--with", metavar="SET", help="An optional set of changes of the series, such as bpf; several in order."),
+]
 NameOption = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="Name of the kernel: `--engine kernel:NAME` runs it. A kernel of your own needs one."),
@@ -64,6 +68,7 @@ def _build(
     tree: TreeOption = None,
     patch: PatchOption = None,
     config: ConfigOption = None,
+    extras: WithOption = None,
     name: NameOption = None,
     jobs: JobsOption = None,
     json: JsonOption = False,
@@ -72,7 +77,7 @@ def _build(
     from dumbbell.engines.kernel import binary, build
     from dumbbell.engines.kernel.series import DEFAULT
 
-    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name or "", fetch)
+    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), tuple(extras or ()), name or "", fetch)
 
     # Half a gigabyte is removed however a build is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -135,7 +140,7 @@ def _listed() -> Iterator[dict[str, Any]]:
         called += [name for name, key in names.items() if key == each.key]
         engines = ["kernel" if name == DEFAULT else f"kernel:{name}" for name in called] if each.is_current else []
         own = each.description.get("own", {})
-        parts = [each.description["source"]["name"], *own.get("patches", ()), *own.get("config", ())]
+        parts = [each.description["source"]["name"], *own.get("with", ()), *own.get("patches", ()), *own.get("config", ())]
         what = ", ".join(parts) if each.is_current else f"{', '.join(parts)}; by another version of dumbbell"
         yield {
             "engines": engines,

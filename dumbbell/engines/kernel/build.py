@@ -57,6 +57,8 @@ class Request:
     """Changes of the user's, applied after those of the series."""
     config: tuple[str, ...] = ()
     """Lines of the configuration of the user's, KEY=VALUE."""
+    extras: tuple[str, ...] = ()
+    """Optional sets of changes of the series, by name."""
     name: str = ""
     """The name of the kernel, if it is not to be found by its series."""
     fetch: bool = False
@@ -65,7 +67,7 @@ class Request:
     @property
     def is_own(self) -> bool:
         """True if the user changes something."""
-        return self.tree is not None or bool(self.patches or self.config)
+        return self.tree is not None or bool(self.patches or self.config or self.extras)
 
     def check(self) -> None:
         """Raises `BadInput` if the request is no request."""
@@ -74,7 +76,7 @@ class Request:
         if self.tree is not None and self.tarball is not None:
             raise BadInput("--tree and --source were given together; expected one of them")
         if self.is_own and not self.name:
-            raise BadInput("--tree, --patch and --config make a kernel of your own; expected --name NAME for it")
+            raise BadInput("--tree, --patch, --config and --with make a kernel of your own; expected --name NAME for it")
         if self.name:
             binary.check_name(self.name)
         for patch in self.patches:
@@ -102,6 +104,10 @@ def build(request: Request, jobs: int, tell: Tell, progress: Progress) -> bool:
         if request.name:
             binary.give_name(request.name, there[0].key)
         return False
+    for name in request.extras:
+        if name not in wanted.extras:
+            known = one_of(wanted.extras) if wanted.extras else "nothing, as the series has none"
+            raise BadInput(f"--with {name}: the series {wanted.version} has no such changes; expected {known}")
     folder = cache.folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -175,11 +181,13 @@ class _Build:
         self._jobs, self._tell, self._progress = jobs, tell, progress
         self._sources, self._result, self._log = scratch / "linux", scratch / "result", scratch / "log"
         self._fragment = scratch / "fragment"
+        self._extras = [wanted.extra(name) for name in dict.fromkeys(request.extras)]
+        self._patches = [*(patch for each in self._extras for patch in each.patches), *request.patches]
 
     def run(self) -> tuple[str, bool]:
         """Leaves the kernel in the cache, unless it is there. Returns its key, and whether it was built."""
         compiler = _first_line("gcc", "--version")
-        own = [patch.read_bytes() for patch in self._request.patches] + [line.encode() for line in self._config()]
+        own = [patch.read_bytes() for patch in self._patches] + [line.encode() for line in self._own_config()]
         if self._tarball is not None:
             found = {"name": self._tarball.name, "sha256": _checksum(self._tarball)}
             key = self._key(found["sha256"], compiler, own)
@@ -198,10 +206,11 @@ class _Build:
             key = self._key(found["sha256"], compiler, own)
             if binary.describe(self._folder / key):
                 return key, False
-        source.apply([*self._wanted.patches, *self._request.patches], self._sources, version)
+        source.apply([*self._wanted.patches, *self._patches], self._sources, version)
         facts = self._compiled(version)
         if self._request.is_own:
-            facts["own"] = {"patches": [patch.name for patch in self._request.patches], "config": self._config()}
+            mine = {"patches": [patch.name for patch in self._request.patches], "config": self._config(self._request.config)}
+            facts["own"] = {"with": [each.name for each in self._extras], **mine} if self._extras else mine
             if self._request.tree is not None:
                 facts["own"]["tree"] = found["name"]
         more = {"key": key, "recipe": self._wanted.recipe, "series": self._wanted.version, "source": found, "compiler": compiler}
@@ -211,10 +220,16 @@ class _Build:
     def _key(self, checksum: str, compiler: str, own: list[bytes]) -> str:
         return cache.digest([*(part.encode() for part in (checksum, self._wanted.recipe, compiler)), *own])
 
-    def _config(self) -> list[str]:
-        """The user's lines of the configuration, as kconfig writes them."""
+    def _own_config(self) -> list[str]:
+        """The lines of the configuration of optional changes and of the user's, as kconfig writes them; the user's are the last word."""
+        lines = [*(line for each in self._extras for line in each.config), *self._config(self._request.config)]
+        return list({_key_of(line): line for line in lines}.values())
+
+    @staticmethod
+    def _config(lines: tuple[str, ...]) -> list[str]:
+        """Lines of the user's as kconfig writes them."""
         found = []
-        for line in self._request.config:
+        for line in lines:
             parsed = _LINE.fullmatch(line)
             assert parsed  # checked
             found.append(f"# CONFIG_{parsed[1]} is not set" if parsed[2] == "n" else f"CONFIG_{parsed[1]}={parsed[2]}")
@@ -222,7 +237,7 @@ class _Build:
 
     def _compiled(self, version: str) -> dict[str, Any]:
         """Leaves the kernel in `result`. Returns what there is to say of it."""
-        own = self._config()
+        own = self._own_config()
         keys = {_key_of(line) for line in own}
         lines = [line for line in self._wanted.fragment.read_text(encoding="utf-8").splitlines() if _key_of(line) not in keys]
         fragment = "".join(f"{line}\n" for line in [*lines, *own])

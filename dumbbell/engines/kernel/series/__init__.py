@@ -18,6 +18,21 @@ _MINORS = 20
 """Minor versions of a major one, about: 5.19 came before 6.0, 6.19 before 7.0."""
 
 
+_UNSET = " is not set"
+"""The end of a line of a configuration for an option that is off, which begins like a comment."""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An optional set of changes to a series, which `--with NAME` asks for."""
+
+    name: str
+    patches: tuple[Path, ...]
+    """In the order in which they are applied, after those of the series."""
+    config: tuple[str, ...]
+    """Lines of the configuration, as kconfig writes them."""
+
+
 @dataclass(frozen=True)
 class Series:
     """All versions of Linux whose first two numbers are the same."""
@@ -48,6 +63,19 @@ class Series:
     def patches(self) -> list[Path]:
         """The changes to the sources, in the order in which they are applied."""
         return sorted((self.folder / "patch").glob("*.patch"))
+
+    @property
+    def extras(self) -> list[str]:
+        """Names of the optional sets of changes: folders in `with`, each with a configuration, patches, or both."""
+        return sorted(place.name for place in (self.folder / "with").glob("*") if place.is_dir())
+
+    def extra(self, name: str) -> Extra:
+        """The optional set of changes of this name, which must be one of `extras`."""
+        place = self.folder / "with" / name
+        fragment = place / "fragment"
+        lines = fragment.read_text(encoding="utf-8").splitlines() if fragment.is_file() else []
+        config = tuple(line for line in lines if line.startswith("CONFIG_") or line.endswith(_UNSET))
+        return Extra(name, tuple(sorted(place.glob("*.patch"))), config)
 
     @property
     def recipe(self) -> str:
