@@ -1,5 +1,5 @@
-"""Writes the report of a comparison: agree.json, agree.md, lists of differences, changes, windows, pairs and stability as CSV, and figures
-and scenarios of the largest differences."""
+"""Writes the report of a comparison: agree.json, agree.md, lists of differences, changes, windows, pairs, stability and state as CSV, and
+figures and scenarios of the largest differences."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from dumbbell.agreement.tables import (
     pairs_list,
     real_time,
     stability_list,
+    state_list,
     windows_list,
     worst_table,
 )
@@ -56,6 +57,7 @@ def write(
         "pairs.csv": pairs_list(document),
         "stability.csv": stability_list(document),
     }
+    lists["state.csv"] = state_list(document)
     for name, table in lists.items():
         if table.rows:
             write_within(folder, name, table.csv())

@@ -9,6 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from dumbbell.agreement import state
 from dumbbell.agreement.highspeed import controls_of, high_speed
 from dumbbell.agreement.precision import Precision
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
@@ -18,11 +19,11 @@ from dumbbell.errors import BadInput, all_of, nearest
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.units import FRAME_BYTES
 
-STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5}
+STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5, state.SET: 10}
 """Set -> default number of repeats with jittered starts, for scenarios with several flows or a randomised qdisc."""
 _SEED = 1
 """The default seed of a set."""
-_COUNTS = {"random": 100, "pairs": 40, "stability": 20}
+_COUNTS = {"random": 100, "pairs": 40, "stability": 20, state.SET: 50}
 """The sets that are drawn -> default number of scenarios."""
 
 _STANDARD = 150
@@ -97,7 +98,7 @@ def _found(
 
     With one of `ccs` the scenarios of `random` have one flow, with this control, and all of them have `starts` if these are given. Those of
     `pairs` have two flows of different controls, drawn from `ccs` or from all that are shared; the high-speed flows of a scenario of
-    `stability` have one, drawn likewise.
+    `stability` have one, drawn likewise. Those of `state` record the state of what they draw, see `dumbbell.agreement.state`.
 
     Raises `BadInput` if there is no such set, or the engines share no such control.
     """
@@ -120,6 +121,10 @@ def _found(
         )
     seeds = tuple(dict.fromkeys(seeds)) or (_SEED,)
     draws = [(seed, index) for seed in seeds for index in range(_COUNTS[name] if count is None else count)]
+    if name == state.SET:
+        numbers = _COUNTS[name] if count is None else count
+        found = [each for seed in seeds for each in state.scenarios(seed, numbers, shared, repeats, ccs)]
+        return ScenarioSet(name, seeds, repeats, tuple(found))
     if name == "pairs":
         controls = tuple(dict.fromkeys(ccs or shared.cc))
         if len(controls) < 2:

@@ -44,7 +44,12 @@ ConfigOption = Annotated[
 ]
 WithOption = Annotated[
     list[str] | None,
-    typer.Option("--with", metavar="SET", help="An optional set of changes of the series, such as bpf; several in order."),
+    typer.Option(
+        "--with",
+        metavar="WHAT",
+        help="Add changes of dumbbell's own: sce (SCE in cake, its echo and senders), state (cubic tells its state, as bbr, dctcp and "
+        "vegas do), bpf (BPF programs on streams of sockets and on routes). The kernel is called SERIES-WHAT.",
+    ),
 ]
 NameOption = Annotated[
     str | None,
@@ -66,9 +71,9 @@ def _build(
     source: SourceOption = None,
     fetch: FetchOption = False,
     tree: TreeOption = None,
+    sets: WithOption = None,
     patch: PatchOption = None,
     config: ConfigOption = None,
-    extras: WithOption = None,
     name: NameOption = None,
     jobs: JobsOption = None,
     json: JsonOption = False,
@@ -77,7 +82,7 @@ def _build(
     from dumbbell.engines.kernel import binary, build
     from dumbbell.engines.kernel.series import DEFAULT
 
-    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), tuple(extras or ()), name or "", fetch)
+    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name or "", fetch, tuple(sets or ())).named()
 
     # Half a gigabyte is removed however a build is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -87,7 +92,7 @@ def _build(
         made = build.build(request, jobs or default_workers(), note, progress)
     if made:
         note(f"built in {human_time(time.monotonic() - began)}")
-    _show(_facts(binary.find(name or series or DEFAULT)) | {"built": made}, json)
+    _show(_facts(binary.find(request.name or series or DEFAULT)) | {"built": made}, json)
 
 
 @command.command(name="status")
@@ -140,7 +145,7 @@ def _listed() -> Iterator[dict[str, Any]]:
         called += [name for name, key in names.items() if key == each.key]
         engines = ["kernel" if name == DEFAULT else f"kernel:{name}" for name in called] if each.is_current else []
         own = each.description.get("own", {})
-        parts = [each.description["source"]["name"], *own.get("with", ()), *own.get("patches", ()), *own.get("config", ())]
+        parts = [each.description["source"]["name"], *own.get("patches", ()), *own.get("config", ())]
         what = ", ".join(parts) if each.is_current else f"{', '.join(parts)}; by another version of dumbbell"
         yield {
             "engines": engines,

@@ -109,7 +109,7 @@ def _build(
     """Build the kernel, or end with the status that skips a commit."""
     from dumbbell.engines.kernel import build
 
-    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name=name)
+    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name)
     request.check()
     try:
         with progress_bar("kernel build", "files") as progress:

@@ -143,7 +143,8 @@ def test_a_set_of_one_control_has_single_flows_on_the_same_paths_for_all(shared)
     with pytest.raises(BadInput, match=r"^congestion control 'bik' is not shared \(did you mean 'bic'\?\); expected one of reno, "):
         find_set("random", shared, ccs=["bik"])
     with pytest.raises(
-        BadInput, match=r"^the set smoke has always the same scenarios; expected --cc with the sets random, pairs and stability alone$"
+        BadInput,
+        match=r"^the set smoke has always the same scenarios; expected --cc with the sets random, pairs, stability and state alone$",
     ):
         find_set("smoke", shared, ccs=["bic"])
     with pytest.raises(BadInput, match=r"^--cc 'bic,cubic': expected one congestion control with the set random$"):

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,17 +57,33 @@ class Request:
     """Changes of the user's, applied after those of the series."""
     config: tuple[str, ...] = ()
     """Lines of the configuration of the user's, KEY=VALUE."""
-    extras: tuple[str, ...] = ()
-    """Optional sets of changes of the series, by name."""
     name: str = ""
     """The name of the kernel, if it is not to be found by its series."""
     fetch: bool = False
     """True if the distribution's package is to be fetched if it is not installed."""
+    sets: tuple[str, ...] = ()
+    """Sets of further changes that the series has, applied before the user's own."""
 
     @property
     def is_own(self) -> bool:
         """True if the user changes something."""
-        return self.tree is not None or bool(self.patches or self.config or self.extras)
+        return self.tree is not None or bool(self.patches or self.config or self.sets)
+
+    def named(self) -> Request:
+        """Return the request with a name, which sets of changes alone make: `6.12-sce`."""
+        if self.name or not self.sets or self.tree is not None or self.patches or self.config:
+            return self
+        return replace(self, name="-".join((self.series or DEFAULT, *self.sets)))
+
+    def of_series(self, wanted: Series) -> Request:
+        """Return the request with its sets as patches and lines of the configuration. Raises `BadInput` for a set that the series lacks."""
+        for name in self.sets:
+            if name not in wanted.sets:
+                known = one_of(wanted.sets) if wanted.sets else "none"
+                raise BadInput(f"--with {name}: the series {wanted.version} has no such changes; expected {known}")
+        patches = [patch for name in self.sets for patch in wanted.patches_of(name)]
+        config = [line for name in self.sets for line in wanted.config_of(name)]
+        return replace(self, patches=(*patches, *self.patches), config=(*config, *self.config))
 
     def check(self) -> None:
         """Raises `BadInput` if the request is no request."""
@@ -76,7 +92,7 @@ class Request:
         if self.tree is not None and self.tarball is not None:
             raise BadInput("--tree and --source were given together; expected one of them")
         if self.is_own and not self.name:
-            raise BadInput("--tree, --patch, --config and --with make a kernel of your own; expected --name NAME for it")
+            raise BadInput("--tree, --patch and --config make a kernel of your own; expected --name NAME for it")
         if self.name:
             binary.check_name(self.name)
         for patch in self.patches:
@@ -98,16 +114,14 @@ def build(request: Request, jobs: int, tell: Tell, progress: Progress) -> bool:
 
     Raises `EnvironmentFault` with what is missing or the end of the log, and `BadInput` if the sources cannot be used.
     """
+    request = request.named()
     request.check()
     wanted = series(request.series or DEFAULT) if request.tree is None else source.series_for(request.tree, request.series)
+    request = request.of_series(wanted)
     if not request.is_own and request.tarball is None and (there := binary.built(wanted)):
         if request.name:
             binary.give_name(request.name, there[0].key)
         return False
-    for name in request.extras:
-        if name not in wanted.extras:
-            known = one_of(wanted.extras) if wanted.extras else "nothing, as the series has none"
-            raise BadInput(f"--with {name}: the series {wanted.version} has no such changes; expected {known}")
     folder = cache.folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -181,17 +195,16 @@ class _Build:
         self._jobs, self._tell, self._progress = jobs, tell, progress
         self._sources, self._result, self._log = scratch / "linux", scratch / "result", scratch / "log"
         self._fragment = scratch / "fragment"
-        self._extras = [wanted.extra(name) for name in dict.fromkeys(request.extras)]
-        self._patches = [*(patch for each in self._extras for patch in each.patches), *request.patches]
 
     def run(self) -> tuple[str, bool]:
         """Leaves the kernel in the cache, unless it is there. Returns its key, and whether it was built."""
         compiler = _first_line("gcc", "--version")
-        own = [patch.read_bytes() for patch in self._patches] + [line.encode() for line in self._own_config()]
+        own = [patch.read_bytes() for patch in self._request.patches] + [line.encode() for line in self._config()]
         if self._tarball is not None:
             found = {"name": self._tarball.name, "sha256": _checksum(self._tarball)}
             key = self._key(found["sha256"], compiler, own)
-            if binary.describe(self._folder / key):
+            if (there := binary.describe(self._folder / key)) is not None:
+                self._note_sets(self._folder / key, there)
                 return key, False
         self._sources.mkdir()
         self._result.mkdir()
@@ -206,30 +219,35 @@ class _Build:
             key = self._key(found["sha256"], compiler, own)
             if binary.describe(self._folder / key):
                 return key, False
-        source.apply([*self._wanted.patches, *self._patches], self._sources, version)
+        source.apply([*self._wanted.patches, *self._request.patches], self._sources, version)
         facts = self._compiled(version)
         if self._request.is_own:
-            mine = {"patches": [patch.name for patch in self._request.patches], "config": self._config(self._request.config)}
-            facts["own"] = {"with": [each.name for each in self._extras], **mine} if self._extras else mine
+            facts["own"] = {"patches": [patch.name for patch in self._request.patches], "config": self._config()}
+            facts["own"] |= self._sets()
             if self._request.tree is not None:
                 facts["own"]["tree"] = found["name"]
         more = {"key": key, "recipe": self._wanted.recipe, "series": self._wanted.version, "source": found, "compiler": compiler}
         _publish(self._result, self._folder / key, facts | more)
         return key, True
 
+    def _sets(self) -> dict[str, Any]:
+        """The entry of a description for sets of changes, each with the hash of what it was."""
+        return {"with": {name: self._wanted.recipe_of(name) for name in self._request.sets}} if self._request.sets else {}
+
+    def _note_sets(self, place: Path, there: dict[str, Any]) -> None:
+        """Write into the description of a kernel, which the same patches made one by one, that they are sets."""
+        if self._request.sets and (own := there["own"] | self._sets()) != there["own"]:
+            partial = place / f".{binary.DESCRIPTION}"
+            partial.write_text(json.dumps(there | {"own": own}, indent=1) + "\n", encoding="utf-8")
+            os.replace(partial, place / binary.DESCRIPTION)
+
     def _key(self, checksum: str, compiler: str, own: list[bytes]) -> str:
         return cache.digest([*(part.encode() for part in (checksum, self._wanted.recipe, compiler)), *own])
 
-    def _own_config(self) -> list[str]:
-        """The lines of the configuration of optional changes and of the user's, as kconfig writes them; the user's are the last word."""
-        lines = [*(line for each in self._extras for line in each.config), *self._config(self._request.config)]
-        return list({_key_of(line): line for line in lines}.values())
-
-    @staticmethod
-    def _config(lines: tuple[str, ...]) -> list[str]:
-        """Lines of the user's as kconfig writes them."""
+    def _config(self) -> list[str]:
+        """The user's lines of the configuration, as kconfig writes them."""
         found = []
-        for line in lines:
+        for line in self._request.config:
             parsed = _LINE.fullmatch(line)
             assert parsed  # checked
             found.append(f"# CONFIG_{parsed[1]} is not set" if parsed[2] == "n" else f"CONFIG_{parsed[1]}={parsed[2]}")
@@ -237,7 +255,7 @@ class _Build:
 
     def _compiled(self, version: str) -> dict[str, Any]:
         """Leaves the kernel in `result`. Returns what there is to say of it."""
-        own = self._own_config()
+        own = self._config()
         keys = {_key_of(line) for line in own}
         lines = [line for line in self._wanted.fragment.read_text(encoding="utf-8").splitlines() if _key_of(line) not in keys]
         fragment = "".join(f"{line}\n" for line in [*lines, *own])

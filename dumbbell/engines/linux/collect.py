@@ -21,7 +21,8 @@ from dumbbell.engines import datagrams
 from dumbbell.engines.assembly import Measured, assembled
 from dumbbell.engines.base import measuring
 from dumbbell.engines.labels import flow_labels, group_labels
-from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, tins
+from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, sce, tins
+from dumbbell.engines.linux.state import state_blocks
 from dumbbell.engines.linux.streams import Stream, streams
 from dumbbell.native import native
 from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
@@ -44,6 +45,7 @@ class _Queue:
     drops: int
     queued: int
     marks: int
+    sce_marks: int
 
 
 @dataclass
@@ -150,6 +152,7 @@ def blocks(plan: Plan, folder: Path, measured: Mapping[int, Stream], flows: Tabl
     for i in plan.series.ports:
         port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
+    yield from state_blocks(plan, folder)
 
 
 def _block(path: Path, entity: str, names: tuple[str, ...]) -> Block:
@@ -452,6 +455,8 @@ def _ports(
             "queued_packets": queue.queued,
             "ce_marks": queue.marks,
         }
+        if sce.has_ramps(plan):
+            values["sce_marks"] = queue.sce_marks
         if faults:
             values |= {"dropped_loss": lost_at_random, "duplicated_packets": copies}
             values["reordered_packets"] = int(details[device, leaf]["requeues"])

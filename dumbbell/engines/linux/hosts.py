@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.catalogue import Parameter, entries
+from dumbbell.engines.linux import sce
 from dumbbell.engines.linux.devices import GATES, NET, Devices, own_name, peer
 from dumbbell.plan import Place, Plan, Refusal, Side, Tcp, Workload
 from dumbbell.plan.addresses import SUBNETS, address
@@ -52,7 +53,12 @@ class Profile:
             sysctls["net.ipv4.tcp_sack"] = "0"
         if not workload.timestamps:
             sysctls["net.ipv4.tcp_timestamps"] = "0"
+        if not workload.window_scaling:
+            sysctls["net.ipv4.tcp_window_scaling"] = "0"
+        sysctls |= sce.sysctls(workload)
         sysctls |= host.sysctls
+        if host.cached_ssthresh is not None:
+            words.append(f"ssthresh {host.cached_ssthresh}")
         metrics = "".join(f" {word}" for word in sorted(words) if word and "=" not in word)
         offload = "on" if host.gso else "tso" if host.tso else "none"
         return cls(offload, workload.ecn, tuple(sorted(sysctls.items())), metrics)

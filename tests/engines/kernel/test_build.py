@@ -367,29 +367,21 @@ def test_own_patches_and_lines_of_the_configuration(tarball, tmp_path):
             make(path, name=name)
 
 
-def test_optional_sets_of_changes_are_data_of_a_series(machine, tarball, dumbbell):
-    path, place = tarball(), all_series.PLACE / "6.12" / "with" / "spare"
-    place.mkdir(parents=True)
-    (place / "01-spare.patch").write_text(PATCH.replace("as it comes", "as it should be").replace("+as it should be", "+as it is spared"))
-    (place / "fragment").write_text("# What it is for.\nCONFIG_SPARE=y\n# CONFIG_NET is not set\n")
-    wanted = series("6.12")
-    assert wanted.extras == ["spare"]
-    assert wanted.extra("spare").config == ("CONFIG_SPARE=y", "# CONFIG_NET is not set")
+@pytest.mark.usefixtures("machine")
+def test_a_set_of_changes_may_be_a_configuration_alone(tarball):
+    path = tarball()
+    (all_series.PLACE / "6.12" / "fragment-spare").write_text("# What it is for.\nCONFIG_SPARE=y\n")
+    assert series("6.12").sets == ("spare",)
     make(path)
     plain = binary.find().key
-    assert make(path, extras=("spare",), config=("NET=y",), name="spared")
+    assert make(path, sets=("spare",), name="spared")
     built = binary.named("spared")
     assert built is not None
     assert built.key != plain
-    assert built.description["own"] == {"with": ["spare"], "patches": [], "config": ["CONFIG_NET=y"]}
-    assert b"as it is spared" in (built.folder / "linux").read_bytes()
+    assert built.description["own"]["config"] == ["CONFIG_SPARE=y"]
+    assert binary.find().key == plain, "a set leaves the recipe of the series as it is"
     with pytest.raises(BadInput, match="--with none: the series 6.12 has no such changes; expected spare"):
-        make(path, extras=("none",), name="other")
-    with pytest.raises(BadInput, match="expected --name NAME"):
-        make(path, extras=("spare",))
-    assert "spare" in dumbbell("kernel", "list").out
-    # A set leaves the recipe of the series as it is, and with that the kernels that are there.
-    assert binary.find().key == plain
+        make(path, sets=("none",), name="other")
 
 
 def test_kernels_are_listed_and_removed(machine, tarball, tmp_path, dumbbell):

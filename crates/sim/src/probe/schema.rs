@@ -226,6 +226,20 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     total("undos", "", "reductions of the window that were taken back").by(Source::Sim),
     gauge("min_rtt_ms", "ms", "the least RTT in the stack's memory").by(Source::Sim).or_none(),
     gauge("srtt_ms", "ms", "the stack's own smoothed RTT").by(Source::Sim).or_none(),
+    total("trace_packets", "packets", "packets of both directions in a capture at the sending host (`analyze: true`)")
+        .by(Source::Captures)
+        .or_none(),
+    total(
+        "trace_retransmits",
+        "packets",
+        "data packets of that capture that were retransmitted, as tcptrace counts them",
+    )
+    .by(Source::Captures)
+    .or_none(),
+    gauge("trace_rtt_ms", "ms", "mean RTT in that capture, as tcptrace measures it").by(Source::Captures).or_none(),
+    gauge("trace_window_bytes", "bytes", "mean window that the sending host advertises in that capture")
+        .by(Source::Captures)
+        .or_none(),
     gauge("startup_ms", "ms", "of streaming: from connect() to when playing began")
         .by(Source::EveryEngineOfTcp)
         .or_none(),
@@ -391,7 +405,7 @@ pub const CLASS_COLUMNS: &[Quantity] = &[
 pub fn schema() -> serde_json::Value {
     let kinds: Vec<_> = super::events::KINDS
         .iter()
-        .map(|(name, asked, meaning)| serde_json::json!({"name": name, "asked": asked, "meaning": meaning}))
+        .map(|(name, meaning)| serde_json::json!({"name": name, "meaning": meaning}))
         .collect();
     serde_json::json!({
         "series": {

@@ -21,7 +21,13 @@ pub const STATE: &[State] = &[
     State::new("sacked", "packets", "outstanding segments that are SACKed"),
     State::new("lost", "packets", "outstanding segments that are deemed lost"),
     State::new("retrans_out", "packets", "retransmissions outstanding"),
-    State::new("reordering", "packets", "degree of reordering that is expected"),
+    State::new("reordering", "packets", "degree of reordering that is expected; none with FreeBSD's TCP"),
+    State::new("dupacks", "packets", "FreeBSD's TCP: duplicate ACKs in a row (t_dupacks)"),
+    State::new(
+        "bytes_acked",
+        "bytes",
+        "FreeBSD's TCP: acknowledged towards the next increase of the window (t_bytes_acked)",
+    ),
 ];
 
 /// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.
@@ -209,9 +215,12 @@ impl Sender {
         }
     }
 
-    /// Tells the state of the sender ([`STATE`]) and of its congestion control. FreeBSD's sender tells nothing.
+    /// Tells the state of the sender ([`STATE`]) and of its congestion control.
     pub fn state(&self, tell: &mut Tell) {
-        let Self::Linux(s) = self else { return };
+        let s = match self {
+            Self::Linux(s) => s,
+            Self::Bsd(s) => return s.tell(tell),
+        };
         let (v, w) = (&s.view, &s.window);
         if w.pacing_rate != u64::MAX {
             tell("pacing_bps", w.pacing_rate as f64 * 8.0);

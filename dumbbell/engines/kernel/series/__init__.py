@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,21 +17,6 @@ DEFAULT = "6.12"
 """The series that the engine `kernel` has unless a name says another."""
 _MINORS = 20
 """Minor versions of a major one, about: 5.19 came before 6.0, 6.19 before 7.0."""
-
-
-_UNSET = " is not set"
-"""The end of a line of a configuration for an option that is off, which begins like a comment."""
-
-
-@dataclass(frozen=True)
-class Extra:
-    """An optional set of changes to a series, which `--with NAME` asks for."""
-
-    name: str
-    patches: tuple[Path, ...]
-    """In the order in which they are applied, after those of the series."""
-    config: tuple[str, ...]
-    """Lines of the configuration, as kconfig writes them."""
 
 
 @dataclass(frozen=True)
@@ -64,23 +50,34 @@ class Series:
         """The changes to the sources, in the order in which they are applied."""
         return sorted((self.folder / "patch").glob("*.patch"))
 
-    @property
-    def extras(self) -> list[str]:
-        """Names of the optional sets of changes: folders in `with`, each with a configuration, patches, or both."""
-        return sorted(place.name for place in (self.folder / "with").glob("*") if place.is_dir())
-
-    def extra(self, name: str) -> Extra:
-        """The optional set of changes of this name, which must be one of `extras`."""
-        place = self.folder / "with" / name
-        fragment = place / "fragment"
-        lines = fragment.read_text(encoding="utf-8").splitlines() if fragment.is_file() else []
-        config = tuple(line for line in lines if line.startswith("CONFIG_") or line.endswith(_UNSET))
-        return Extra(name, tuple(sorted(place.glob("*.patch"))), config)
-
-    @property
+    @functools.cached_property
     def recipe(self) -> str:
         """A hash of patches and configuration: what this version of the package applies to a kernel's sources."""
         return cache.digest_of_files([*self.patches, self.fragment])
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The names of the sets of further changes that a build can ask for: a patch in `patch/with`, a folder of patches in `patch`, or a
+        configuration `fragment-NAME`."""
+        folders = [folder for folder in (self.folder / "patch").iterdir() if folder.is_dir() and folder.name != "with"]
+        patched = {each.stem for each in (*folders, *(self.folder / "patch" / "with").glob("*.patch"))}
+        return tuple(sorted(patched | {each.name.removeprefix("fragment-") for each in self.folder.glob("fragment-*")}))
+
+    def patches_of(self, name: str) -> list[Path]:
+        """Return the changes of a set, in the order in which they are applied after the others."""
+        one = self.folder / "patch" / "with" / f"{name}.patch"
+        return [one] if one.is_file() else sorted((self.folder / "patch" / name).glob("*.patch"))
+
+    def config_of(self, name: str) -> list[str]:
+        """Return the lines of the configuration that a set adds, of `fragment-NAME` if there is one."""
+        return [line for path in self._fragment_of(name) for line in path.read_text(encoding="utf-8").splitlines() if line[:7] == "CONFIG_"]
+
+    def recipe_of(self, name: str) -> str:
+        """Return a hash of the patches and the configuration of a set."""
+        return cache.digest_of_files([*self.patches_of(name), *self._fragment_of(name)])
+
+    def _fragment_of(self, name: str) -> list[Path]:
+        return [path for path in [self.folder / f"fragment-{name}"] if path.is_file()]
 
 
 def versions() -> list[str]:
@@ -90,7 +87,12 @@ def versions() -> list[str]:
 
 def series(version: str = DEFAULT) -> Series:
     """The series of that version, which must be one of `versions`."""
-    folder = PLACE / version
+    return _read(version, PLACE / version)
+
+
+@functools.cache
+def _read(version: str, folder: Path) -> Series:
+    """Return the series in a folder. It is read once, because every run of the engine asks for it."""
     data = tomllib.loads((folder / "series.toml").read_text(encoding="utf-8"))
     foreign = tuple(data["foreign"])
     return Series(version, data["package"], data["suite"], data["objects"], foreign, data["tools"], data.get("stack", {}), folder)

@@ -221,7 +221,8 @@ void count_ports(struct script *script)
 	for (i = 0; i < script->n_ports; i++) {
 		const struct port *port = &script->ports[i];
 
-		fprintf(file, "queue %s %.0f %.0f %.0f %.0f %.0f\n", port->name, port->packets, port->bytes, port->drops, port->qlen, port->marks);
+		fprintf(file, "queue %s %.0f %.0f %.0f %.0f %.0f %.0f\n", port->name, port->packets, port->bytes, port->drops, port->qlen, port->marks,
+			port->sce_marks);
 	}
 	close_counters(file);
 }

@@ -22,6 +22,8 @@ mod validate;
 mod window;
 mod window_rtt;
 
+pub use window::idle_window;
+
 use self::accecn::Counts;
 use self::application::Application;
 use self::buffer::ReceiveBuffer;
@@ -159,10 +161,7 @@ impl Receiver {
     pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack, needs: &Needs) -> Self {
         let clock = Clock::of(stack);
         let layout = Layout::of(spec);
-        let mut buffer = ReceiveBuffer::new(&spec.host, stack, layout.mss());
-        if !spec.timestamps {
-            buffer.without_timestamps();
-        }
+        let buffer = ReceiveBuffer::of(spec, stack, layout.mss());
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         let handshake = if needs.ecn { spec.codepoint() } else { Ecn::NotEct };
         Self {
@@ -453,9 +452,9 @@ impl Receiver {
     }
 
     fn on_news(&mut self, ecn: Ecn, before: u32, out: &mut impl Outbox) {
-        let wish = self.echo.on_segment(ecn, self.delay.is_waiting());
+        let wish = self.echo.on_segment(ecn, self.delay.is_waiting(), before);
         if wish.special_ack {
-            self.send_ack(before, out);
+            self.send_ack(wish.special_at.unwrap_or(before), out);
         }
         self.echo.after_special(ecn);
         self.ack_now |= wish.ack_now;

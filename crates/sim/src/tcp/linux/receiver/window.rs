@@ -1,12 +1,25 @@
 //! The window of a receiver, counted in bytes: what came, what is left, and what a packet advertises (Linux 6.12 net/ipv4/tcp_output.c
 //! `tcp_select_window`, tcp_input.c `tcp_measure_rcv_mss`, `tcp_data_queue`, tcp.c `__tcp_cleanup_rbuf`).
 
-use super::buffer::Length;
+use super::buffer::{Length, ReceiveBuffer};
 use super::closing::is_bare_fin;
 use super::Receiver;
 use crate::packet::HEADERS;
 use crate::segment::{flags, Segment};
+use crate::spec::{Opener, TcpSpec};
+use crate::tcp::common::idle_window::IdleWindow;
+use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, US};
+
+/// Return the window of the end that sends the data of one-way connections.
+pub fn idle_window(spec: &TcpSpec, stack: &Stack) -> IdleWindow {
+    let mut buffer = ReceiveBuffer::of(&spec.at_sender(), stack, spec.payload_bytes());
+    if spec.opener == Opener::From {
+        buffer.open_first();
+    }
+    let syn = buffer.offered() as u16;
+    IdleWindow { syn, bytes: buffer.advertise(1, 0, 0), scale: buffer.scale() }
+}
 
 impl Receiver {
     /// Notes how long a segment is, and whether a write of the sender's ends with it.

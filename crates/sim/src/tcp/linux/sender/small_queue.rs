@@ -104,8 +104,9 @@ impl Sender {
         self.small_queue.kind = kind;
         let has = self.small_queue.is_on();
         self.small_queue.is_asked |= has;
-        self.sends_in_steps = has || self.tso.enabled || self.view.is_paced || self.layout.is_stream();
-        self.sends_plainly &= !has;
+        if has {
+            self.sending = self.sending.in_steps();
+        }
     }
 
     /// A packet of this sender has left the host's queue, sent on or dropped. True if the sender waited for that: then

@@ -10,6 +10,7 @@ fn host(rcvbuf: Option<u64>) -> HostSettings {
     HostSettings {
         tso: false,
         rmem: [4096, 131_072, 67_108_864],
+        sender_rmem: None,
         rcvbuf,
         wmem: [4096, 16_384, 67_108_864],
         sndbuf: None,
