@@ -1,4 +1,4 @@
-"""Writes the report of a comparison: agree.json, agree.md, differences.csv, windows.csv, pairs.csv, stability.csv, state.csv, and
+"""Writes the report of a comparison: agree.json, agree.md, lists of differences, changes, windows, pairs, stability and state as CSV, and
 figures and scenarios of the largest differences."""
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.agreement.figures import overlay
 from dumbbell.agreement.measures import METRICS, measures
+from dumbbell.agreement.regression import NONE, Regression, moved_table, section
 from dumbbell.agreement.sets import as_yaml
 from dumbbell.agreement.statement import worst
 from dumbbell.agreement.tables import (
@@ -41,11 +42,21 @@ _FIGURES = 5
 """Number of scenarios with a figure."""
 
 
-def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found: Difference, draw: bool = True) -> list[Path]:
-    """Write all files; returns the paths of the figures. Figures and scenarios of an earlier comparison are removed."""
+def write(
+    folder: Path, document: Mapping[str, Any], compared: Comparison, found: Difference, draw: bool = True, changes: Regression | None = None
+) -> list[Path]:
+    """Write all files; returns the paths of the figures. Figures and scenarios of an earlier comparison are removed.
+
+    `changes`: what one kernel does differently from the other, if two are compared.
+    """
     write_within(folder, DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
     write_within(folder, "differences.csv", differences_table(found, compared.engines).csv())
-    lists = {"windows.csv": windows_list(document), "pairs.csv": pairs_list(document), "stability.csv": stability_list(document)}
+    lists = {
+        "changes.csv": moved_table(changes or NONE),
+        "windows.csv": windows_list(document),
+        "pairs.csv": pairs_list(document),
+        "stability.csv": stability_list(document),
+    }
     lists["state.csv"] = state_list(document)
     for name, table in lists.items():
         if table.rows:
@@ -69,7 +80,7 @@ def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found
             title = f"{name}, seed {reference.scenario['seed']}: {METRICS[cell.metric].title} {beside}"
             drawn += style.save(overlay(reference, ours, title), folder, f"worst/worst-{rank}")
             lines.append(f"![{title}](worst/worst-{rank}.png)\n")
-    write_within(folder, "agree.md", _page(document, lines))
+    write_within(folder, "agree.md", _page(document, lines, "" if changes is None else section(changes)))
     return drawn
 
 
@@ -90,11 +101,12 @@ def read(folder: Path) -> dict[str, Any] | None:
     return document
 
 
-def _page(document: Mapping[str, Any], figures: list[str]) -> str:
+def _page(document: Mapping[str, Any], figures: list[str], changes: str) -> str:
     parts = [
         f"# Agreement of {document['engine']} with {document['reference']}\n",
         agree(document),
         *([f"{real_time(document)}\n"] if "in_real_time" in document else []),
+        *([changes] if changes else []),
         "## The furthest apart\n",
         "Counted in tolerances that only rank; where there are several starts, only what lies outside the reference's range over them.\n",
         worst_table(document).markdown() if document["worst"] else "Nothing differs.\n",

@@ -92,6 +92,10 @@ class Regression:
         return not self.moved and not self.broken
 
 
+NONE = Regression((), (), (), ())
+"""The changes of no workload."""
+
+
 def workloads(starts: int = STARTS) -> ScenarioSet:
     """The workloads that TCP of a kernel is tried on: one bulk flow or one kind of transfers each, so that a name says what moves."""
     return ScenarioSet(SET, (1,), starts, tuple(Scenario.model_validate({**each, "repeat": starts}) for each in _workloads()))
@@ -193,6 +197,23 @@ def moved_table(found: Regression) -> Table:
     return Table("", ["workload", "measure", "baseline", "kernel", "change", "p"], rows)
 
 
+def plain(found: Regression) -> dict[str, Any]:
+    """Return the changes as plain data."""
+    named = {name: list(getattr(found, name)) for name in ("same", "noise", "broken")}
+    return {"alike": found.alike, "level": LEVEL, **named, "moved": [asdict(each) for each in found.moved]}
+
+
+def section(found: Regression) -> str:
+    """Return what changed for which workload as a section of a page in Markdown."""
+    lines = ["## What changed for which scenario\n", f"{sentence(found)}.\n"]
+    if found.moved:
+        lines += [
+            moved_table(found).markdown(),
+            f"p is that of Welch's t-test over the starts, adjusted for all measures of all scenarios; below {LEVEL}.\n",
+        ]
+    return "\n".join(lines)
+
+
 def sentence(found: Regression) -> str:
     """Return the result in one sentence."""
     moved = list(dict.fromkeys(each.workload for each in found.moved))
@@ -213,11 +234,8 @@ def write(folder: Path, compared: Comparison, found: Regression) -> dict[str, An
         "starts": compared.scenario_set.starts,
         "baseline": {name: baseline[name] for name in ("name", "version", "kernel") if name in baseline},
         "kernel": {name: kernel[name] for name in ("name", "version", "kernel") if name in kernel},
-        "alike": found.alike,
-        "level": LEVEL,
         "bars": {name: asdict(bar) for name, bar in BARS.items()},
-        **{name: list(getattr(found, name)) for name in ("same", "noise", "broken")},
-        "moved": [asdict(each) for each in found.moved],
+        **plain(found),
     }
     write_within(folder, "regress.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
     write_within(folder, "regress.md", _page(document, found))

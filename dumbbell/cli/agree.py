@@ -15,6 +15,7 @@ from dumbbell.agreement import outcome, tables
 from dumbbell.agreement.comparison import compare
 from dumbbell.agreement.precision import Precision
 from dumbbell.agreement.real_time import for_machines
+from dumbbell.agreement.regression import moved_table, plain, regression, sentence
 from dumbbell.agreement.sets import as_yaml, find_set
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.statement import statement
@@ -104,7 +105,9 @@ def command(
     It compares means of each run (goodput, RTTs, queueing delay, drops ...) and shares of flows over several starts. For scenarios with one
     bulk flow and no random numbers it compares the window sample by sample (how many of the first 30 s are within 2 % of the reference's).
     It also compares how pairs of different congestion controls share, and how steadily high-speed flows use a link (utilisation, CoV-PTA).
-    agree.md in the results folder defines each number; windows.csv, pairs.csv, stability.csv and state.csv have them by scenario.
+    Of two kernels, such as kernel:6.12,kernel:7.3, it names the scenarios that the second one moves, by Welch's t-test over the starts.
+    agree.md in the results folder defines each number; changes.csv, windows.csv, pairs.csv, stability.csv and state.csv have
+    them by scenario.
     """
     chosen, where = _two(engines), make_executor(executor, workers, cluster)
     first, second = (engine(each).capabilities() for each in chosen)
@@ -129,13 +132,20 @@ def command(
     wall_s = time.perf_counter() - began
     found = compared.difference()
     document = statement(compared, found)
-    drawn = outcome.write(folder, document, compared, found, figures)
+    # Two kernels are asked what the second does differently, and not only how far they are apart.
+    changes = regression(compared) if all(each.partition(":")[0] == "kernel" for each in chosen) else None
+    if changes is not None:
+        document["changes"] = plain(changes)
+    drawn = outcome.write(folder, document, compared, found, figures, changes)
     lacking = tables.below_bar(document)
     if json:
         print_json({**document, "below_bar": lacking, "out": str(folder), "wall_s": wall_s})
     else:
         furthest = [tables.worst_table(document, ranges=False)] if document["worst"] else []
         print_tables([*tables.statement_tables(document), *furthest])
+        if changes is not None:
+            print_tables([moved_table(changes)] if changes.moved else [])
+            note(sentence(changes))
     for run in compared.invalid:
         note(f"invalid, left out: {run.name} ({run.engine['name']}): {'; '.join(run.reasons)}")
     if "in_real_time" in document:

@@ -140,3 +140,14 @@ def test_results_lie_outside_the_tree(dumbbell, tmp_path):
         2,
         "lies in the tree, whose files are part of the kernel; expected another folder\n",
     )
+
+
+def test_agree_of_two_kernels_says_what_changed_for_which_scenario(monkeypatch):
+    baseline = [{"goodput": 9.0 + 0.01 * i} for i in range(3)]
+    kernel = [{"goodput": 8.0 + 0.01 * i} for i in range(3)]
+    found = regression.regression(compared(monkeypatch, [(baseline, kernel), (baseline, baseline)]))
+    text = regression.section(found)
+    assert "moved: cubic-loss (of 2 workloads; 1 have the same series, 0 differ by chance or little)" in text
+    assert "| cubic-loss | goodput (Mbit/s) | 9.01 | 8.01 | -11.1 % |" in text
+    assert regression.plain(found)["moved"][0]["workload"] == "cubic-loss"
+    assert "moved" not in regression.section(regression.NONE).replace("no workload of 0 moved", "")

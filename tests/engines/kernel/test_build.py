@@ -163,6 +163,7 @@ def test_the_key_follows_from_all_that_goes_in_and_nothing_else(tarball, tmp_pat
         lambda: tarball(sublevel=10),
     ):
         change()
+        all_series._read.cache_clear()
         make(path)
         keys.add(binary.find().key)
     assert len(keys) == 4
@@ -172,6 +173,7 @@ def test_the_key_follows_from_all_that_goes_in_and_nothing_else(tarball, tmp_pat
 def test_a_kernel_of_other_patches_is_not_found(tarball):
     make(tarball())
     (series().folder / "patch" / "01-small.patch").write_text(PATCH.replace("should", "might"))
+    all_series._read.cache_clear()
     with pytest.raises(EnvironmentFault, match=r"dumbbell kernel build.*make kernel"):
         binary.find()
 
@@ -292,7 +294,9 @@ def test_series_are_data_and_stand_beside_each_other(machine, tarball):
         make(newer)
     assert make(newer, series="7.3")
     assert (binary.find().version, binary.find("6.12").version, binary.find("7.3").version) == ("6.12.9", "6.12.9", "7.3.4")
-    assert binary.named("7.3").series == "7.3"
+    newest = binary.named("7.3")
+    assert newest is not None
+    assert newest.series == "7.3"
     assert not make(series="7.3")
     assert len(kernels(machine)) == 2
     with pytest.raises(BadInput, match=r"^--series 7\.4: unknown; expected one of 6\.12, 7\.3$"):
@@ -313,8 +317,9 @@ def test_a_tree_of_ones_own(machine, tarball, tmp_path):
         make(tree=tree)
     assert make(tree=tree, name="mine")
     assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
-    found = binary.find("mine")
-    assert (found.version, binary.named("mine").series) == ("7.2.5", "7.3")
+    found, described = binary.find("mine"), binary.named("mine")
+    assert described is not None
+    assert (found.version, described.series) == ("7.2.5", "7.3")
     assert b"as it should be" in found.linux.read_bytes()
     kept = machine / binary.KEPT / "7.3" / "linux"
     assert sorted(str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()) == ["Makefile", "kernel/left.c", "patched"]
@@ -343,29 +348,6 @@ def test_a_checkout_is_what_git_knows_of_it(tarball, tmp_path):
 
 
 @pytest.mark.usefixtures("machine")
-def test_a_change_of_dumbbells_own_is_a_patch_of_the_series(tarball):
-    place = all_series.PLACE / "6.12" / "patch" / "with"
-    place.mkdir()
-    change = PATCH.replace("as it should be", "as I like it").replace("as it comes", "as it should be")
-    (place / "state.patch").write_text(change)
-    path = tarball()
-    assert make(path, extras=("state",), name="6.12-state")
-    own = binary.find("6.12-state")
-    make(path)
-    assert binary.find().key != own.key, "the plain kernel is another"
-    (listed,) = (each for each in binary.everything() if each.key == own.key)
-    assert listed.description["own"]["patches"] == ["state.patch"]
-    with pytest.raises(BadInput, match=r"--with speed: unknown for Linux 6\.12; expected state"):
-        make(path, extras=("speed",), name="x")
-
-
-def test_every_series_can_let_cubic_tell_its_state():
-    for version in all_series.versions():
-        assert "state" in series(version).extras
-        assert "cubic_last_max_cwnd" in series(version).extra("state").read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("machine")
 def test_own_patches_and_lines_of_the_configuration(tarball, tmp_path):
     path, patch = tarball(), tmp_path / "own.patch"
     patch.write_text(PATCH.replace("as it should be", "as I like it").replace("as it comes", "as it should be"))
@@ -388,6 +370,23 @@ def test_own_patches_and_lines_of_the_configuration(tarball, tmp_path):
     for name in ("6.99", "a b", "-a"):
         with pytest.raises(BadInput, match="--name"):
             make(path, name=name)
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_set_of_changes_may_be_a_configuration_alone(tarball):
+    path = tarball()
+    (all_series.PLACE / "6.12" / "fragment-spare").write_text("# What it is for.\nCONFIG_SPARE=y\n")
+    assert series("6.12").sets == ("spare",)
+    make(path)
+    plain = binary.find().key
+    assert make(path, sets=("spare",), name="spared")
+    built = binary.named("spared")
+    assert built is not None
+    assert built.key != plain
+    assert built.description["own"]["config"] == ["CONFIG_SPARE=y"]
+    assert binary.find().key == plain, "a set leaves the recipe of the series as it is"
+    with pytest.raises(BadInput, match=r"--with none: the series 6\.12 has no such changes; expected spare"):
+        make(path, sets=("none",), name="other")
 
 
 def test_kernels_are_listed_and_removed(machine, tarball, tmp_path, dumbbell):

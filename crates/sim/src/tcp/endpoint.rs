@@ -118,8 +118,8 @@ impl SendingEnd for Sender {
     fn limited_times(&self, at: Time) -> Option<LimitedTimes> {
         each!(self, SendingEnd::limited_times(at))
     }
-    fn state(&self, tell: &mut Tell) {
-        each!(self, SendingEnd::state(tell));
+    fn state(&self, now: Time, tell: &mut Tell) {
+        each!(self, SendingEnd::state(now, tell));
     }
 }
 

@@ -56,17 +56,13 @@ class Series:
         files = [*self.patches, self.fragment]
         return _hash_of(tuple((file, (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files))
 
-
-@functools.lru_cache
-def _hash_of(files: tuple[tuple[Path, int, int], ...]) -> str:
-    """Return the hash of files, which are read again if their times or sizes change. Every run of the engine asks for it."""
-    return cache.digest_of_files([file for file, *_ in files])
-
     @property
     def sets(self) -> tuple[str, ...]:
-        """The names of the sets of further changes that a build can ask for: a patch in `patch/with`, or a folder of patches in `patch`."""
+        """The names of the sets of further changes that a build can ask for: a patch in `patch/with`, a folder of patches in `patch`, or a
+        configuration `fragment-NAME`."""
         folders = [folder for folder in (self.folder / "patch").iterdir() if folder.is_dir() and folder.name != "with"]
-        return tuple(sorted(each.stem for each in (*folders, *(self.folder / "patch" / "with").glob("*.patch"))))
+        patched = {each.stem for each in (*folders, *(self.folder / "patch" / "with").glob("*.patch"))}
+        return tuple(sorted(patched | {each.name.removeprefix("fragment-") for each in self.folder.glob("fragment-*")}))
 
     def patches_of(self, name: str) -> list[Path]:
         """Return the changes of a set, in the order in which they are applied after the others."""
@@ -112,3 +108,9 @@ def nearest(version: str) -> Series:
 def _place(version: str) -> int:
     major, minor, *_ = numbers(version)
     return major * _MINORS + minor
+
+
+@functools.lru_cache
+def _hash_of(files: tuple[tuple[Path, int, int], ...]) -> str:
+    """Return the hash of files, which are read again if their times or sizes change. Every run of the engine asks for it."""
+    return cache.digest_of_files([file for file, *_ in files])
