@@ -1,7 +1,7 @@
 """Runs of the kernel compared with the simulator's runs of the same scenarios: goodput and mean smoothed RTT of each cell.
 
-Values of a cell are means over its seeds, because the two engines draw different random numbers. The goodput of a cell is the sum over its
-flows. How flows of one cell share it, which chance decides too, is a metric of its own.
+Values of a cell are means over its seeds, because the two engines draw different random numbers. The goodput of a cell is that of all
+its flows together. How flows of one cell share it, which chance decides too, is a metric of its own.
 """
 
 from __future__ import annotations
@@ -77,12 +77,13 @@ def _values(runs: Sequence[Run]) -> dict[tuple[_Cell, str, str], list[float]]:
     found: dict[tuple[_Cell, str, str], list[float]] = {}
     for run in runs:
         cell = tuple((name, str(value)) for name, value in run.cell.items() if name != "seed") or (("run", run.name),)
-        total = 0.0
         for flow, measured in run.summary.flows.items():
             for metric, name in _OF_FLOWS.items():
                 value = measured.get(name)
                 if value is not None and np.isfinite(value):
                     found.setdefault((cell, flow, metric), []).append(float(value))
-                    total += float(value) if metric == SHARE else 0.0
-        found.setdefault((cell, "all", GOODPUT), []).append(total)
+        ends_ns = [int(end or 0) for end in run.flows.column("end_ns")]
+        if ends_ns and max(ends_ns) > 0:
+            received = sum(int(count or 0) for count in run.flows.column("rx_bytes"))
+            found.setdefault((cell, "all", GOODPUT), []).append(received * 8e3 / max(ends_ns))
     return found
