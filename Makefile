@@ -52,7 +52,7 @@ demo: setup
 # slow to make. Whatever tests draw follows from recorded seeds (.cargo/config.toml, tests/conftest.py), so that what passed once passes
 # again; `make validate` draws anew.
 test: setup
-	@cargo test -q --locked -p dumbbell-sim -p dumbbell-foreign -p dumbbell-trace -p dumbbell-ends -p dumbbell-fuzz
+	@cargo test -q --locked -p dumbbell-sim -p dumbbell-foreign -p dumbbell-trace -p dumbbell-ends -p dumbbell-fuzz -p dumbbell-code-hash
 	@$(BIN)/python -m pytest -n auto --maxprocesses=8 --dist=loadfile
 
 # What runs cost: CPU time, memory, ns-3 beside it (NS3_ROOT=... takes an installation of your own), instructions. Fails where a

@@ -36,6 +36,7 @@ KINDS = {
             for name in ("spread", "card")
         }
     ),
+    "a shared medium": Kind({"shared_line": r"\bSharedLine\b|\bShaperSpec::Shared\b|\n    Shared \{"}),
     "a stack": Kind({"linux-5.1-sce": r"\"linux-5\.1-sce\"", "freebsd-9": r"\"freebsd-9\""}),
     # TEACUP is also a program, whose files are written.
     "a study": Kind({"oracle": r"\boracle\b", "teacup": r"\bteacup\b"}, users=("dumbbell/exchange/", "dumbbell/cli/overview.py")),

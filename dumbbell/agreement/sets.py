@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -13,7 +13,7 @@ from dumbbell.agreement import state
 from dumbbell.agreement.highspeed import controls_of, high_speed
 from dumbbell.agreement.precision import Precision
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
-from dumbbell.agreement.shared import Shared
+from dumbbell.agreement.shared import USUAL_STACK, Shared
 from dumbbell.agreement.space import alone, jitter, pair, run_seconds, scenario, usual
 from dumbbell.errors import BadInput, all_of, nearest
 from dumbbell.scenario import Scenario
@@ -58,6 +58,35 @@ class ScenarioSet:
 
 
 def find_set(
+    name: str,
+    shared: Shared,
+    seeds: Sequence[int] = (),
+    count: int | None = None,
+    starts: int | None = None,
+    ccs: Sequence[str] | None = None,
+) -> ScenarioSet:
+    """The set with this name, whose flows have the stack that the engines share; `_found` has the details.
+
+    Raises `BadInput` if there is no such set, or the engines share no such control.
+    """
+    found = _found(name, shared, seeds, count, starts, ccs)
+    if shared.stack == USUAL_STACK:
+        return found
+    return replace(found, scenarios=tuple(_on_stack(each, shared.stack) for each in found.scenarios))
+
+
+def _on_stack(scenario: Scenario, stack: str) -> Scenario:
+    """The scenario whose connections have this stack, with their options."""
+    written = scenario.dump()
+    for where in ("flows", "background"):
+        for flow, model in zip(written.get(where, ()), getattr(scenario, where), strict=True):
+            if "stack" in type(model).model_fields:
+                own = flow.get("stack")
+                flow["stack"] = {**own, "base": stack} if isinstance(own, dict) else stack
+    return Scenario.model_validate(written)
+
+
+def _found(
     name: str,
     shared: Shared,
     seeds: Sequence[int] = (),

@@ -309,7 +309,7 @@ def state_table(document: Mapping[str, Any]) -> Table:
     return Table(title, columns, rows)
 
 
-def _written(value: object) -> str:
+def _written(value: float | str | bool | None) -> str:
     """A value in a list."""
     if value is None or isinstance(value, str):
         return value or ""

@@ -43,7 +43,7 @@ def _scalar(value: Any) -> Any:
 def _name_or_mapping(model: type[Model], name: str, required: bool) -> dict[str, Any]:
     """Return the JSON Schema of a name, or of a mapping of that name and further keys."""
     mapping = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name] if required else []}
-    return {"title": model.__name__, "description": model.__doc__, "anyOf": [{"type": "string"}, mapping]}
+    return {"title": model.__name__, "description": vars(model).get("__plain_doc__", model.__doc__), "anyOf": [{"type": "string"}, mapping]}
 
 
 class Cc(Model):

@@ -340,7 +340,8 @@ def run_ablations(
         where = out if fitted is unchanged else SafeFolder(out).below(f"ablations/{fitted.name}")
         done = run_part(study, part, replace(request, override=fitted.override), engine, where, executor, progress)
         rows.append([fitted.name, fitted.alternative, *_ablation_numbers(done)])
-    heads = [head for format_ in part.judged_formats for head in breakdown_heads(format_)]
+    heads = [head for format_ in _with_values(part) for head in breakdown_heads(format_)]
+    heads += ["claims that pass"] if part.claims else []
     table = Table("Agreement without each fitted choice", ["ablation", "instead", *heads], rows)
     write_within(out, "ablations.csv", table.csv())
     write_within(out, "ablations.md", table.markdown())
@@ -348,9 +349,18 @@ def run_ablations(
 
 
 def _ablation_numbers(done: Reproduction) -> list[str]:
-    return [
+    numbers = [
         number
-        for format_ in done.part.judged_formats
+        for format_ in _with_values(done.part)
         for name, metric in format_.metrics.items()
         for number in breakdown_numbers(done.differences[format_.name].cells_of(name), metric)
     ]
+    if done.part.claims is None:
+        return numbers
+    counts = count_statuses(_claims(done.part, done.folder.runs))
+    return [*numbers, f"{counts['pass']} of {counts['pass'] + counts['fail']}"]
+
+
+def _with_values(part: Part) -> list[Format]:
+    """The judged formats with published values."""
+    return [format_ for format_ in part.judged_formats if format_.name in part.published]

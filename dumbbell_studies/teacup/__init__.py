@@ -10,6 +10,7 @@ from __future__ import annotations
 from dumbbell.study.model import Part, Study
 from dumbbell_studies.teacup.claims import check_claims
 from dumbbell_studies.teacup.figures import FIGURES
+from dumbbell_studies.teacup.fitted import FITTED
 from dumbbell_studies.teacup.measures import FORMAT, summaries
 from dumbbell_studies.teacup.scenarios import QUICK_NOTE, SEEDS, scenarios
 
@@ -25,6 +26,7 @@ TRIALS = Part(
     claims=check_claims,
     claims_bar=0.90,
     seeds=SEEDS,
+    fitted=FITTED,
 )
 
 STUDY = Study(

@@ -14,7 +14,7 @@ from dumbbell.scenario import Scenario
 
 @pytest.fixture(scope="module")
 def shared():
-    """What the kernel and the simulator share."""
+    """The abilities that the kernel and the simulator share."""
     return Shared.of(engine("kernel").capabilities(), engine("sim").capabilities())
 
 

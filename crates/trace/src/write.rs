@@ -2,9 +2,12 @@
 
 use std::net::Ipv4Addr;
 
+use etherparse::tcp_option::{
+    KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK, KIND_SELECTIVE_ACK_PERMITTED, KIND_TIMESTAMP,
+    KIND_WINDOW_SCALE, LEN_MAXIMUM_SEGMENT_SIZE, LEN_SELECTIVE_ACK_PERMITTED, LEN_TIMESTAMP, LEN_WINDOW_SCALE,
+};
 use etherparse::{
-    EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader,
-    TcpOptionElement, TcpOptions, UdpHeader,
+    EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader, UdpHeader,
 };
 
 use crate::packet::flags;
@@ -18,8 +21,6 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 const SNAPLEN: u32 = 128;
 const LINK_ETHERNET: u32 = 1;
 const TTL: u8 = 64;
-/// The option that fills the space before another one.
-const NOOP: u8 = 1;
 /// The payload of every packet, up to its length: no packet carries more.
 static ZEROS: [u8; MOST_PAYLOAD] = [0; MOST_PAYLOAD];
 /// Payload of a packet that fills a jumbo frame, bytes.
@@ -198,69 +199,47 @@ fn tcp(frame: &Frame, seq: u32, ack: u32, flags: u16, window: u16, options: &[Tc
     header.ece = has(flags::ECE);
     header.cwr = has(flags::CWR);
     header.ns = has(flags::NS);
-    let mut elements = vec![];
-    // The bytes of the options up to AccECN, which the library does not know.
-    let mut before = vec![];
-    for option in options {
-        match option {
-            TcpOption::AccurateEcn(kind, fields) => {
-                before.extend_from_slice(encoded(&std::mem::take(&mut elements))?.as_slice());
-                before.extend([*kind, 2 + 3 * fields.len() as u8]);
-                fields.iter().for_each(|field| before.extend(&field.to_be_bytes()[1..]));
-                if !options.iter().any(|other| matches!(other, TcpOption::Sack(_))) {
-                    before.resize(before.len().next_multiple_of(4), NOOP);
-                }
-            }
-            TcpOption::MaximumSegmentSize(size) => elements.push(TcpOptionElement::MaximumSegmentSize(*size)),
-            TcpOption::WindowScale(shift) => {
-                elements.extend([TcpOptionElement::Noop, TcpOptionElement::WindowScale(*shift)]);
-            }
-            TcpOption::SackPermitted => elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted),
-            TcpOption::Timestamps(value, echo) => {
-                // Two NOPs align the option to four bytes, as in Linux; after SACK-permitted it is aligned already.
-                if !elements.contains(&TcpOptionElement::SelectiveAcknowledgementPermitted) {
-                    elements.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
-                }
-                elements.push(TcpOptionElement::Timestamp(*value, *echo));
-            }
-            TcpOption::Sack(blocks) => {
-                let (first, rest) = blocks.split_first().ok_or("a SACK option without blocks")?;
-                let mut more = [None; 3];
-                for (slot, block) in more.iter_mut().zip(rest) {
-                    *slot = Some(*block);
-                }
-                // Two NOPs align the blocks, unless the option before ends so that fewer do.
-                let noops = (before.len() + 2).next_multiple_of(4) - before.len() - 2;
-                elements.extend(vec![TcpOptionElement::Noop; noops]);
-                elements.push(TcpOptionElement::SelectiveAcknowledgement(*first, more));
-            }
-        }
-    }
-    if before.is_empty() {
-        header.set_options(&elements).map_err(|e| e.to_string())?;
-    } else {
-        before.extend(unpadded(&elements)?);
-        header.set_options_raw(&before).map_err(|e| e.to_string())?;
-    }
+    header.set_options_raw(&encoded(options)?).map_err(|e| e.to_string())?;
     Ok(header)
 }
 
-fn encoded(elements: &[TcpOptionElement]) -> Result<TcpOptions, String> {
-    TcpOptions::try_from_elements(elements).map_err(|e| e.to_string())
-}
-
-/// The bytes of options, without the padding behind them.
-fn unpadded(elements: &[TcpOptionElement]) -> Result<Vec<u8>, String> {
-    let size: usize = elements
-        .iter()
-        .map(|element| match element {
-            TcpOptionElement::Noop => 1,
-            TcpOptionElement::WindowScale(_) => 3,
-            TcpOptionElement::SelectiveAcknowledgement(_, more) => 10 + 8 * more.iter().flatten().count(),
-            TcpOptionElement::MaximumSegmentSize(_) => 4,
-            TcpOptionElement::SelectiveAcknowledgementPermitted => 2,
-            TcpOptionElement::Timestamp(..) => 10,
-        })
-        .sum();
-    Ok(encoded(elements)?.as_slice()[..size].to_vec())
+/// The bytes of options, without the padding behind the last one.
+fn encoded(options: &[TcpOption]) -> Result<Vec<u8>, String> {
+    let mut bytes = vec![];
+    for option in options {
+        match option {
+            TcpOption::MaximumSegmentSize(size) => {
+                bytes.extend([KIND_MAXIMUM_SEGMENT_SIZE, LEN_MAXIMUM_SEGMENT_SIZE]);
+                bytes.extend(size.to_be_bytes());
+            }
+            TcpOption::WindowScale(shift) => bytes.extend([KIND_NOOP, KIND_WINDOW_SCALE, LEN_WINDOW_SCALE, *shift]),
+            TcpOption::SackPermitted => {
+                bytes.extend([KIND_SELECTIVE_ACK_PERMITTED, LEN_SELECTIVE_ACK_PERMITTED]);
+            }
+            TcpOption::Timestamps(value, echo) => {
+                // Two NOPs align the option to four bytes, as in Linux; after SACK-permitted it is aligned already.
+                if !options.iter().any(|other| matches!(other, TcpOption::SackPermitted)) {
+                    bytes.extend([KIND_NOOP; 2]);
+                }
+                bytes.extend([KIND_TIMESTAMP, LEN_TIMESTAMP]);
+                bytes.extend([value.to_be_bytes(), echo.to_be_bytes()].concat());
+            }
+            TcpOption::AccurateEcn(kind, fields) => {
+                bytes.resize(bytes.len().next_multiple_of(4), KIND_NOOP);
+                bytes.extend([*kind, 2 + 3 * fields.len() as u8]);
+                fields.iter().for_each(|field| bytes.extend(&field.to_be_bytes()[1..]));
+                if !options.iter().any(|other| matches!(other, TcpOption::Sack(_))) {
+                    bytes.resize(bytes.len().next_multiple_of(4), KIND_NOOP);
+                }
+            }
+            TcpOption::Sack(blocks) if blocks.is_empty() => return Err("a SACK option without blocks".to_owned()),
+            TcpOption::Sack(blocks) => {
+                // Two NOPs align the blocks, unless the option before ends so that fewer do.
+                bytes.resize((bytes.len() + 2).next_multiple_of(4) - 2, KIND_NOOP);
+                bytes.extend([KIND_SELECTIVE_ACK, 2 + 8 * blocks.len() as u8]);
+                blocks.iter().for_each(|(start, end)| bytes.extend([start.to_be_bytes(), end.to_be_bytes()].concat()));
+            }
+        }
+    }
+    Ok(bytes)
 }

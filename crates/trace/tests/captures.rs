@@ -72,6 +72,21 @@ fn the_option_of_accecn_is_read_back_in_both_orders_and_beside_blocks() {
 }
 
 #[test]
+fn the_option_of_accecn_ends_no_options_where_there_are_no_timestamps() {
+    let options = vec![
+        TcpOption::MaximumSegmentSize(1460),
+        TcpOption::SackPermitted,
+        TcpOption::AccurateEcn(TcpOption::ACCURATE_ECT0_FIRST, vec![1, 2, 3]),
+        TcpOption::WindowScale(7),
+    ];
+    let transport = Transport::Tcp { seq: 0, ack: 0, flags: flags::SYN, window: 1, options };
+    let capture = read(&file(&[Frame { transport, payload: 0, ..data() }])).unwrap();
+    let fields = [1, 2, 3].map(Some);
+    assert_eq!(capture.packets[0].counters, Some(Counters { ect0_first: true, fields }));
+    assert_eq!(capture.packets[0].offer.window_scale, Some(7));
+}
+
+#[test]
 fn written_packets_are_read_back() {
     let capture = read(&file(&[data()])).unwrap();
     assert_eq!(capture.packets, [expected(EPOCH_NS + 3 * MS)]);

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dumbbell.engines.kernel.series import DEFAULT, Series, numbers, series, versions
+from dumbbell.engines.kernel.series import DEFAULT, Series, series, versions
 from dumbbell.engines.linux import cache, programs
+from dumbbell.engines.linux.versions import numbers
 from dumbbell.errors import BadInput, EnvironmentFault, nearest, one_of
 from dumbbell.files import read_json
 
@@ -41,10 +42,6 @@ class Binary:
     agent_hash: str
     """Hash of the agent's sources."""
     launcher: Path
-    series: str = DEFAULT
-    """The series whose patches and configuration it was built with."""
-    lacks: tuple[str, ...] = ()
-    """Lines of this series' configuration that its sources do not have."""
     sets: tuple[str, ...] = ()
     """Sets of further changes of the series that it has."""
 
@@ -197,8 +194,6 @@ def find(name: str = DEFAULT) -> Binary:
         agent=agent.path,
         agent_hash=agent.key,
         launcher=launcher.path,
-        series=found.series,
-        lacks=found.lacks,
         sets=found.sets,
     )
 

@@ -11,9 +11,10 @@ from dumbbell.catalogue.feature import Feature
 from dumbbell.engines.capabilities import OFFLOAD, Capabilities
 from dumbbell.engines.linux import sce
 from dumbbell.engines.linux.controls import controls as controls_of
-from dumbbell.engines.linux.hosts import STACK_OPTIONS
+from dumbbell.engines.linux.hosts import STACK_OPTIONS, STACK_SINCE
 from dumbbell.engines.linux.qdiscs import DISCIPLINES
 from dumbbell.engines.linux.traffic import FEATURES
+from dumbbell.engines.linux.versions import numbers
 
 
 def of_linux(
@@ -46,6 +47,7 @@ def of_linux(
         for name, entry in DISCIPLINES.items()
         if not _is_later(entry.since, series) and f"config_net_sch_{name}" not in without
     }
+    options = {name: value for name, value in STACK_OPTIONS.items() if not _is_later(STACK_SINCE[name], series)}
     return Capabilities.from_table(
         engine,
         {
@@ -54,7 +56,7 @@ def of_linux(
             "stack": {
                 name: {
                     "summary": summary,
-                    "options": {**STACK_OPTIONS, **defaults, **(sce.OPTIONS if sce.NAME in sets else {})},
+                    "options": {**options, **defaults, **(sce.OPTIONS if sce.NAME in sets else {})},
                     "has_own_buffers": True,
                 }
                 for name, summary in stacks.items()
@@ -73,8 +75,4 @@ def of_linux(
 
 def _is_later(since: str, series: str | None) -> bool:
     """True if a series of Linux does not have what is there since another."""
-    return bool(series and since) and _numbers(since) > _numbers(str(series))
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")]
+    return bool(series and since) and numbers(since) > numbers(str(series))

@@ -16,7 +16,7 @@ pub use media::AnyMedium;
 pub use shaper::{Shaper, SHAPERS};
 pub use tbf::Tbf;
 
-use self::media::{Card, Faulty, Line, Medium, Spread};
+use self::media::{Card, Faulty, Line, Medium, SharedLine, SharedMedia, Spread};
 use crate::packet::{DropCause, DROP_CAUSES, ETHERNET};
 use crate::pool::{Pool, Queue};
 use crate::qdisc::{AnyQdisc, Qdisc};
@@ -86,11 +86,11 @@ impl Counters {
 }
 
 impl Port {
-    /// Builds a port that carries IP packets of `mtu` bytes.
+    /// Builds a port that carries IP packets of `mtu` bytes. It may be one of several on one of the `lines`.
     ///
     /// # Errors
     /// What of it cannot be.
-    pub fn build(spec: &PortSpec, mtu: u32, seed: u64) -> Result<Self, Flaws> {
+    pub fn build(spec: &PortSpec, mtu: u32, seed: u64, lines: &mut SharedMedia<SharedLine>) -> Result<Self, Flaws> {
         let (id, delay, medium) = match spec {
             PortSpec::Link {
                 id, delay_ns, own_rtt: Some(part), rate_bps, limit_packets, coalesce_ns, faults, ..
@@ -128,7 +128,7 @@ impl Port {
                 let mut rng = Rng::for_component(seed, &format!("qdisc/{id}"));
                 let qdisc = Flaws::within("qdisc", AnyQdisc::build(qdisc, mtu + ETHERNET, &mut rng));
                 let (qdisc, shaper) =
-                    Flaws::both(qdisc, Flaws::within("shaper", Shaper::build(shaper, mtu + ETHERNET)))?;
+                    Flaws::both(qdisc, Flaws::within("shaper", Shaper::build(shaper, mtu + ETHERNET, lines)))?;
                 let shapers = (qdisc.shapes_itself(), matches!(shaper, Shaper::Own));
                 if shapers == (false, true) {
                     return Err(Flaws::one("shaper", "a qdisc that does not shape itself", "link, tbf or htb"));

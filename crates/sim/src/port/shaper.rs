@@ -1,6 +1,7 @@
 //! Shapers: when the next packet may leave a queue discipline.
 
 use super::htb::Htb;
+use super::media::{SharedLine, SharedMedia, Station};
 use super::opportunities::Opportunities;
 use super::tbf::Tbf;
 use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
@@ -38,7 +39,7 @@ pub(super) const fn burst(beyond_frame: u32) -> Parameter {
 }
 
 /// State of a shaper.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Shaper {
     /// Store and forward: a packet is taken when the link is free, and has left one serialisation time later.
     Link {
@@ -53,24 +54,28 @@ pub enum Shaper {
     Htb(Htb),
     /// Opportunities of a trace.
     Trace(Box<Opportunities>),
+    /// A line that other ports send over, too.
+    Shared(Station<SharedLine>),
     /// The qdisc shapes itself.
     Own,
 }
 
 impl Shaper {
-    /// Builds a shaper of frames of `frame` bytes at most.
+    /// Builds a shaper of frames of `frame` bytes at most. It may join one of the `lines` that ports share.
     ///
     /// # Errors
-    /// No rate, or a bucket that is too small.
-    pub fn build(spec: &ShaperSpec, frame: u32) -> Result<Self, Flaws> {
+    /// No rate, a bucket that is too small, or a rate that a shared line does not have.
+    pub fn build(spec: &ShaperSpec, frame: u32, lines: &mut SharedMedia<SharedLine>) -> Result<Self, Flaws> {
         match *spec {
             ShaperSpec::Trace { ref at_ms, .. } => Ok(Self::Trace(Box::new(Opportunities::new(at_ms)?))),
             ShaperSpec::Link { rate_bps: 0 }
+            | ShaperSpec::Shared { rate_bps: 0, .. }
             | ShaperSpec::Tbf { rate_bps: 0, .. }
             | ShaperSpec::Htb { rate_bps: 0, .. } => Err(Flaws::one("rate_bps", "0 bit/s", "at least 1")),
             ShaperSpec::Link { rate_bps } => Ok(Self::Link { rate_bps, free_at: 0 }),
             ShaperSpec::Tbf { rate_bps, burst_bytes } => Ok(Self::Tbf(Tbf::new(rate_bps, burst_bytes, frame)?)),
             ShaperSpec::Htb { rate_bps, burst_bytes } => Ok(Self::Htb(Htb::new(rate_bps, burst_bytes))),
+            ShaperSpec::Shared { ref medium, rate_bps } => Ok(Self::Shared(SharedLine::join(lines, medium, rate_bps)?)),
             ShaperSpec::Own => Ok(Self::Own),
         }
     }
@@ -88,6 +93,7 @@ impl Shaper {
         match self {
             // A packet on the link comes out when it would have come out without the change.
             Self::Link { rate_bps, .. } => *rate_bps = rate,
+            Self::Shared(station) => station.set_rate(rate),
             Self::Htb(htb) => htb.set_rate(rate),
             Self::Tbf(tbf) => {
                 tbf.set_rate(rate);
@@ -105,6 +111,7 @@ impl Shaper {
         match self {
             Self::Link { free_at, .. } => *free_at,
             Self::Trace(line) => line.out(),
+            Self::Shared(station) => station.out(),
             Self::Tbf(_) | Self::Htb(_) | Self::Own => now,
         }
     }
@@ -173,9 +180,38 @@ impl QdiscVisitor for Service<'_> {
                 }
                 next
             }
+            Shaper::Shared(station) => serve_shared(station, qdisc, s, leaving),
             Shaper::Own => qdisc.release(s, leaving),
         }
     }
+}
+
+/// [`Shaper::serve`] for a line that other ports send over, too.
+#[cold]
+#[inline(never)]
+fn serve_shared<Q: Qdisc>(
+    station: &Station<SharedLine>,
+    qdisc: &mut Q,
+    s: &mut QueueContext,
+    leaving: &mut Queue,
+) -> Time {
+    let now = s.now;
+    let next = drain(qdisc, s, leaving, |qdisc, s| {
+        if let Some(at) = station.ask(now) {
+            return Dequeued::Wait(at);
+        }
+        let next = qdisc.dequeue(s);
+        match next {
+            Dequeued::Packet(id) => station.send(s.packets[id].bytes(), now),
+            Dequeued::Wait(_) | Dequeued::Empty => station.rest(),
+        }
+        next
+    });
+    if qdisc.packets() == 0 {
+        station.rest();
+        qdisc.found_empty(station.out().max(now));
+    }
+    next
 }
 
 /// Moves packets from `qdisc` to `leaving` while `next` gives any.
@@ -211,7 +247,8 @@ mod tests {
 
     #[test]
     fn link_stores_and_forwards() {
-        let mut line = Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }, FULL_FRAME).unwrap();
+        let mut line =
+            Shaper::build(&ShaperSpec::Link { rate_bps: 12_112_000 }, FULL_FRAME, &mut SharedMedia::default()).unwrap();
         let mut s = queue_context(Rng::for_component(1, "port/q"), vec![]);
         s.now = 7;
         let mut fifo = AnyQdisc::Fifo(Fifo::new(Limit::Packets(2)));

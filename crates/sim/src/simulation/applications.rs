@@ -7,7 +7,7 @@ impl World<'_> {
     /// Nothing else happens at this time: the applications read and write that waited for that.
     pub(super) fn on_applications(&mut self) {
         for (flow, end) in self.network.take_applications() {
-            let Some(f) = self.flows.get_mut(flow).or_else(|| self.slots.flow_if_there(flow)) else { continue };
+            let Some(f) = self.arena.flow_if_there(flow) else { continue };
             match end {
                 End::Sender => f.sender.on_application(&mut self.network),
                 End::Receiver => f.receiver.on_application(&mut self.network),

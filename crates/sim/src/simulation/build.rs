@@ -1,24 +1,25 @@
 //! Builds the world of a description, or finds all that cannot be run.
 
+use super::arena::Arena;
 use super::slots::{Group, Slots};
 use super::sources::Sources;
-use super::{members, series, taps, Bounds, World, CHANGES, MOST_NOTED, SAMPLER};
+use super::{series, taps, Bounds, World, CHANGES, MOST_NOTED, SAMPLER};
 use crate::capture::FlowHeaders;
 use crate::events::{EventSet, MAX_SOURCES};
 use crate::flow::Flow;
 use crate::network::{FlowWay, Network, Routes, Watch, PORTS};
 use crate::packet::{self, Agreed, FlowTuple, ETHERNET, FULL_FRAME};
+use crate::port::media::SharedMedia;
 use crate::port::{resolve, Change, Port, Schedule};
 use crate::prefetch::MANY_FLOWS;
 use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::segment::TcpHeaders;
-use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, TcpSpec, WorkloadSpec, FORMAT};
+use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, TcpSpec, FORMAT};
 use crate::tcp::implementation::Implementation;
 use crate::time::{Time, MAX_TIME, SEC};
-use crate::traffic;
 use crate::traffic::arrivals::Making;
-use crate::traffic::bulk::{self, CONTROL, SOURCES as FLOW_SOURCES};
+use crate::traffic::bulk::{CONTROL, SOURCES as FLOW_SOURCES};
 use crate::traffic::{build, AnyTraffic, Controls, Made, Site, MOST_MTU};
 
 /// Most ports of a path: a packet counts them in 8 bits.
@@ -43,13 +44,15 @@ struct Parts<'a> {
 impl<'a> World<'a> {
     /// The world at time 0.
     pub(super) fn build(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Self, Vec<Refusal>> {
-        let Parts { ports, changes, mut flows, mut others, listed, groups } = parts(spec, controls)?;
-        let tuples = tuples(spec);
-        let headers = if spec.captures() { headers(spec, &flows, &others, &tuples) } else { vec![] };
+        check_size(spec).map_err(|flaws| -> Vec<_> { flaws.at(Place { kind: Part::Run, index: None }).collect() })?;
         let sources = Sources::of(spec);
+        let Parts { ports, changes, flows, others, listed, groups } = parts(spec, &sources, controls)?;
+        let tuples = tuples(spec);
         let events = EventSet::new(PORTS..sources.flows, sources.end, FLOW_SOURCES);
         let (routes, ways) = routes(spec, &groups);
         let slots = Slots::new(groups, ways, sources.end, spec, controls);
+        let mut arena = Arena::new(flows, others, slots, &sources);
+        let headers = if spec.captures() { headers(spec, &arena, &tuples) } else { vec![] };
         let mut network = Network::new(ports, routes, tuples, &TcpHeaders, events, spec.seed);
         if let Some(source) = sources.hosts {
             network.put_on_hosts(spec.hosts.iter().filter_map(|host| host.egress), source);
@@ -58,25 +61,25 @@ impl<'a> World<'a> {
         if spec.captures() {
             network.put_tap(taps::put(spec, &headers));
         }
-        for (i, flow) in flows.iter_mut().enumerate() {
+        for (i, flow) in arena.flows.iter_mut().enumerate() {
             flow.sender.on_host_with_queue(network.host_queue(i, packet::Direction::Forward));
             if network.paces(i) {
                 flow.sender.pace_in_host();
             }
         }
-        let mut first = flows.len();
-        for other in &mut others {
+        let mut first = arena.flows.len();
+        for other in &mut arena.others {
             other.on_hosts_with_queues(
                 [packet::Direction::Forward, packet::Direction::Reverse]
                     .map(|direction| network.host_queue(first, direction)),
             );
             first += other.flows();
         }
-        for (i, flow) in flows.iter().enumerate() {
+        for (i, flow) in arena.flows.iter().enumerate() {
             network.events.set(sources.flows + FLOW_SOURCES * i + CONTROL, flow.start);
         }
-        others.iter().for_each(|each| each.schedule(&mut network));
-        slots.groups.iter().for_each(|group| group.making.arrivals.schedule(&mut network));
+        arena.others.iter().for_each(|each| each.schedule(&mut network));
+        arena.slots.groups.iter().for_each(|group| group.making.arrivals.schedule(&mut network));
         let schedule = Schedule::new(changes);
         network.events.set(CHANGES, schedule.next());
         if spec.sample_ns > 0 {
@@ -84,16 +87,12 @@ impl<'a> World<'a> {
         }
         network.count_shares(series::shares(spec));
         network.watch = series::recorder(spec).map(|recorder| recorder as Box<dyn Watch>);
-        let sampler = Sampler::new(spec.sample_ns, series::chosen(spec), &flows, &network.ports);
+        let sampler = Sampler::new(spec.sample_ns, series::chosen(spec), &arena.flows, &network.ports);
         let looks_ahead = network.routes.flows() >= MANY_FLOWS;
         Ok(Self {
             network,
-            flows,
-            members: others.iter().zip(0..).flat_map(|(each, i)| (0..each.flows()).map(move |_| i)).collect(),
+            arena,
             listed,
-            owners: owners(&others),
-            others,
-            slots,
             schedule,
             sampler,
             headers,
@@ -106,15 +105,8 @@ impl<'a> World<'a> {
     }
 }
 
-/// For each event source of the other traffic that exists from the start: its owner, and its number there.
-fn owners(others: &[AnyTraffic]) -> Vec<(u32, u32)> {
-    let each = others.iter().zip(0..);
-    each.flat_map(|(other, i)| (0..other.sources() as u32).map(move |which| (i, which))).collect()
-}
-
 /// Make every part, so that every refusal is found.
-fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>, Vec<Refusal>> {
-    check_size(spec).map_err(|flaws| -> Vec<_> { flaws.at(Place { kind: Part::Run, index: None }).collect() })?;
+fn parts<'a>(spec: &'a NetworkSpec, sources: &Sources, controls: &'a Controls) -> Result<Parts<'a>, Vec<Refusal>> {
     let (mut parts, mut refusals) = (Parts::default(), vec![]);
     let mut refuse = |kind, index, flaws: Flaws| refusals.extend(flaws.at(Place { kind, index }));
     if let Err(flaws) = check_run(spec) {
@@ -126,8 +118,9 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
             refuse(Part::Host, Some(i), flaws);
         }
     }
+    let mut lines = SharedMedia::default();
     for (i, port) in spec.ports.iter().enumerate() {
-        match Port::build(port, spec.mtu_bytes, spec.seed) {
+        match Port::build(port, spec.mtu_bytes, spec.seed, &mut lines) {
             Ok(port) => parts.ports.push(port),
             Err(flaws) => refuse(Part::Port, Some(i), flaws),
         }
@@ -137,22 +130,10 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
             refuse(Part::Path, Some(i), flaws);
         }
     }
-    // Make bulk flows first: their event sources lie between those of the ports and all others. Then make the other traffic that exists
-    // from the start.
-    let sources = Sources::of(spec);
-    let site = Site { network: spec, controls, index: 0, source: sources.flows };
-    for (i, workload) in spec.workloads.iter().enumerate() {
-        let WorkloadSpec::Tcp(tcp) = workload else { continue };
-        let source = site.source + FLOW_SOURCES * parts.flows.len();
-        match bulk::connections(tcp, &Site { index: parts.flows.len() as u32, source, ..site }) {
-            Ok(flows) => parts.flows.extend(flows),
-            Err(flaws) => refuse(Part::Workload, Some(i), flaws),
-        }
-    }
-    let (mut index, mut source) = (spec.connections().count(), sources.others);
-    let (making, listed): (Vec<_>, Vec<_>) = spec.others().partition(|(_, workload)| workload.listed().is_none());
-    for (i, workload) in listed.into_iter().chain(making) {
-        match build(workload, &Site { index: index as u32, source, ..site }) {
+    for &(i, place) in &sources.workloads {
+        let (workload, index) = (&spec.workloads[i], place.index as u32);
+        match build(workload, &Site { network: spec, controls, index, source: place.source }) {
+            Ok(Made::Bulk(flows)) => parts.flows.extend(flows),
             Ok(Made::Listed(others)) => {
                 parts.listed.push((workload.id().to_owned(), others.len()));
                 parts.others.extend(others);
@@ -160,8 +141,6 @@ fn parts<'a>(spec: &'a NetworkSpec, controls: &'a Controls) -> Result<Parts<'a>,
             Ok(Made::Making(making)) => parts.groups.push(Group::new(*making)),
             Err(flaws) => refuse(Part::Workload, Some(i), flaws),
         }
-        index += workload.listed().map_or(0, <[_]>::len);
-        source += traffic::sources(workload);
     }
     for (i, change) in spec.schedule.iter().enumerate() {
         match resolve(change, &spec.ports) {
@@ -299,15 +278,15 @@ pub(super) fn tuple(
 }
 
 /// Return the header fields of all flows, for captures.
-fn headers(spec: &NetworkSpec, flows: &[Flow], others: &[AnyTraffic], tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
-    let bulk = spec.connections().zip(flows).zip(tuples);
+fn headers(spec: &NetworkSpec, arena: &Arena, tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
+    let bulk = spec.connections().zip(&arena.flows).zip(tuples);
     let bulk = bulk.map(|(((_, tcp, _), flow), tuple)| {
         let stack = Implementation::from_spec(&tcp.stack).expect("connections are made of it");
         FlowHeaders::tcp(tcp, *tuple, stack.idle_window(tcp), flow.receiver.window_scale())
     });
-    let others = spec.listed().zip(members(others)).zip(&tuples[flows.len()..]);
+    let others = spec.listed().zip(arena.all_others());
     bulk.chain(
-        others.map(|(((workload, _), (each, which)), tuple)| each.headers(which, workload.heading().direction, *tuple)),
+        others.map(|((workload, _), (i, each, which))| each.headers(which, workload.heading().direction, tuples[i])),
     )
     .collect()
 }

@@ -24,20 +24,18 @@ impl World<'_> {
 
     /// Tells the sender of a packet that it has left the host; true if it waited for that.
     fn take_off(&mut self, (p, attachment): &Released) -> bool {
-        if let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow_if_there(p.flow())) {
-            return flow.sender.on_left_host(&(*p).into());
+        if let Some(other) = self.arena.other(p.flow()) {
+            return other.on_left_host(p, attachment);
         }
-        let whose = self.members.get(p.flow() - self.flows.len());
-        whose.is_some_and(|&whose| self.others[whose].on_left_host(p, attachment))
+        self.arena.flow_if_there(p.flow()).is_some_and(|flow| flow.sender.on_left_host(&(*p).into()))
     }
 
     /// The sender of this packet waited for room in its host's queue, and there is some.
     fn send_more(&mut self, p: &Packet) {
-        if let Some(flow) = self.flows.get_mut(p.flow()).or_else(|| self.slots.flow_if_there(p.flow())) {
-            return flow.sender.on_room_in_host(&mut self.network);
-        }
-        if let Some(&whose) = self.members.get(p.flow() - self.flows.len()) {
-            self.others[whose].on_room_in_host(p, &mut self.network);
+        if let Some(other) = self.arena.other(p.flow()) {
+            other.on_room_in_host(p, &mut self.network);
+        } else if let Some(flow) = self.arena.flow_if_there(p.flow()) {
+            flow.sender.on_room_in_host(&mut self.network);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Builds the world of a [`NetworkSpec`] and runs its events.
 
 mod applications;
+mod arena;
 mod build;
 mod hosts;
 mod senders;
@@ -11,9 +12,8 @@ mod taps;
 #[cfg(test)]
 mod tests;
 
-use self::slots::Slots;
+use self::arena::Arena;
 use crate::capture::{Capture, FlowHeaders};
-use crate::flow::Flow;
 use crate::network::{Network, PORTS};
 use crate::output::{Output, Table};
 use crate::packet::{Direction, Packet};
@@ -26,7 +26,7 @@ use crate::segment::Segment;
 use crate::spec::NetworkSpec;
 use crate::tcp::linux::receiver::reader::TURN;
 use crate::time::{Time, NEVER, SEC};
-use crate::traffic::bulk::{CONTROL, DEPARTURE, SENDER_TIMER, SOURCES as FLOW_SOURCES};
+use crate::traffic::bulk::{CONTROL, DEPARTURE, SENDER_TIMER};
 pub use crate::traffic::Controls;
 use crate::traffic::{AnyTraffic, Exchanged};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,17 +112,9 @@ struct Bounds {
 /// A run that has been built.
 struct World<'a> {
     network: Network,
-    /// Bulk flows.
-    flows: Vec<Flow>,
-    /// The other traffic that exists from the start.
-    others: Vec<AnyTraffic>,
-    /// For each flow of the other traffic: its owner. These flows count on from the bulk flows.
-    members: Vec<usize>,
-    /// The names of their workloads, each with how many are of it.
+    arena: Arena<'a>,
+    /// The names of the workloads of other traffic that exists from the start, each with how many are of it.
     listed: Vec<(String, usize)>,
-    /// For each event source of the other traffic: its owner, and its number there.
-    owners: Vec<(u32, u32)>,
-    slots: Slots<'a>,
     schedule: Schedule,
     sampler: Sampler,
     /// Header fields of the flows, for a capture.
@@ -152,15 +144,9 @@ impl World<'_> {
             self.dispatch(source);
             while let Some(p) = self.network.arrival::<Segment>() {
                 // Every connection comes here, so that its packets are handled in this loop and not by a call.
-                let (flow, in_slot) = match self.flows.get_mut(p.flow()) {
-                    Some(flow) => (flow, false),
-                    None => match self.slots.flow(p.flow()) {
-                        Some(flow) => (flow, true),
-                        None => {
-                            self.on_other_arrival(&p.into());
-                            continue;
-                        }
-                    },
+                let Some((flow, in_slot)) = self.arena.flow(p.flow()) else {
+                    self.on_other_arrival(&p.into());
+                    continue;
                 };
                 if p.is_reverse() {
                     flow.sender.on_ack(&p, &mut self.network);
@@ -171,7 +157,7 @@ impl World<'_> {
                     flow.receiver.on_packet(&p, &mut self.network);
                 }
                 if in_slot {
-                    self.slots.check(p.flow(), &mut self.network);
+                    self.arena.slots.check(p.flow(), &mut self.network);
                 }
             }
         }
@@ -184,7 +170,7 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     fn is_stopped(&self, stop: &AtomicBool) -> Result<bool, Vec<Refusal>> {
-        let (noted, slots) = (self.network.noted(), self.slots.taken());
+        let (noted, slots) = (self.network.noted(), self.arena.slots.taken());
         let refused = |field, most: usize, what: &str, expected: &str| {
             let s = self.network.now() as f64 / SEC as f64;
             let flaws = Flaws::one(field, format_args!("has more than {most} {what} after {s:.3} s"), expected);
@@ -213,11 +199,11 @@ impl World<'_> {
     #[inline(never)]
     fn look_ahead(&mut self, port: usize) {
         if let Some((flow, direction)) = self.approaching.take() {
-            self.flows[flow].prefetch_behind(direction);
+            self.arena.flows[flow].prefetch_behind(direction);
         }
         for p in self.network.look_ahead(port) {
             let (flow, direction) = (p.flow(), p.direction());
-            if let Some(end) = self.flows.get(flow) {
+            if let Some(end) = self.arena.flows.get(flow) {
                 end.prefetch(direction);
                 self.approaching = Some((flow, direction));
             }
@@ -227,14 +213,8 @@ impl World<'_> {
     #[inline(always)]
     fn dispatch(&mut self, source: usize) {
         if source >= self.first_flow_source {
-            let offset = source - self.first_flow_source;
-            let (flow, from_start) = (offset / FLOW_SOURCES, self.flows.len());
-            let (f, which) = match self.flows.get_mut(flow) {
-                Some(f) => (f, offset % FLOW_SOURCES),
-                None => match self.slots.flow_of_event(source, &self.network.events) {
-                    Some(found) => found,
-                    None => return self.on_other_timer(offset - FLOW_SOURCES * from_start),
-                },
+            let Some((f, flow, which)) = self.arena.flow_of_event(source, &self.network.events) else {
+                return self.on_other_timer(source);
             };
             match which {
                 SENDER_TIMER => {
@@ -275,7 +255,7 @@ impl World<'_> {
     #[inline(never)]
     fn on_sampler_or_change(&mut self, source: usize) {
         if source == SAMPLER {
-            let next = self.sampler.sample(&self.flows, &self.slots, &self.network);
+            let next = self.sampler.sample(&self.arena.flows, &self.arena.slots, &self.network);
             self.network.events.set(SAMPLER, next);
         } else {
             while let Some((port, what)) = self.schedule.due(self.network.now()) {
@@ -288,29 +268,27 @@ impl World<'_> {
     /// A packet of other traffic than TCP connections with one direction has reached its end.
     #[inline(never)]
     fn on_other_arrival(&mut self, p: &Packet) {
-        let whose = self.members[p.flow() - self.flows.len()];
-        self.others[whose].on_packet(p, &mut self.network);
+        let other = self.arena.other(p.flow()).expect("a flow is of a connection or of other traffic");
+        other.on_packet(p, &mut self.network);
     }
 
-    /// The event of other traffic or of arrivals came; sources are counted from the first of those.
+    /// The event of other traffic or of arrivals came, or one that comes after all others of its time.
     #[inline(never)]
     fn on_other_timer(&mut self, source: usize) {
-        if let Some(&(i, which)) = self.owners.get(source) {
-            return self.others[i as usize].on_timer(which as usize, &mut self.network);
+        if let Some((other, which)) = self.arena.other_of_event(source) {
+            return other.on_timer(which, &mut self.network);
         }
         // A slot is only reused when nothing is left to report about the connection before.
         self.on_release();
-        let group = source - self.owners.len();
-        if group < self.slots.groups.len() {
-            self.slots.on_arrival(group, &mut self.network, &mut self.headers);
-        } else {
-            self.on_applications();
+        match self.arena.group_of_event(source) {
+            Some(group) => self.arena.slots.on_arrival(group, &mut self.network, &mut self.headers),
+            None => self.on_applications(),
         }
     }
 
     #[inline(never)]
     fn on_control(&mut self, flow: usize, source: usize) {
-        let f = &mut self.flows[flow];
+        let f = &mut self.arena.flows[flow];
         let now = self.network.now();
         if now == f.start && now < f.stop {
             f.connect(&mut self.network);
@@ -330,7 +308,7 @@ impl World<'_> {
     fn fingerprint(&self) -> u64 {
         let inside = self.network.inside();
         let mut fingerprint = self.network.fingerprint.clone();
-        for (i, f) in self.flows.iter().enumerate().chain(self.slots.alive()) {
+        for (i, f) in self.arena.all_flows() {
             let (drops, (data, acks)) = (&self.network.drops[i], inside[i]);
             let (s, r) = (f.sender.counters(), f.receiver.counters());
             let sample = f.sender.sample();
@@ -391,17 +369,16 @@ impl World<'_> {
             conservation: self.conservation(&inside),
             warnings: self.warnings(),
             events: self.events,
-            delivered_packets: self.flows.iter().map(|f| f.receiver.counters().arrived).sum::<u64>()
-                + self.slots.delivered_packets(),
+            delivered_packets: self.arena.delivered_packets(),
             ..Output::default()
         };
-        output.flows = crate::probe::flows(&self.flows, &self.network, &inside, self.bounds.end);
+        output.flows = crate::probe::flows(&self.arena.flows, &self.network, &inside, self.bounds.end);
         output.groups = GroupTotals::table();
         self.add_others(&inside, &mut output);
-        let measuring = self.others.iter_mut();
+        let measuring = self.arena.others.iter_mut();
         output.datagrams =
             measuring.filter_map(|each| each.take_datagrams().map(|all| (each.name(0).to_owned(), all))).collect();
-        self.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
+        self.arena.slots.finish(&self.network, &inside, &mut output.flows, &mut output.groups);
         output.ports = crate::probe::ports(&self.network);
         output.classes = crate::probe::classes(&self.network);
         output.capture = self.network.take_tap().map(|tap| Box::new(Capture::new(*tap, self.headers, self.bounds.end)));
@@ -414,17 +391,17 @@ impl World<'_> {
 
     /// Tells traffic which of its packets are still under way.
     fn tell_end_of_run(&mut self) {
-        let (others, members, first) = (&mut self.others, &self.members, self.flows.len());
+        let arena = &mut self.arena;
         self.network.for_each_inside(|p| {
-            if let Some(&whose) = p.flow().checked_sub(first).and_then(|i| members.get(i)) {
-                others[whose].on_end_of_run(p);
+            if let Some(other) = arena.other(p.flow()) {
+                other.on_end_of_run(p);
             }
         });
     }
 
     /// Add the results of the other traffic that exists from the start.
     fn add_others(&self, inside: &[(u64, u64)], output: &mut Output) {
-        for ((each, which), i) in members(&self.others).zip(self.flows.len()..) {
+        for (i, each, which) in self.arena.all_others() {
             output.flows.push(each.name(which), &each.row(which, &self.network.drops[i], inside[i], self.bounds.end).0);
             if which == 0 && !each.transactions().is_empty() {
                 output.transactions.push((each.name(0).to_owned(), each.transactions().to_vec()));
@@ -433,7 +410,7 @@ impl World<'_> {
         let interval = self.sampler.interval();
         let mut first = 0;
         for (name, count) in &self.listed {
-            let members = &self.others[first..first + count];
+            let members = &self.arena.others[first..first + count];
             first += count;
             if interval > 0 {
                 output.tables.extend(members.iter().flat_map(|each| each.series(interval, self.bounds.end)));
@@ -449,7 +426,7 @@ impl World<'_> {
 
     /// Names the connections whose smoothed RTT exceeded the kernel's number.
     fn warnings(&self) -> Vec<String> {
-        let all = self.flows.iter().chain(self.slots.alive().into_iter().map(|(_, flow)| flow));
+        let all = self.arena.all_flows().map(|(_, flow)| flow);
         let wrapped = all.filter(|flow| flow.sender.srtt_has_wrapped());
         wrapped.map(|flow| format!("flow/{}: {SRTT_WRAPPED}", flow.name)).collect()
     }
@@ -462,14 +439,14 @@ impl World<'_> {
                 wrong.push(format!("{what}: {sent} packets sent, {found} accounted for"));
             }
         };
-        for (i, f) in self.flows.iter().enumerate().chain(self.slots.alive()) {
+        for (i, f) in self.arena.all_flows() {
             let (data, acks) = inside[i];
             let drops = &self.network.drops[i];
             let (s, r) = (f.sender.counters(), f.receiver.counters());
             check(format!("flow {} data", f.name), s.sent + drops.data_copies, r.arrived + drops.data + data);
             check(format!("flow {} ACKs", f.name), r.acks_sent + drops.ack_copies, s.acks_arrived + drops.acks + acks);
         }
-        for ((each, which), i) in members(&self.others).zip(self.flows.len()..) {
+        for (i, each, which) in self.arena.all_others() {
             let ((data, back), drops) = (inside[i], &self.network.drops[i]);
             let Exchanged { sent, arrived, sent_back, arrived_back } = each.exchanged(which);
             check(format!("flow {}", each.name(which)), sent + drops.data_copies, arrived + drops.data + data);
@@ -495,9 +472,4 @@ fn latencies_of_group(name: &str, members: &[AnyTraffic]) -> Option<Table> {
     let mut all: Vec<_> = several.flat_map(AnyTraffic::transactions).filter(|each| each.end.is_some()).collect();
     all.sort_by_key(|each| each.end);
     (!all.is_empty()).then(|| latencies(format!("group/{name}"), all))
-}
-
-/// For each flow of the other traffic that exists from the start: its owner, and its number there.
-fn members(others: &[AnyTraffic]) -> impl Iterator<Item = (&AnyTraffic, usize)> {
-    others.iter().flat_map(|each| (0..each.flows()).map(move |which| (each, which)))
 }

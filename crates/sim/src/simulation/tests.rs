@@ -74,9 +74,9 @@ fn qdisc(which: usize) -> Value {
 /// Fingerprint, output, connections made and slots taken.
 fn run(net: &NetworkSpec, reuses: bool) -> (u64, Output, u64, usize) {
     let mut world = World::build(net, &|_, _| None).unwrap();
-    world.slots.reuses = reuses;
+    world.arena.slots.reuses = reuses;
     assert_eq!(world.run(&AtomicBool::new(false)), Ok(true));
-    let (fingerprint, made, slots) = (world.fingerprint(), world.slots.made(), world.slots.taken());
+    let (fingerprint, made, slots) = (world.fingerprint(), world.arena.slots.made(), world.arena.slots.taken());
     (fingerprint, world.finish(), made, slots)
 }
 

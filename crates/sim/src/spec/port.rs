@@ -207,6 +207,7 @@ impl PortSpec {
                 ShaperSpec::Link { rate_bps }
                 | ShaperSpec::Tbf { rate_bps, .. }
                 | ShaperSpec::Htb { rate_bps, .. }
+                | ShaperSpec::Shared { rate_bps, .. }
                 | ShaperSpec::Trace { rate_bps, .. } => Some(*rate_bps),
                 ShaperSpec::Own => None,
             },
@@ -249,6 +250,13 @@ pub enum ShaperSpec {
         rate_bps: u64,
         /// Bucket, bytes.
         burst_bytes: u64,
+    },
+    /// Store and forward over a line that carries one packet at a time, whichever port sends it. Ports take turns.
+    Shared {
+        /// Name of the line. All ports that have it share the line.
+        medium: String,
+        /// Rate, bit/s: the same for all of them.
+        rate_bps: u64,
     },
     /// A packet leaves at the opportunities of a trace, each of 1504 bytes; the trace repeats after its last one.
     Trace {

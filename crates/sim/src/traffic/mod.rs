@@ -1,6 +1,6 @@
 //! The traffic that hosts send. It consists of bulk flows ([`bulk`]), applications over TCP connections that stay open ([`session`]:
 //! requests and responses, sources, pages, streaming), datagrams, and connections that come and go. This file lists all kinds but bulk
-//! flows: it has a variant of [`AnyTraffic`] and an arm of [`build`] for each.
+//! flows: it has a variant of [`AnyTraffic`], an arm of [`build`] and an arm of [`sources`] for each.
 
 mod amount;
 pub mod bulk;
@@ -32,6 +32,7 @@ use self::arrivals::Making;
 use crate::attachment::Attachment;
 use crate::capture::FlowHeaders;
 use crate::catalogue::{Entry, Feature};
+use crate::flow::Flow;
 use crate::network::FlowDrops;
 use crate::outbox::{HostQueue, Outbox};
 use crate::output::{Datagram, Table, Transaction};
@@ -272,19 +273,21 @@ any_traffic!(Exchange, Measured, OnOff, Page, Streaming, Udp);
 /// The parts that a workload is made into.
 #[derive(Debug)]
 pub enum Made<'a> {
+    /// Bulk flows.
+    Bulk(Vec<Flow>),
     /// Traffic that exists from the start: one for each that the workload lists.
     Listed(Vec<AnyTraffic>),
     /// A source of connections during the run.
     Making(Box<Making<'a>>),
 }
 
-/// Builds a workload; bulk flows have a place of their own ([`bulk::connections`]), and are none of these.
+/// Builds a workload.
 ///
 /// # Errors
 /// All that cannot be run.
 pub fn build<'a>(workload: &'a WorkloadSpec, site: &Site<'a>) -> Result<Made<'a>, Flaws> {
     match workload {
-        WorkloadSpec::Tcp(_) => Ok(Made::Listed(vec![])),
+        WorkloadSpec::Tcp(spec) => bulk::connections(spec, site).map(Made::Bulk),
         WorkloadSpec::Exchange(spec) => exchange::build(spec, site).map(listed),
         WorkloadSpec::OnOff(spec) => onoff::build(spec, site).map(listed),
         WorkloadSpec::Page(spec) => page::build(spec, site).map(listed),
@@ -314,7 +317,8 @@ pub fn sources(workload: &WorkloadSpec) -> usize {
             const { assert!(Measured::SOURCES == Udp::SOURCES, "a stream has as many, measured or not") };
             Udp::SOURCES
         }
-        WorkloadSpec::Tcp(_) | WorkloadSpec::Transfers(_) => 0,
+        WorkloadSpec::Tcp(_) => bulk::SOURCES,
+        WorkloadSpec::Transfers(_) => 0,
     };
     workload.listed().map_or(arrivals::SOURCES, |listed| each * listed.len())
 }

@@ -93,7 +93,7 @@ impl Link {
     fn volume(&self) -> Volume {
         Volume {
             rx_bytes: self.both(|end| end.receiver().bytes_read()),
-            sent: self.both(|end| end.sender().counters.sent),
+            sent: self.both(|end| end.counters().sent),
             delivered: self.both(|end| end.sender().view.delivered.into()),
             delivered_ce: self.both(|end| end.sender().view.delivered_ce.into()),
             retransmits: self.both(|end| end.sender().counters.retransmits),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux import cache
+from dumbbell.engines.linux.versions import numbers
 
 PLACE = Path(__file__).parent
 DEFAULT = "6.12"
@@ -100,12 +100,6 @@ def nearest(version: str) -> Series:
     """The series whose patches fit a kernel of this version best: the one with the least distance, the newer of two."""
     place = _place(version)
     return series(min(reversed(versions()), key=lambda each: abs(_place(each) - place)))
-
-
-def numbers(version: str) -> list[int]:
-    """The numbers of a version, such as those of 6.12.117, of 7.4-rc2 or of 7.3.0+, which sort as the versions do."""
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    return [int(part) for part in found[0].split(".")] if found else []
 
 
 def _place(version: str) -> int:

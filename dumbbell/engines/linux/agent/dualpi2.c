@@ -93,7 +93,7 @@ static int put_word(struct qdisc_request *request, char **words)
 			if (numbers[i].bytes == 1)
 				put8(request, numbers[i].type, value);
 			else
-				put32(request, numbers[i].type, value + 0.5);
+				put32(request, numbers[i].type, value);
 			return 2;
 		}
 	if (strcmp(words[0], "step_thresh"))

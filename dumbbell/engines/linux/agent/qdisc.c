@@ -28,7 +28,7 @@ struct rtattr *put(struct qdisc_request *request, int type, const void *value, s
 
 void put32(struct qdisc_request *request, int type, double value)
 {
-	uint32_t number = value;
+	uint32_t number = value + 0.5; /* products of decimal fractions are a little off */
 
 	put(request, type, &number, sizeof(number));
 }

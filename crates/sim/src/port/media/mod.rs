@@ -1,15 +1,20 @@
-//! Media: what packets of a port wait for, and what becomes of them there. One kind a file, behind one trait.
+//! Media: what packets of a port wait for, and what becomes of them there. One kind a file, behind one trait. A medium that several ports share
+//! is behind a trait of its own, [`Shared`]: each of its ports is a [`Queue`] that asks it for leave to send.
 
 mod card;
 mod faulty;
 mod line;
 mod queue;
+mod shared;
+mod shared_line;
 mod spread;
 
 pub use card::Card;
 pub use faulty::Faulty;
 pub use line::Line;
 pub use queue::Queue;
+pub use shared::{Shared, SharedMedia, Station};
+pub use shared_line::SharedLine;
 pub use spread::Spread;
 
 use super::FaultCounts;

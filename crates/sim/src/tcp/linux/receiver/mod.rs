@@ -94,6 +94,9 @@ struct Kernel {
     /// A segment in order is acknowledged before it is read, while it is charged.
     charges_in_order: bool,
     returns_memory: bool,
+    ignores_old_acks: bool,
+    /// The buffer is tuned by the time of the last arrival.
+    tunes_by_arrival: bool,
     cost: Cost,
 }
 
@@ -209,6 +212,8 @@ impl Receiver {
                 widens_out_of_order: stack.widen_out_of_order && spec.sack,
                 charges_in_order: stack.ack_before_read,
                 returns_memory: stack.returns_memory,
+                ignores_old_acks: stack.ignore_old_acks,
+                tunes_by_arrival: stack.tune_by_arrival,
                 cost: Cost::of(stack, layout.mss()),
             },
             layout,
@@ -338,6 +343,7 @@ impl Receiver {
         }
         if self.reader.is_some() {
             // The application reads when it is its turn.
+            self.compression.look(out.now());
             return;
         }
         self.update_fast_path(p.ecn());

@@ -129,13 +129,18 @@ impl Receiver {
             return self.tune_in_full(behind_first, now);
         }
         let came = self.bytes_of_data(self.rcv_nxt);
-        self.buffer.tune(came, u64::from(self.closing.has_ended()), now / US);
+        self.buffer.tune(came, u64::from(self.closing.has_ended()), self.bytes_early(), now / US);
+    }
+
+    /// How far what came out of order reaches behind what is missing, bytes.
+    pub(super) fn bytes_early(&self) -> u64 {
+        self.early.until().map_or(0, |end| self.bytes_between(self.rcv_nxt, end))
     }
 
     #[inline(never)]
     fn tune_in_full(&mut self, behind_first: u32, now: Time) {
         let came = self.bytes_of_data(self.rcv_nxt);
         let read = self.bytes_of_data(self.rcv_nxt - behind_first);
-        self.buffer.tune(read, came + u64::from(self.closing.has_ended()) - read, now / US);
+        self.buffer.tune(read, came + u64::from(self.closing.has_ended()) - read, self.bytes_early(), now / US);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Phase, Sender};
+use super::{FastPath, Phase, Sender};
 use crate::attachment::{Attachment, Blocks};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::{End, Outbox};
@@ -123,7 +123,7 @@ impl Sender {
         self.refresh(out.now());
         if !self.takes_fast_path(p) {
             self.on_ack_in_full(p, out);
-        } else if self.fast_path_open {
+        } else if self.fast_path != FastPath::Closed {
             self.on_fast_ack(p, true, out);
         } else {
             self.on_fast_ack_in_cwr(p, out);

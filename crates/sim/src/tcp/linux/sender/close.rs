@@ -4,7 +4,7 @@
 //!
 //! Leaves out: closing before all that came is read (RST), both ends closing at once, the end of TIME_WAIT.
 
-use super::Sender;
+use super::{FastPath, Sender};
 use crate::cc::Renumbering;
 use crate::outbox::{End, Outbox};
 use crate::packet::{Ecn, ACK_FRAME};
@@ -118,7 +118,9 @@ impl Sender {
         if self.layout.is_stream() {
             self.find_window_end();
         }
-        self.fast_path_open &= !self.close.may_exceed_window();
+        if self.close.may_exceed_window() {
+            self.fast_path = FastPath::Closed;
+        }
         self.end_window_in_bytes(self.view.snd_una);
         self.stream.is_pushed = true;
         let sent = self.write(out, false);

@@ -4,7 +4,7 @@
 
 use super::ack::flag;
 use super::transmit::NONE;
-use super::{Pending, Phase, Sender};
+use super::{FastPath, Pending, Phase, Sender, Sending};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;
 use crate::packet::NO_ATTACHMENT;
@@ -22,7 +22,7 @@ impl Sender {
             && p.seq < self.view.snd_nxt
             && p.attachment == NO_ATTACHMENT
             && p.tsval >= self.form.tsecr
-            && if self.fast_path_open {
+            && if self.fast_path != FastPath::Closed {
                 !p.has(flags::SYN | flags::ECE)
             } else {
                 !p.has(flags::SYN) && self.may_take_fast_path_in_cwr(p.seq)
@@ -32,7 +32,13 @@ impl Sender {
     /// Looks again whether ACKs may [take the fast path](Self::takes_fast_path) in state Open. Called after everything that is not on the
     /// fast path; the fast path itself changes nothing about that, unless sending changes the congestion state.
     pub(in crate::tcp::linux) fn update_fast_path(&mut self) {
-        self.fast_path_open = self.view.state == CaState::Open && self.nothing_in_flight_is_marked();
+        let several =
+            self.stack.ack_event_first || self.needs.rate_samples || self.needs.whole_acks || self.needs.cong_control;
+        self.fast_path = match self.view.state == CaState::Open && self.nothing_in_flight_is_marked() {
+            false => FastPath::Closed,
+            true if several => FastPath::SeveralCalls,
+            true => FastPath::OneCall,
+        };
     }
 
     fn nothing_in_flight_is_marked(&self) -> bool {
@@ -68,14 +74,12 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Segment, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
-        let sent = if self.sends_plainly {
-            self.send_allowed_in_one_run::<false>(out)
-        } else if self.sends_in_steps {
-            self.send_allowed_in_steps(out)
-        } else {
-            self.send_allowed_in_one_noted_run(out)
+        let sent = match self.sending {
+            Sending::Runs => self.send_allowed_in_one_run::<false>(out),
+            Sending::NotedRuns => self.send_allowed_in_one_noted_run(out),
+            Sending::Steps | Sending::NotedSteps => self.send_allowed_in_steps(out),
         };
-        if !self.sends_plainly && self.pacing_delay(out.now()) > 0 {
+        if self.sending != Sending::Runs && self.pacing_delay(out.now()) > 0 {
             self.schedule_loss_probe(out, sent == 0);
         } else {
             self.schedule_likely_loss_probe(out, rtt_us, sent == 0);
@@ -106,7 +110,7 @@ impl Sender {
         if !self.rack.is_narrow() {
             self.rack_update_window(last.noted);
         }
-        if open && self.tells_at_once {
+        if open && self.fast_path == FastPath::OneCall {
             self.cc.on_progress(&self.view, &mut self.window, acked, ca_rtt_us as i64, p.has(flags::ESCE));
             self.update_pacing_rate();
         } else {

@@ -106,6 +106,54 @@ pub(in crate::tcp::linux) enum Phase {
     Established,
 }
 
+/// The way in which new segments are sent. One with notes also notes departures and deliveries, for pacing or for a congestion control that
+/// needs rate samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp::linux) enum Sending {
+    /// All that the windows allow goes in one run, and only the scoreboard notes it.
+    Runs,
+    /// All that the windows allow goes in one run, with notes.
+    NotedRuns,
+    /// Something is decided between two segments: there is TSO, the host has a queue of its own, or the segments are of a stream.
+    Steps,
+    /// Something is decided between two segments, with notes: the sender is paced, too, or its congestion control needs rate samples.
+    NotedSteps,
+}
+
+impl Sending {
+    /// True if something is decided between two segments.
+    #[inline]
+    fn is_in_steps(self) -> bool {
+        matches!(self, Self::Steps | Self::NotedSteps)
+    }
+
+    /// True if more than the scoreboard notes what is sent.
+    #[inline]
+    fn is_noted(self) -> bool {
+        matches!(self, Self::NotedRuns | Self::NotedSteps)
+    }
+
+    /// The way with steps, and with notes if this way has them.
+    fn in_steps(self) -> Self {
+        if self.is_noted() {
+            Self::NotedSteps
+        } else {
+            Self::Steps
+        }
+    }
+}
+
+/// The fast path of ACKs in state Open; see [`Sender::update_fast_path`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp::linux) enum FastPath {
+    /// No ACK may take it.
+    Closed,
+    /// ACKs without an ECN echo may take it, and congestion control gets one call for an ACK.
+    OneCall,
+    /// ACKs without an ECN echo may take it, and congestion control gets several calls for an ACK.
+    SeveralCalls,
+}
+
 /// What a sender counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
@@ -129,17 +177,9 @@ pub struct Counters {
 /// needs come first.
 #[derive(Debug)]
 pub struct Sender {
-    /// ACKs without an ECN echo may take the fast path; see [`Self::update_fast_path`].
-    pub(in crate::tcp::linux) fast_path_open: bool,
+    pub(in crate::tcp::linux) fast_path: FastPath,
     pub(in crate::tcp::linux) phase: Phase,
-    /// Between two TSO segments or segments something is decided: there is TSO, the host has a queue of its own, or the sender is paced.
-    pub(in crate::tcp::linux) sends_in_steps: bool,
-    /// An ACK on the fast path may let all that it allows go in one run, and nothing is noted of that but on the scoreboard.
-    sends_plainly: bool,
-    /// Of everything sent more is noted than on the scoreboard: the sender is paced, or congestion control needs rate samples.
-    notes_departures: bool,
-    /// On the fast path congestion control is told of an ACK in one call.
-    tells_at_once: bool,
+    sending: Sending,
     /// Sequence numbers, counts and estimates: what congestion control sees.
     pub view: View,
     /// What congestion control sets.
@@ -202,7 +242,7 @@ impl Sender {
     pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: Stack, cc: AnyCc, needs: Needs) -> Self {
         let is_paced = needs.pacing || spec.host.max_pacing_bps.is_some();
         let pacing = Pacing::new(source + 1, spec.host.max_pacing_bps.map(|bps| bps / 8));
-        let sends_in_steps = spec.host.tso || is_paced;
+        let sending = if is_paced || needs.rate_samples { Sending::NotedRuns } else { Sending::Runs };
         let ssthresh = spec.host.cached_ssthresh.unwrap_or(INFINITE_SSTHRESH);
         let limited = stack.cwnd_limited == crate::tcp::linux::stack::CwndLimited::AtMaximum;
         let clock = Clock::of(&stack);
@@ -210,12 +250,9 @@ impl Sender {
         let mss = layout.mss();
         let option = mss + spec.options().timestamp_bytes();
         Self {
-            fast_path_open: false,
+            fast_path: FastPath::Closed,
             phase: Phase::Closed,
-            sends_in_steps,
-            sends_plainly: !sends_in_steps && !needs.rate_samples,
-            notes_departures: is_paced || needs.rate_samples,
-            tells_at_once: !(stack.ack_event_first || needs.rate_samples || needs.whole_acks || needs.cong_control),
+            sending: if spec.host.tso || is_paced { sending.in_steps() } else { sending },
             view: View { mss, is_paced, ..View::new(stack.hz, stack.growth, limited) },
             window: Window { pacing_rate: pacing.max_rate(), ..Window::new(stack.initial_cwnd, ssthresh) },
             form: Segment {
@@ -336,7 +373,7 @@ impl Sender {
         }
         self.phase = Phase::Closed;
         self.handshake.is_over = true;
-        self.fast_path_open = false;
+        self.fast_path = FastPath::Closed;
         self.clear_timer();
     }
 
@@ -384,7 +421,7 @@ impl Sender {
     #[inline]
     pub(in crate::tcp::linux) fn update_pacing_rate(&mut self) {
         // Only pacing, HyStart, the size of TSO segments and small queues depend on it.
-        if self.sends_in_steps || self.window.in_slow_start(&self.view) {
+        if self.sending.is_in_steps() || self.window.in_slow_start(&self.view) {
             self.compute_pacing_rate();
         }
     }

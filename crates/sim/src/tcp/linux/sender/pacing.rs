@@ -4,7 +4,7 @@
 //! not paced has no such times. With `fq` at the host all senders are paced: segments go into its queue with their departure times, which may be in the
 //! future, and the timer is not used. Timestamps and RTTs are counted from when a segment departs.
 
-use super::{Phase, Sender};
+use super::{Phase, Sender, Sending};
 use crate::attachment::Attachment;
 use crate::outbox::{End, Outbox};
 use crate::packet::{Packet, Verdict, ACK_FRAME};
@@ -135,8 +135,7 @@ impl Sender {
             return;
         }
         self.pacing.in_host = true;
-        (self.view.is_paced, self.notes_departures, self.sends_in_steps) = (true, true, true);
-        self.sends_plainly = false;
+        (self.view.is_paced, self.sending) = (true, Sending::NotedSteps);
     }
 
     /// It is too early to send.

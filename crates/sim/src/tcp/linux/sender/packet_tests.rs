@@ -1,7 +1,7 @@
 //! A sender and single packets of a peer that the test plays: windows, PSH bits, short segments, closing.
 
 use super::tests::Pair;
-use super::{Sender, SOURCES};
+use super::{FastPath, Sender, SOURCES};
 use crate::cc::{AnyCc, Needs, Reno};
 use crate::outbox::LoneOutbox;
 use crate::packet::{Ecn, ACK_FRAME, HEADERS, MSS};
@@ -102,7 +102,7 @@ fn an_ack_with_an_old_timestamp_is_not_heard_although_it_acknowledges_more() {
     pair.out.now += 20 * MS;
     let newest = Segment { tsval: 50, ..pair.out.ack_packet(3, &[], 20, 0) };
     pair.s.on_ack(&newest, &mut pair.out);
-    assert!(pair.s.fast_path_open);
+    assert_eq!(pair.s.fast_path, FastPath::OneCall);
     let late = Segment { tsval: 20, ..pair.out.ack_packet(5, &[], 20, 0) };
     pair.s.on_ack(&late, &mut pair.out);
     assert_eq!(pair.s.view.snd_una, 3);

@@ -63,7 +63,7 @@ impl Sender {
         self.stream.begin_transfer(waiting, pushed_until, self.layout.mss(), self.peer.most_bytes());
         self.stream.window_end = self.begins_at(self.view.snd_una) + u64::from(self.peer.bytes());
         self.find_window_end();
-        (self.sends_in_steps, self.sends_plainly) = (true, false);
+        self.sending = self.sending.in_steps();
     }
 
     /// The next `bytes`, which were not sent, lie in segments of `mss` bytes, but for the last.

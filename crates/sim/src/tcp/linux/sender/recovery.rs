@@ -7,7 +7,7 @@ use super::ack::{flag, AckState, Rexmit};
 use super::prr::Reduction;
 use super::scoreboard::mark;
 use super::transmit::{Push, Retransmission};
-use super::{Pending, Sender};
+use super::{FastPath, Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, Renumbering, INFINITE_SSTHRESH};
 use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::Ticks;
@@ -68,7 +68,7 @@ impl Sender {
     pub(in crate::tcp::linux) fn set_state(&mut self, new: CaState) {
         self.cc.on_event(&self.view, &mut self.window, Event::State(new));
         self.view.state = new;
-        self.fast_path_open = false;
+        self.fast_path = FastPath::Closed;
         if new == CaState::Open {
             self.set_reneged(false);
         }

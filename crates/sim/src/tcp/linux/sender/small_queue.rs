@@ -104,8 +104,9 @@ impl Sender {
         self.small_queue.kind = kind;
         let has = self.small_queue.is_on();
         self.small_queue.is_asked |= has;
-        self.sends_in_steps = has || self.tso.enabled || self.view.is_paced || self.layout.is_stream();
-        self.sends_plainly &= !has;
+        if has {
+            self.sending = self.sending.in_steps();
+        }
     }
 
     /// A packet of this sender has left the host's queue, sent on or dropped. True if the sender waited for that: then
@@ -239,7 +240,8 @@ impl Sender {
     /// What may be on the account when a TSO segment of `n` segments from `seq` on is sent, bytes.
     fn rate_limit(&self, seq: u32, n: u32) -> u64 {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
-        let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
+        let unlimited = self.view.is_paced && !self.stack.output_limit_paced;
+        let most = if unlimited { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
         (2 * self.truesize(seq, n)).max(rate).min(most)
     }
 

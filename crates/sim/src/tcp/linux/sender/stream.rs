@@ -127,7 +127,7 @@ impl Sender {
         self.stream.counts_bytes = true;
         self.buffer.become_stream(1, false);
         self.small_queue.begin_to_ask();
-        (self.sends_in_steps, self.sends_plainly) = (true, false);
+        self.sending = self.sending.in_steps();
         self
     }
 

@@ -149,7 +149,7 @@ impl Sender {
                 receiver_limited = true;
                 break;
             }
-            if !self.sends_in_steps {
+            if !self.sending.is_in_steps() {
                 // Nothing is decided between two segments: they go in one run.
                 sent = self.send_run(out, if probe { 1 } else { quota.min(room) });
                 receiver_limited = !probe && room < quota && self.has_data() && self.view.snd_nxt >= self.peer.end();
@@ -216,7 +216,7 @@ impl Sender {
         if self.tso.enabled {
             return self.send_skb(out, to);
         }
-        if self.notes_departures {
+        if self.sending.is_noted() {
             self.send_noted_segments(out, to, NONE)
         } else {
             self.send_segments(out, to, NONE)

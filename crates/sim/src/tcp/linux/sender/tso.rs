@@ -117,7 +117,7 @@ impl Sender {
         let from = self.view.snd_nxt;
         let push = self.skbs.head_is_pushed() || (self.stack.tso_push && to > from + 1);
         let last = if push { to - 1 } else { NONE };
-        let sent = if self.notes_departures {
+        let sent = if self.sending.is_noted() {
             self.send_noted_segments(out, to, last)
         } else {
             self.send_segments(out, to, last)

@@ -104,6 +104,8 @@ pub(super) struct ReceiveBuffer {
     /// Bytes that timestamps take of a segment, not counted in `mss`.
     timestamps: u64,
     tuning: ReceiveTuning,
+    /// The RTT below which a buffer that is tuned by RTT grows less, us.
+    low_rtt_us: u64,
     charge: Charge,
     most: u64,
     size: u64,
@@ -177,6 +179,7 @@ impl ReceiveBuffer {
             last_length: 0,
             timestamps: TIMESTAMPS.into(),
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
+            low_rtt_us: stack.rcvbuf_low_rtt_us.into(),
             charge: Charge {
                 head: u64::from(stack.receive_charge(0)),
                 assumed: stack.adv_win_scale.is_some(),
@@ -192,7 +195,7 @@ impl ReceiveBuffer {
             cut_off: (1 << scale) - 1,
             advertised: Advertised { bytes: window, from: 1 },
             reading: Reading { bytes: ssthresh.min(10 * mss), since_us: 0, since: 0, until: NEVER },
-            rtt: WindowRtt::default(),
+            rtt: WindowRtt::default().of_read(stack.receive_rtt_of_read),
             in_order: InOrder {
                 charged: if stack.ack_before_read { truesize } else { 0 },
                 grown: false,
@@ -501,11 +504,11 @@ impl ReceiveBuffer {
         self.rtt.us8()
     }
 
-    /// RTT by the echo of our own timestamp on a full segment.
+    /// RTT by the echo of our own timestamp on a full segment, while something `waits` to be read or nothing does.
     #[inline]
-    pub fn rtt_by_timestamp(&mut self, tsecr: u32, now: Time) {
+    pub fn rtt_by_timestamp(&mut self, tsecr: u32, waits: bool, now: Time) {
         if self.rtt.is_new_echo(tsecr) {
-            self.take_echo(tsecr, now);
+            self.take_echo(tsecr, waits, now);
         }
     }
 
@@ -515,8 +518,8 @@ impl ReceiveBuffer {
     }
 
     #[inline(never)]
-    fn take_echo(&mut self, tsecr: u32, now: Time) {
-        if self.rtt.by_timestamp(tsecr, now) {
+    fn take_echo(&mut self, tsecr: u32, waits: bool, now: Time) {
+        if self.rtt.by_timestamp(tsecr, waits, now) {
             self.plan();
         }
     }
