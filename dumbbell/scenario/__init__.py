@@ -2,14 +2,16 @@
 
 from dumbbell.documents.problems import Problem, ScenarioError
 from dumbbell.scenario import qdiscs, traffic
-from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names, groups_coming, over_tcp
-from dumbbell.scenario.faults import BitErrors, Faults, Gilbert, Jitter, Random, Reorder
+from dumbbell.scenario.check import applications, bottlenecks, flow_bases, flow_names, groups_coming, over_tcp
+from dumbbell.scenario.faults import BitErrors, Faults, Gilbert, Jitter, Random, Regular, Reorder
 from dumbbell.scenario.model import (
     Access,
     Bottleneck,
     Delay,
     DelayStage,
+    Drop,
     Flow,
+    Hold,
     HostQueue,
     Impairment,
     NamedPath,
@@ -39,10 +41,12 @@ __all__ = [
     "Connections",
     "Delay",
     "DelayStage",
+    "Drop",
     "Duration",
     "Faults",
     "Flow",
     "Gilbert",
+    "Hold",
     "Host",
     "HostQueue",
     "Impairment",
@@ -58,6 +62,7 @@ __all__ = [
     "Range",
     "Rate",
     "RateStep",
+    "Regular",
     "Reorder",
     "ResolvedScenario",
     "Sample",
@@ -72,6 +77,7 @@ __all__ = [
     "Start",
     "Sweep",
     "Until",
+    "applications",
     "bottlenecks",
     "flow_bases",
     "flow_names",

@@ -276,10 +276,15 @@ impl World<'_> {
     fn on_sampler_or_change(&mut self, source: usize) {
         if source == SAMPLER {
             let next = self.sampler.sample(&self.flows, &self.slots, &self.network);
+            if self.sampler.has_connections() {
+                let (others, members) = (&self.others, &self.members);
+                self.sampler
+                    .sample_connections(self.network.now(), |i| others[members[i]].sender(which_of(members, i)));
+            }
             self.network.events.set(SAMPLER, next);
         } else {
             while let Some((port, what)) = self.schedule.due(self.network.now()) {
-                self.network.ports[port].change(what);
+                self.network.change(port, what);
             }
             self.network.events.set(CHANGES, self.schedule.next());
         }
@@ -290,13 +295,22 @@ impl World<'_> {
     fn on_other_arrival(&mut self, p: &Packet) {
         let whose = self.members[p.flow() - self.flows.len()];
         self.others[whose].on_packet(p, &mut self.network);
+        if self.network.watch.is_some() {
+            let which = which_of(&self.members, p.flow() - self.flows.len());
+            let occasion = if self.others[whose].brings_acks(p) { Occasion::Ack } else { Occasion::Other };
+            series::look_at(&mut self.network, p.flow(), self.others[whose].sender(which), occasion);
+        }
     }
 
     /// The event of other traffic or of arrivals came; sources are counted from the first of those.
     #[inline(never)]
     fn on_other_timer(&mut self, source: usize) {
         if let Some(&(i, which)) = self.owners.get(source) {
-            return self.others[i as usize].on_timer(which as usize, &mut self.network);
+            self.others[i as usize].on_timer(which as usize, &mut self.network);
+            if self.network.watch.is_some() {
+                self.look_at_all(i as usize);
+            }
+            return;
         }
         // A slot is only reused when nothing is left to report about the connection before.
         self.on_release();
@@ -305,6 +319,15 @@ impl World<'_> {
             self.slots.on_arrival(group, &mut self.network, &mut self.headers);
         } else {
             self.on_applications();
+        }
+    }
+
+    /// A timer may have changed the senders of some other traffic, whose events are recorded.
+    #[cold]
+    fn look_at_all(&mut self, whose: usize) {
+        let first = self.flows.len() + self.members.iter().position(|&each| each == whose).unwrap_or_default();
+        for which in 0..self.others[whose].flows() {
+            series::look_at(&mut self.network, first + which, self.others[whose].sender(which), Occasion::Timer);
         }
     }
 
@@ -482,7 +505,7 @@ impl World<'_> {
         for p in &self.network.ports {
             let c = &p.counters;
             let faults = p.faults().unwrap_or_default();
-            let found = c.sent + c.drops() + faults.lost + p.backlog().0 as u64;
+            let found = c.sent + c.drops() + faults.lost + (p.backlog().0 + p.chosen.held.len()) as u64;
             check(format!("port {}", p.id), c.arrived + faults.duplicated, found);
         }
         wrong
@@ -495,6 +518,11 @@ fn latencies_of_group(name: &str, members: &[AnyTraffic]) -> Option<Table> {
     let mut all: Vec<_> = several.flat_map(AnyTraffic::transactions).filter(|each| each.end.is_some()).collect();
     all.sort_by_key(|each| each.end);
     (!all.is_empty()).then(|| latencies(format!("group/{name}"), all))
+}
+
+/// Return the number of a flow within its traffic, by its position in `members`, which has the owner of each.
+fn which_of(members: &[usize], i: usize) -> usize {
+    members[..i].iter().rev().take_while(|&&each| each == members[i]).count()
 }
 
 /// For each flow of the other traffic that exists from the start: its owner, and its number there.

@@ -212,32 +212,39 @@ impl Sender {
     /// Tells the state of the sender ([`STATE`]) and of its congestion control. FreeBSD's sender tells nothing.
     pub fn state(&self, tell: &mut Tell) {
         let Self::Linux(s) = self else { return };
-        let (v, w) = (&s.view, &s.window);
-        if w.pacing_rate != u64::MAX {
-            tell("pacing_bps", w.pacing_rate as f64 * 8.0);
-        }
-        tell("rto_ms", s.rto_us() as f64 / 1e3);
-        if v.srtt_us8 != 0 {
-            tell("rttvar_ms", f64::from(s.rtt.mdev_us()) / 1e3);
-        }
-        tell("sacked", f64::from(v.sacked_out));
-        tell("lost", f64::from(v.lost_out));
-        tell("retrans_out", f64::from(v.retrans_out));
-        tell("reordering", f64::from(s.reordering_degree()));
-        s.congestion_control().state(v, w, tell);
+        state_of(s, tell);
     }
 
     /// What a sample shows of it.
     #[must_use]
     pub fn sample(&self) -> SenderSample {
         match self {
-            Self::Linux(s) => sample_linux(s),
+            Self::Linux(s) => sample_of(s),
             Self::Bsd(s) => s.sample(),
         }
     }
 }
 
-fn sample_linux(s: &sender::Sender) -> SenderSample {
+/// Tells the state of a sender of Linux, and of its congestion control.
+pub fn state_of(s: &sender::Sender, tell: &mut Tell) {
+    let (v, w) = (&s.view, &s.window);
+    if w.pacing_rate != u64::MAX {
+        tell("pacing_bps", w.pacing_rate as f64 * 8.0);
+    }
+    tell("rto_ms", s.rto_us() as f64 / 1e3);
+    if v.srtt_us8 != 0 {
+        tell("rttvar_ms", f64::from(s.rtt.mdev_us()) / 1e3);
+    }
+    tell("sacked", f64::from(v.sacked_out));
+    tell("lost", f64::from(v.lost_out));
+    tell("retrans_out", f64::from(v.retrans_out));
+    tell("reordering", f64::from(s.reordering_degree()));
+    s.congestion_control().state(v, w, tell);
+}
+
+/// What a sample shows of a sender of Linux.
+#[must_use]
+pub fn sample_of(s: &sender::Sender) -> SenderSample {
     let (v, w) = (&s.view, &s.window);
     let measured = v.srtt_us8 != 0;
     SenderSample {

@@ -216,7 +216,7 @@ impl Sender {
             sends_plainly: !sends_in_steps && !needs.rate_samples,
             notes_departures: is_paced || needs.rate_samples,
             tells_at_once: !(stack.ack_event_first || needs.rate_samples || needs.whole_acks || needs.cong_control),
-            view: View { mss, is_paced, ..View::new(stack.hz, stack.growth, limited) },
+            view: View { mss, is_paced, has_sack: spec.sack, ..View::new(stack.hz, stack.growth, limited) },
             window: Window { pacing_rate: pacing.max_rate(), ..Window::new(stack.initial_cwnd, ssthresh) },
             form: Segment {
                 way: Way::new(flow),
