@@ -101,3 +101,23 @@ def test_dualpi2_lets_prague_and_a_classic_flow_live_together(other):
     rates = [throughput_mbit(done.series(f"flow/{name}", "rx_bytes"), 20, 60) for name in ("prague", other)]
     assert sum(rates) > 45
     assert 1.5 < rates[0] / rates[1] < 3.5
+
+
+@pytest.mark.parametrize("other", ["cubic", "reno"])
+def test_coupled_marks_give_each_flow_the_window_of_its_law(other):
+    """DualPI2 marks the L4S flow with 2 p' and the classic one with p' squared: Reno's window is 1.22 / p', CUBIC's is that of its friendly
+    region. Prague's is that of random marks, and more, as marks come in clusters: several that hit one round trip reduce once.
+    """
+    path = {"rtt": "30ms", "bottleneck": {"rate": "50mbit", "qdisc": "dualpi2"}}
+    done = run(path, PRAGUE, {"cc": other, "ecn": True}, seconds=200, series=["control", "queue"], sample="20ms")
+
+    def mean(entity, name):
+        t, values = done.series(entity, name)
+        return np.nanmean(values[t > 40])
+
+    coupled, classic = (mean("port/bottleneck", f"{name}_probability") for name in ("coupled", "classic"))
+    assert coupled == pytest.approx(2 * mean("port/bottleneck", "base_probability"), rel=0.001)
+    assert mean("flow/prague", "alpha") == pytest.approx(coupled, rel=0.05)
+    assert mean(f"flow/{other}", "cwnd") == pytest.approx(1.22 / np.sqrt(classic), rel=0.1)
+    random = law_mbit(coupled, 30) * 30e3 / 8 / PACKET
+    assert random < mean("flow/prague", "cwnd") < 1.3 * random
