@@ -5,8 +5,8 @@
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` for the results of `dumbbell agree SET`)
 and `<!-- end -->`. Blocks without a folder stay as they are, and so do rows of the table of congestion controls (`agree/controls`), which
 are from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results, of the keys of a `scenario` and
-of `coverage` need no folder, and docs/controls.py makes those of `controls`. The words of shell completion (dumbbell/completion) are made as
-well. The same folders, sources and records give the same bytes.
+of `coverage` need no folder, and neither do those of `conform`, which run the cases. docs/controls.py makes those of `controls`. The words of
+shell completion (dumbbell/completion) are made as well. The same folders, sources and records give the same bytes.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from dumbbell.agreement.tables import CONTROL_COLUMNS, agree, control_row, headl
 from dumbbell.comparing.agreement import agreement_table, breakdown_table, cells_table, every_cell_table, spread_table
 from dumbbell.comparing.tables import Table
 from dumbbell.completion import collect
+from dumbbell.conform import SUITES
 from dumbbell.errors import DumbbellError
 from dumbbell.results import schema
 from dumbbell.results.folder import open_folder
@@ -43,6 +44,7 @@ DOCUMENTS = (
         ROOT / "docs" / f"{name}.md"
         for name in (
             "analyze",
+            "conform",
             "controls",
             "fidelity",
             "fidelity/coverage",
@@ -195,6 +197,13 @@ def benchmarks_side_by_side() -> str:
     return side_by_side.section(side_by_side.read())
 
 
+def conform(cc: str) -> str:
+    """Return the result of each test case of a congestion control's specification."""
+    suite = SUITES[cc]
+    rows = [[each.case, each.title, each.result, each.criterion, each.reason] for each in suite.run(suite.cases, {})]
+    return Table("", ["case", "title", "result", "criterion", "measured"], rows).markdown()
+
+
 def facts() -> str:
     """The facts of `dumbbell analyze`."""
     return Table("", ("column", "with --long", "what"), [[f"`{fact.name}`", fact.label, fact.meaning] for fact in FACTS]).markdown()
@@ -248,6 +257,8 @@ def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[s
             return f"{match[1]}\n{omissions()}\n{match[4]}"
         if match["part"] == "benchmarks":
             return f"{match[1]}\n{BENCHMARKS[match['what']]()}\n{match[4]}"
+        if match["part"] == "conform":
+            return f"{match[1]}\n{conform(match['what'])}\n{match[4]}"
         if match["part"] == "trace":
             return f"{match[1]}\n{facts()}\n{match[4]}"
         if match["part"] == "schema":

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SUFFIXES = (".py", ".rs", ".c", ".h")
 # These may name any member: they choose from them, as scenarios do.
-USERS = ("dumbbell_studies/", "dumbbell/study/calibration.py", "dumbbell/agreement/", "dumbbell/bench/")
+USERS = ("dumbbell/conform/", "dumbbell_studies/", "dumbbell/study/calibration.py", "dumbbell/agreement/", "dumbbell/bench/")
 
 
 class Kind(NamedTuple):

@@ -28,6 +28,7 @@ MAY_KNOW = {
     "study": {"study", "comparing", "drawing", "engines", "running", "executor", *BELOW},
     "explorer": {"explorer", "drawing", "comparing", "trace", *BELOW},
     "templates": {"templates", "study", "", "Run", *BELOW},  # projects of users import the package itself
+    "conform": {"conform", "running", *BELOW},
     "bench": {"bench", "study", "engines", "running", "executor", *BELOW},
     "agreement": {"agreement", "comparing", "drawing", "engines", "running", "executor", *BELOW},
 }

@@ -8,8 +8,10 @@ class Feature(StrEnum):
 
     ACC_ECN = "AccECN"
     ADAPTIVE_RED = "adaptive RED"
+    APPLICATION_SERIES = "series of applications"
     BIT_ERRORS = "bit errors"
     CAPTURES = "captures"
+    CHOSEN_PACKETS = "losses and delays of chosen packets"
     ECT1 = "ECT(1) of flows"
     EVENTS = "records of events"
     EXCHANGES = "exchanges"
@@ -35,6 +37,7 @@ class Feature(StrEnum):
     PINGS = "pings"
     PORT_SHARES = "shares of ports"
     RATE_STEPS = "rate steps"
+    REGULAR_LOSSES = "regular losses"
     REVERSE_FLOWS = "reverse flows"
     SCE = "SCE"
     SERVER_OPENS = "connections opened by the server"

@@ -36,6 +36,7 @@ GROUPS: Mapping[str, Mapping[str, About]] = {
         "compare": About("Compare runs with published numbers or each other.", "dumbbell compare results/a results/b"),
         "agree": About("Compare two engines over a set of scenarios.", "dumbbell agree smoke"),
         "regress": About("Tell whether a kernel differs from another.", "dumbbell regress tcp --baseline 7.3 --tree ~/linux"),
+        "conform": About("Run the test cases of a specification.", "dumbbell conform bbr3"),
         "claims": About("Check the claims of a study on runs.", "dumbbell claims sce results/sce"),
     },
     "Captures": {

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dumbbell.catalogue import Parameter, entries
 from dumbbell.catalogue.feature import Feature
 from dumbbell.errors import nearest, one_of
-from dumbbell.plan import RUN, Link, Outage, Place, Plan, Queue, Refusal, Tcp, Traffic, Workload, over_tcp
+from dumbbell.plan import RUN, Drop, Hold, Link, Outage, Place, Plan, Queue, RateChange, Refusal, Tcp, Traffic, Workload, over_tcp
 from dumbbell.plan.addresses import Listeners
 from dumbbell.plan.parameters import expected as expected_of
 from dumbbell.plan.parameters import shown, takes
@@ -242,9 +242,11 @@ def _needs(plan: Plan, workloads: Sequence[tuple[int, Workload]]) -> Iterator[_N
         else:
             yield from _link_needs(Place("port", i), port)
     for i, change in enumerate(plan.schedule):
-        yield _Need(Place("change", i), "", "feature", Feature.OUTAGES if isinstance(change, Outage) else Feature.RATE_STEPS)
+        yield _Need(Place("change", i), "", "feature", _CHANGES[type(change)])
     if plan.captures:
         yield _Need(RUN, "capture", "feature", Feature.CAPTURES)
+    if any(not isinstance(plan.workloads[i], Tcp) for i in plan.series.flows):
+        yield _Need(RUN, "series.flows", "feature", Feature.APPLICATION_SERIES)
     if plan.series.groups:
         yield _Need(RUN, "series.groups", "feature", Feature.GROUP_SERIES)
     if plan.series.shares:
@@ -291,14 +293,20 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
         yield need("host.sysctls", "feature", Feature.SYSCTLS)
 
 
+_CHANGES = {Outage: Feature.OUTAGES, RateChange: Feature.RATE_STEPS, Drop: Feature.CHOSEN_PACKETS, Hold: Feature.CHOSEN_PACKETS}
+"""Feature of each kind of change."""
 _SHAPERS = {"own": "cake"}
 """Shapers that scenarios and tables call by another name."""
 
 
 def _link_needs(place: Place, port: Link) -> Iterator[_Need]:
     for fault, parameters in (port.faults or {}).items():
-        errors = isinstance(parameters, dict) and parameters.get("kind") == "bit-errors"  # `ecn` is a flag
-        yield _Need(place, f"faults.{fault}", "feature", Feature.BIT_ERRORS if errors else Feature.FAULTS)
+        kind = parameters.get("kind") if isinstance(parameters, dict) else None  # `ecn` is a flag
+        yield _Need(place, f"faults.{fault}", "feature", _LOSSES.get(str(kind), Feature.FAULTS))
+
+
+_LOSSES = {"bit-errors": Feature.BIT_ERRORS, "regular": Feature.REGULAR_LOSSES}
+"""Losses that not every engine with faults has."""
 
 
 @lru_cache(maxsize=1000)

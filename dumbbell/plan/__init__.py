@@ -1,6 +1,6 @@
 """The plan of a run: the one contract between a scenario and an engine, with every default filled in."""
 
-from dumbbell.plan.changes import Change, Outage, RateChange
+from dumbbell.plan.changes import Change, Drop, Hold, Outage, RateChange
 from dumbbell.plan.kept import Kept
 from dumbbell.plan.make import Planned, make
 from dumbbell.plan.model import (
@@ -30,7 +30,9 @@ __all__ = [
     "Change",
     "Connection",
     "Direction",
+    "Drop",
     "EngineFacts",
+    "Hold",
     "Host",
     "HostSettings",
     "Kept",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
-from dumbbell.plan.changes import Change, Outage, RateChange
+from dumbbell.plan.changes import Change, Drop, Hold, Outage, RateChange
 from dumbbell.plan.model import Direction
 from dumbbell.plan.paths import Paths
 from dumbbell.plan.provenance import Origin
+from dumbbell.scenario import Drop as WrittenDrop
+from dumbbell.scenario import Hold as WrittenHold
 from dumbbell.scenario import Impairment, Settings, Start
 from dumbbell.scenario import Outage as WrittenOutage
 
@@ -48,4 +50,9 @@ def changes(settings: Settings, paths: Paths) -> tuple[list[Change], list[Origin
 def _change(impairment: Impairment, port: int) -> Change:
     if isinstance(impairment, WrittenOutage):
         return Outage(port, int(impairment.at), int(impairment.for_))
+    if isinstance(impairment, WrittenDrop):
+        return Drop(port, int(impairment.at), int(impairment.packets), impairment.every)
+    if isinstance(impairment, WrittenHold):
+        packets = None if impairment.packets is None else int(impairment.packets)
+        return Hold(port, int(impairment.at), int(impairment.for_), packets)
     return RateChange(port, int(impairment.at), int(impairment.rate))

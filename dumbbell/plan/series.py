@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dumbbell.errors import nearest, one_of
 from dumbbell.plan.model import Port, Series
 from dumbbell.plan.provenance import Origin
-from dumbbell.scenario import Choice, ResolvedScenario, ScenarioError, flow_bases, groups_coming
+from dumbbell.scenario import Choice, ResolvedScenario, ScenarioError, applications, flow_bases, groups_coming
 
 
 def series(resolved: ResolvedScenario, ports: Sequence[Port], origins: Sequence[Origin]) -> Series:
@@ -19,11 +19,14 @@ def series(resolved: ResolvedScenario, ports: Sequence[Port], origins: Sequence[
     entries: dict[str, list[int]] = {}
     groups: dict[str, list[int]] = {}
     bases, coming = flow_bases(settings.flows), groups_coming(settings)
+    open_, named = applications(settings), settings.series.flows
     for i, (where, entry) in enumerate(origin.location[:2] for origin in origins):
         assert isinstance(entry, int)  # an entry of `flows` or `background`
         if where == "flows":
             entries.setdefault(bases[entry], []).append(i)
             groups.setdefault(bases[entry], []).append(i)
+        elif entry in open_ and isinstance(named, list) and open_[entry] in named:
+            entries.setdefault(open_[entry], []).append(i)
         elif entry in coming:
             groups.setdefault(coming[entry], []).append(i)
     ids = {port.id: [i] for i, port in enumerate(ports)}

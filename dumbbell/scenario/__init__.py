@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dumbbell.documents.problems import Problem, ScenarioError
-    from dumbbell.scenario.check import bottlenecks, flow_bases, flow_names, groups_coming, over_tcp
-    from dumbbell.scenario.faults import BitErrors, Faults, Gilbert, Jitter, Random, Reorder
+    from dumbbell.scenario.check import applications, bottlenecks, flow_bases, flow_names, groups_coming, over_tcp
+    from dumbbell.scenario.faults import BitErrors, Faults, Gilbert, Jitter, Random, Regular, Reorder
     from dumbbell.scenario.model import (
         Access,
         Bottleneck,
         Delay,
         DelayStage,
+        Drop,
         Flow,
+        Hold,
         HostQueue,
         Impairment,
         NamedPath,
@@ -43,10 +45,12 @@ __all__ = [
     "Connections",
     "Delay",
     "DelayStage",
+    "Drop",
     "Duration",
     "Faults",
     "Flow",
     "Gilbert",
+    "Hold",
     "Host",
     "HostQueue",
     "Impairment",
@@ -62,6 +66,7 @@ __all__ = [
     "Range",
     "Rate",
     "RateStep",
+    "Regular",
     "Reorder",
     "ResolvedScenario",
     "Sample",
@@ -76,6 +81,7 @@ __all__ = [
     "Start",
     "Sweep",
     "Until",
+    "applications",
     "bottlenecks",
     "flow_bases",
     "flow_names",
@@ -89,6 +95,7 @@ _HOMES = {
         "ScenarioError",
     ),
     "scenario.check": (
+        "applications",
         "bottlenecks",
         "flow_bases",
         "flow_names",
@@ -101,6 +108,7 @@ _HOMES = {
         "Gilbert",
         "Jitter",
         "Random",
+        "Regular",
         "Reorder",
     ),
     "scenario.model": (
@@ -108,7 +116,9 @@ _HOMES = {
         "Bottleneck",
         "Delay",
         "DelayStage",
+        "Drop",
         "Flow",
+        "Hold",
         "HostQueue",
         "Impairment",
         "NamedPath",

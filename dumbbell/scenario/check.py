@@ -394,7 +394,9 @@ def _connections(written: Connections, settings: Settings, path: _PathFacts) -> 
 def _series(settings: Settings) -> Wrong:
     """Names of ports are those of the plan, and looked at there."""
     series, bases = settings.series, dict.fromkeys(flow_bases(settings.flows))
-    both = (("flows", series.flows, bases), ("groups", series.groups, bases | dict.fromkeys(groups_coming(settings).values())))
+    with_applications = bases | dict.fromkeys(applications(settings).values())
+    with_coming = bases | dict.fromkeys(groups_coming(settings).values())
+    both = (("flows", series.flows, with_applications), ("groups", series.groups, with_coming))
     for kind, choice, known in both:
         unknown = ((i, name) for i, name in enumerate(choice if isinstance(choice, list) else ()) if name not in known)
         for i, name in islice(unknown, _MOST_TOLD):
@@ -410,6 +412,12 @@ def _series(settings: Settings) -> Wrong:
         yield ("series", "state"), "no samples are taken", "sample above 0s"
     if series.shares not in (NONE, []) and series.flows in (NONE, []) and series.groups in (NONE, []):
         yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups beside it"
+
+
+def applications(settings: Settings) -> dict[int, str]:
+    """Return the names of the entries of `background` that are applications over TCP connections which stay open, by their positions."""
+    coming = groups_coming(settings)
+    return {i: each.name or each.kind for i, each in enumerate(settings.background) if isinstance(each, Connections) and i not in coming}
 
 
 def groups_coming(settings: Settings) -> dict[int, str]:

@@ -16,6 +16,7 @@ from dumbbell.scenario.bounds import beyond
 from dumbbell.scenario.csv_files import located
 from dumbbell.scenario.generated import faults as generated
 from dumbbell.scenario.generated.faults import BitErrors as BitErrors
+from dumbbell.scenario.generated.faults import Regular as Regular
 from dumbbell.scenario.units import CERTAIN, Duration, Share
 
 _MOST_ENTRIES = 16_384
@@ -137,11 +138,18 @@ class Reorder(generated.Reorder):
 def _share_tag(value: Any) -> str:
     if not isinstance(value, dict | Model):
         return "share"
-    return "BitErrors" if isinstance(value, BitErrors) or (isinstance(value, dict) and "bit_error_rate" in value) else "Random"
+    for model, key in ((BitErrors, "bit_error_rate"), (Regular, "regular")):
+        if isinstance(value, model) or (isinstance(value, dict) and key in value):
+            return model.__name__
+    return "Random"
 
 
 Loss = Annotated[
-    Annotated[Share, Tag("share")] | Annotated[Random, Tag("Random")] | Annotated[BitErrors, Tag("BitErrors")], Discriminator(_share_tag)
+    Annotated[Share, Tag("share")]
+    | Annotated[Random, Tag("Random")]
+    | Annotated[BitErrors, Tag("BitErrors")]
+    | Annotated[Regular, Tag("Regular")],
+    Discriminator(_share_tag),
 ]
 """A share, or the model of losses."""
 
@@ -162,7 +170,7 @@ class Faults(Model):
     """Faults of a link, as netem makes them, in the order duplicate, loss, corrupt, reorder, jitter."""
 
     loss: Loss | None = None
-    """Share of the packets that are lost: `1%`, `{rate: 1%, correlation: 25%}`, or `{bit_error_rate: 1e-8}`."""
+    """Share of the packets that are lost: `1%`, `{rate: 1%, correlation: 25%}`, `{regular: 1%}`, or `{bit_error_rate: 1e-8}`."""
     ecn: Flag = False
     """An ECN-capable packet that would be lost is marked instead, as with the word `ecn` of tc's netem."""
     gilbert: Gilbert | None = None
@@ -183,6 +191,8 @@ class Faults(Model):
         planned: dict[str, Any] = {}
         if isinstance(self.loss, BitErrors):
             planned["loss"] = {"kind": "bit-errors", "rate": self.loss.bit_error_rate}
+        elif isinstance(self.loss, Regular):
+            planned["loss"] = {"kind": "regular", "share": self.loss.regular.planned}
         elif self.loss is not None:
             planned["loss"] = {"kind": "random", **_random(self.loss)}
         if self.gilbert is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dumbbell.errors import one_of
 from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, too_fast
-from dumbbell.scenario.model import NamedPath, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
+from dumbbell.scenario.model import Hold, NamedPath, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.passing import WAYS, path_named, stages_taken, taken
 
 
@@ -20,7 +20,7 @@ def wrong_impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
         yield ("stage",), "is missing" if impairment.stage is None else f"{impairment.stage!r} is none", one_of(path.forward)
     else:
         yield from _impaired_path(impairment, path)
-    if isinstance(impairment, Outage) and impairment.for_ == 0:
+    if isinstance(impairment, Outage | Hold) and impairment.for_ == 0:
         yield ("for",), "0s is no time at all", "a time above 0"
     if isinstance(impairment, RateStep):
         if any(getattr(queue, "trace", None) is not None for queue in _impaired(impairment, settings)):

@@ -20,7 +20,7 @@ from dumbbell.scenario.series import Events, Series
 from dumbbell.scenario.tcp import Cc, Connections, Start
 from dumbbell.scenario.trace import Trace
 from dumbbell.scenario.traffic import Background
-from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Rate, Size
+from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Packets, Rate, Size
 
 # --- queues --------------------------------------------------------------------------------------------------------
 
@@ -181,7 +181,29 @@ class RateStep(OneImpairment):
     rate: Rate
 
 
-Impairment = Annotated[Outage | RateStep, Field(discriminator="kind")]
+class Drop(OneImpairment):
+    """Some of the packets that leave the queue are lost, from `at` on."""
+
+    kind: Literal["drop"] = "drop"
+    packets: Packets
+    """Number of packets to lose."""
+    every: Annotated[int, Field(ge=1, lt=2**32)] = 1
+    """One packet in this number is lost: the first that leaves, then each time after so many."""
+
+
+class Hold(OneImpairment):
+    """Packets that leave the queue are set aside, and go on together after a time: reordering, or a link that stalls."""
+
+    kind: Literal["hold"] = "hold"
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    for_: Annotated[Duration, Field(alias="for")]
+    """Time after `at` at which they go on; the key is `for`."""
+    packets: Packets | None = None
+    """Number of packets to set aside, so that later ones overtake them. By default all that leave in that time."""
+
+
+Impairment = Annotated[Outage | RateStep | Drop | Hold, Field(discriminator="kind")]
 """A disturbance of a path; `kind` says which."""
 
 

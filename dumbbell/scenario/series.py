@@ -62,7 +62,8 @@ class Series(Model):
     """Entities that get series, one sample every `sample:`. The totals of a run (the tables of flows and ports) do not depend on it."""
 
     flows: Choice = ALL
-    """Entries of `flows:`, by name (or cc, where they have none): each of their flows."""
+    """Entries of `flows:`, by name (or cc, where they have none): each of their flows. Named applications of `background:` over TCP that
+    keep their connections open: each connection (simulator only)."""
     groups: Choice = NONE
     """Entries of `flows:`, and those of `background:` whose connections come and go: their connections together."""
     ports: Choice = ALL

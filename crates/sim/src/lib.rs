@@ -70,8 +70,10 @@ pub fn catalogue() -> serde_json::Value {
 
 /// Abilities that not every engine has, apart from those of queue disciplines.
 const FEATURES: &[Feature] = &[
+    Feature::ApplicationSeries,
     Feature::BitErrors,
     Feature::Captures,
+    Feature::ChosenPackets,
     Feature::Events,
     Feature::Faults,
     Feature::FirstWrites,
@@ -87,6 +89,7 @@ const FEATURES: &[Feature] = &[
     Feature::OwnRtts,
     Feature::PortShares,
     Feature::RateSteps,
+    Feature::RegularLosses,
     Feature::ReverseFlows,
     Feature::Sce,
     Feature::ServerOpens,

@@ -29,7 +29,7 @@ from dumbbell.engines.linux.hosts import Hosts, Namespace, addressed, lines, lin
 from dumbbell.engines.linux.qdiscs import link_delay, made_by_agent, queue_lines, rate_lines
 from dumbbell.engines.linux.state import state_lines
 from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_lines, traffic_lines
-from dumbbell.plan import Outage, Plan, Queue
+from dumbbell.plan import Outage, Plan, Queue, RateChange
 from dumbbell.plan.addresses import address
 
 SCRIPT = "script"
@@ -165,6 +165,7 @@ def change_lines(plan: Plan, devices: Devices) -> Iterator[str]:
             continue
         port = plan.ports[change.port]
         assert isinstance(port, Queue)  # only the rates of queues change
+        assert isinstance(change, RateChange)  # the engine does not choose packets
         for command in rate_lines(port, devices.queues[change.port], devices.delays[change.port], change.rate_bps):
             yield f"at {change.at_ns} {NET} - tc {command}"
 

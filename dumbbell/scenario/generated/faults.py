@@ -31,6 +31,15 @@ class BitErrors(Fault):
     """Probability that a bit is wrong, each by itself: a frame of n bits is lost with 1 - (1 - rate)^n."""
 
 
+class Regular(Fault):
+    """A share of all packets, as evenly spaced as can be: of 25% every fourth packet."""
+
+    named: ClassVar[str] = "regular"
+
+    regular: Share
+    """Share of the packets that it hits, evenly spaced."""
+
+
 class Gilbert(Fault):
     """Losses in bursts: Gilbert and Elliott's chain of two states, with netem's four parameters and their defaults."""
 

@@ -143,6 +143,9 @@ struct dumbbell_view {
 	uint64_t departure_ns;
 	/* The sender is paced. */
 	bool is_paced;
+	/* The receiver reports what it has beyond a gap (SACK), so that several losses of a round
+	 * trip are seen at once. */
+	bool has_sack;
 };
 
 /* What a congestion control sets, and the sender obeys. The sender itself sets the window

@@ -139,6 +139,9 @@ pub struct View {
     pub departure_ns: u64,
     /// The sender is paced.
     pub is_paced: bool,
+    /// The receiver reports what it has beyond a gap (SACK), so that several losses of a round trip
+    /// are seen at once.
+    pub has_sack: bool,
 }
 
 /// What a congestion control sets, and the sender obeys. The sender itself sets the window during a

@@ -32,8 +32,10 @@ macro_rules! features {
 features! {
     AccEcn = "AccECN",
     AdaptiveRed = "adaptive RED",
+    ApplicationSeries = "series of applications",
     BitErrors = "bit errors",
     Captures = "captures",
+    ChosenPackets = "losses and delays of chosen packets",
     Ect1 = "ECT(1) of flows",
     Events = "records of events",
     Exchanges = "exchanges",
@@ -59,6 +61,7 @@ features! {
     Pings = "pings",
     PortShares = "shares of ports",
     RateSteps = "rate steps",
+    RegularLosses = "regular losses",
     ReverseFlows = "reverse flows",
     Sce = "SCE",
     ServerOpens = "connections opened by the server",

@@ -95,6 +95,8 @@ pub struct View {
     pub departure_ns: u64,
     /// The sender is paced.
     pub is_paced: bool,
+    /// The receiver reports what it has beyond a gap (SACK), so that several losses of a round trip are seen at once.
+    pub has_sack: bool,
 }
 
 impl View {
@@ -128,6 +130,7 @@ impl View {
             seed: [0; 2],
             departure_ns: 0,
             is_paced: false,
+            has_sack: true,
         }
     }
 

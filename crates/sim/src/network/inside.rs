@@ -24,6 +24,7 @@ impl Network {
     pub fn for_each_inside(&self, mut look: impl FnMut(&Packet)) {
         for port in &self.ports {
             port.pipe.iter(&self.shared.packets).for_each(&mut look);
+            port.chosen.held.iter(&self.shared.packets).for_each(&mut look);
             port.medium.for_each(&self.shared.packets, &mut look);
         }
         self.arrivals.iter(&self.shared.packets).for_each(&mut look);

@@ -23,7 +23,7 @@ use crate::headers::Headers;
 use crate::packet::{DropCause, FlowTuple, Packet, Verdict, Way};
 use crate::pool::{Id, Pool, Queue};
 use crate::port::media::{Coming, Entry, Medium};
-use crate::port::{AnyMedium, Port};
+use crate::port::{AnyMedium, Change, Port};
 use crate::qdisc::QueueContext;
 use crate::rng::Rng;
 use crate::tap::Tap;
@@ -347,16 +347,31 @@ impl Network {
         port.pipe.push(id, &mut self.shared.packets);
     }
 
+    /// Something happens to port `i`.
+    pub fn change(&mut self, i: usize, what: Change) {
+        if what == Change::Release {
+            let mut held = self.ports[i].chosen.release();
+            while let Some(id) = held.pop(&self.shared.packets) {
+                self.leave_watched(i, id, self.shared.now);
+            }
+        } else {
+            self.ports[i].change(what);
+        }
+    }
+
     /// A packet leaves the shaper of port `i`, which is on a host, has an outage or a tap, or counts whose packets leave.
     #[cold]
     #[inline(never)]
     fn leave_watched(&mut self, i: usize, id: Id, out: Time) {
+        if self.ports[i].chosen.holds() {
+            return self.ports[i].chosen.held.push(id, &mut self.shared.packets);
+        }
         if let Some(shares) = &mut self.shares {
             shares.count(i, &self.shared.packets[id].packet);
         }
         self.note_release(i, id);
         let (port, now) = (&mut self.ports[i], self.shared.now);
-        let is_lost = now < port.outage_until;
+        let is_lost = port.chosen.loses() || now < port.outage_until;
         if let Some(tap) = &mut self.tap {
             let p = &self.shared.packets[id].packet;
             tap.leaves(i, self.routes.is_own_queue(p), p, out, (!is_lost).then_some(out + port.delay));

@@ -3,6 +3,7 @@
 
 mod bucket;
 mod change;
+mod chosen;
 mod faults;
 mod htb;
 pub mod media;
@@ -11,6 +12,7 @@ mod shaper;
 mod tbf;
 
 pub use change::{resolve, Change, Schedule};
+pub use chosen::Chosen;
 pub use faults::{normal, pareto, paretonormal, FaultCounts, Faults, ENTRIES as FAULTS};
 pub use htb::Htb;
 pub use media::AnyMedium;
@@ -39,6 +41,8 @@ pub struct Port {
     pub delay: Duration,
     /// End of the latest outage: a packet that leaves the queue before it is lost.
     pub outage_until: Time,
+    /// Packets that leave and are chosen to be lost or to be late.
+    pub chosen: Chosen,
     /// True if it is on a host, whose TCP hears of the packets that leave.
     on_host: bool,
     /// True if its queue has a timer that comes late, so that an earlier caller already finds packets that may leave.
@@ -66,7 +70,7 @@ pub struct Counters {
     pub sent_bytes: u64,
     /// Packets dropped, by cause.
     pub dropped: [u64; DROP_CAUSES],
-    /// Packets that left the shaper and were lost in an outage.
+    /// Packets that left the shaper and were lost, in an outage or as chosen.
     pub lost: u64,
     /// Time of the first drop.
     pub first_drop: Option<Time>,
@@ -150,6 +154,7 @@ impl Port {
             pipe: Queue::default(),
             delay,
             outage_until: 0,
+            chosen: Chosen::default(),
             on_host: false,
             may_ask_early,
             watched_until: 0,
@@ -203,6 +208,15 @@ impl Port {
                 self.watched_until = self.watched_until.max(end);
             }
             Change::Rate(rate) => self.refilled |= self.medium.set_rate(rate),
+            Change::Drop { packets, every } => {
+                self.chosen.lose(packets, every);
+                self.watch();
+            }
+            Change::Hold(packets) => {
+                self.chosen.hold(packets);
+                self.watch();
+            }
+            Change::Release => {}
         }
     }
 

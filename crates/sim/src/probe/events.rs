@@ -12,6 +12,7 @@ use crate::packet::{DropCause, Packet};
 use crate::segment::Segment;
 use crate::spec::EventKind;
 use crate::tcp::endpoint::Sender;
+use crate::tcp::linux::sender as linux;
 use crate::time::Time;
 
 /// Most events of a run: some hundred bytes each.
@@ -180,7 +181,13 @@ impl Recorder {
 
     /// Compares a sender with what it was.
     pub fn look(&mut self, now: Time, flow: usize, sender: &Sender, occasion: Occasion) {
-        let Sender::Linux(s) = sender else { return };
+        if let Sender::Linux(sender) = sender {
+            self.look_at(now, flow, sender, occasion);
+        }
+    }
+
+    /// Compares a sender of Linux with what it was.
+    pub fn look_at(&mut self, now: Time, flow: usize, s: &linux::Sender, occasion: Occasion) {
         let Some(Some(watched)) = self.flows.get_mut(flow) else { return };
         let (v, w, c) = (&s.view, &s.window, &s.counters);
         let before = watched.seen;
@@ -252,7 +259,7 @@ impl Recorder {
                 self.push(now, flow, STATE, row(none, none), "slow start ends");
             }
             if seen.words != before.words || before == Seen::default() {
-                for change in self.changed_words(flow, sender) {
+                for change in self.changed_words(flow, s) {
                     self.push(now, flow, STATE, row(none, none), &change);
                 }
             }
@@ -292,8 +299,7 @@ impl Recorder {
     }
 
     /// Return the changes of the control's words, as `mode startup -> drain`.
-    fn changed_words(&mut self, flow: usize, sender: &Sender) -> Vec<String> {
-        let Sender::Linux(s) = sender else { return vec![] };
+    fn changed_words(&mut self, flow: usize, s: &linux::Sender) -> Vec<String> {
         let control = s.congestion_control();
         let Some(Some(watched)) = self.flows.get_mut(flow) else { return vec![] };
         let states = watched.states;

@@ -13,7 +13,8 @@ use crate::network::Network;
 use crate::output::Table;
 use crate::port::media::Medium;
 use crate::port::Port;
-use crate::tcp::transport::{ReceivingEnd, SendingEnd};
+use crate::tcp::linux::sender as linux;
+use crate::tcp::transport::{ReceivingEnd, SenderSample, SendingEnd};
 use crate::time::Time;
 
 const FLOW: usize = count(FLOW_SERIES);
@@ -53,6 +54,8 @@ pub trait Coming {
 pub struct Chosen {
     /// Flows.
     pub flows: Vec<usize>,
+    /// Connections of applications: the position of each, counted from the first of them, and its name.
+    pub connections: Vec<(usize, String)>,
     /// Groups.
     pub groups: Vec<Group>,
     /// Ports.
@@ -69,6 +72,7 @@ pub struct Sampler {
     interval: Time,
     chosen: Chosen,
     flows: Vec<Table>,
+    connections: Vec<Table>,
     groups: Vec<Table>,
     ports: Vec<Table>,
     /// For each counted port: the chosen flows, then the groups.
@@ -95,6 +99,8 @@ impl Sampler {
         let table = |entity: String, list: &[Quantity]| Table { entity, columns: names(list), ..Table::default() };
         let flow_entities: Vec<String> = chosen.flows.iter().map(|&i| format!("flow/{}", flows[i].name)).collect();
         let group_entities: Vec<String> = chosen.groups.iter().map(|g| format!("group/{}", g.name)).collect();
+        let connections: Vec<String> = chosen.connections.iter().map(|(_, name)| format!("flow/{name}")).collect();
+        let senders: Vec<String> = flow_entities.iter().chain(&connections).cloned().collect();
         let both = || flow_entities.iter().chain(&group_entities);
         let port_entities: Vec<String> = chosen.ports.iter().map(|&i| format!("port/{}", ports[i].id)).collect();
         let shares = chosen
@@ -105,8 +111,9 @@ impl Sampler {
         Self {
             interval,
             shares: shares.collect(),
-            states: States::of(&chosen.state, &flow_entities, &port_entities),
+            states: States::of(&chosen.state, &senders, &port_entities),
             ports: port_entities.into_iter().map(|entity| table(entity, PORT_SERIES)).collect(),
+            connections: connections.into_iter().map(|entity| table(entity, FLOW_SERIES)).collect(),
             flows: flow_entities.iter().map(|entity| table(entity.clone(), FLOW_SERIES)).collect(),
             groups: group_entities.iter().map(|entity| table(entity.clone(), GROUP_SERIES)).collect(),
             chosen,
@@ -150,13 +157,32 @@ impl Sampler {
         now + self.interval
     }
 
+    /// True if connections of applications are sampled.
+    #[must_use]
+    pub fn has_connections(&self) -> bool {
+        !self.chosen.connections.is_empty()
+    }
+
+    /// Takes a row of each connection of an application. `find` returns the sender of one whose data matter, and the bytes that its peer has
+    /// read; `None` before it is opened and after it is stopped.
+    pub fn sample_connections<'a>(&mut self, now: Time, find: impl Fn(usize) -> Option<(&'a linux::Sender, u64)>) {
+        let first = self.chosen.flows.len();
+        for (place, ((i, _), table)) in self.chosen.connections.iter().zip(&mut self.connections).enumerate() {
+            let Some((sender, read)) = find(*i) else { continue };
+            table.push(now, &of_sender(&SendingEnd::sample(sender), sender.counters.retransmits, read));
+            if let Some(states) = &mut self.states {
+                states.sample_flow(first + place, now, |tell| sender.state(now, tell));
+            }
+        }
+    }
+
     #[cold]
     fn sample_states(&mut self, flows: &[Flow], network: &Network) {
         let Some(states) = &mut self.states else { return };
         let now = network.now();
         for (place, &i) in self.chosen.flows.iter().enumerate() {
             if life(i, &flows[i], network) == Life::Open {
-                states.sample_flow(place, now, &flows[i].sender);
+                states.sample_flow(place, now, |tell| flows[i].sender.state(now, tell));
             }
         }
         for (place, &i) in self.chosen.ports.iter().enumerate() {
@@ -193,7 +219,8 @@ impl Sampler {
             return (vec![], vec![]);
         }
         let states = self.states.map_or_else(Vec::new, |states| states.finish());
-        (self.flows.into_iter().chain(self.groups).chain(self.ports).chain(self.shares).collect(), states)
+        let flows = self.flows.into_iter().chain(self.connections);
+        (flows.chain(self.groups).chain(self.ports).chain(self.shares).collect(), states)
     }
 }
 
@@ -217,7 +244,10 @@ fn life(i: usize, f: &Flow, network: &Network) -> Life {
 }
 
 fn of_flow(f: &Flow) -> [f64; FLOW] {
-    let s = f.sender.sample();
+    of_sender(&f.sender.sample(), f.sender.counters().retransmits, f.receiver.bytes_read())
+}
+
+fn of_sender(s: &SenderSample, retransmits: u64, read: u64) -> [f64; FLOW] {
     row![FLOW_SERIES;
         "cwnd": s.cwnd,
         "ssthresh": s.ssthresh.unwrap_or(f64::NAN),
@@ -227,8 +257,8 @@ fn of_flow(f: &Flow) -> [f64; FLOW] {
         "inflight": f64::from(s.in_flight),
         "delivered": f64::from(s.delivered),
         "delivered_ce": f64::from(s.delivered_ce),
-        "retransmits": f.sender.counters().retransmits as f64,
-        "rx_bytes": f.receiver.bytes_read() as f64,
+        "retransmits": retransmits as f64,
+        "rx_bytes": read as f64,
         "ca_state": f64::from(s.state as u8),
     ]
 }

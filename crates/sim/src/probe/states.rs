@@ -6,8 +6,6 @@ use crate::catalogue::Tell;
 use crate::output::Table;
 use crate::port::media::Medium;
 use crate::port::Port;
-use crate::tcp::endpoint::Sender;
-use crate::tcp::transport::SendingEnd;
 use crate::time::Time;
 
 /// All variables of senders and their congestion controls.
@@ -60,11 +58,11 @@ impl States {
         })
     }
 
-    /// Takes a sample of a flow, by its place among those that are sampled.
-    pub fn sample_flow(&mut self, place: usize, now: Time, sender: &Sender) {
+    /// Takes a sample of a flow, by its place among those that are sampled. `state` tells the state of its sender.
+    pub fn sample_flow(&mut self, place: usize, now: Time, state: impl FnOnce(&mut Tell)) {
         let (wanted, table) = (&self.wanted, &mut self.flows[place]);
         if wanted.control || !wanted.names.is_empty() {
-            table.sample(now, wanted.control, wanted, |tell| sender.state(now, tell));
+            table.sample(now, wanted.control, wanted, state);
         }
     }
 

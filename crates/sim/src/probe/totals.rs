@@ -399,7 +399,7 @@ pub fn ports(network: &Network) -> Rows {
             "duplicated_packets": faults(|f| f.duplicated),
             "corrupted_packets": faults(|f| f.corrupted),
             "reordered_packets": faults(|f| f.reordered),
-            "queued_packets": p.backlog().0 as f64,
+            "queued_packets": (p.backlog().0 + p.chosen.held.len()) as f64,
             "ce_marks": st.ce_marks as f64,
             "sce_marks": st.sce_marks as f64,
             "first_drop_ns": c.first_drop.map_or(f64::NAN, |t| t as f64),

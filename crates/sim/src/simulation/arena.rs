@@ -1,6 +1,8 @@
 //! All connections and streams of a run. Those that exist from the start come first, bulk flows before other traffic, then the slots of the
 //! connections that are made while the run goes on. Each has an index, by which packets name it, and event sources ([`Sources`]).
 
+use std::ops::Range;
+
 use super::slots::Slots;
 use super::sources::Sources;
 use crate::events::EventSet;
@@ -58,6 +60,21 @@ impl<'a> Arena<'a> {
     pub fn other(&mut self, index: usize) -> Option<&mut AnyTraffic> {
         let member = index.checked_sub(self.flows.len())?;
         self.members.get(member).map(|&owner| &mut self.others[owner])
+    }
+
+    /// The other traffic that the flow with this index belongs to, and the flow's number there.
+    pub fn member(&self, index: usize) -> Option<(&AnyTraffic, usize)> {
+        let member = index.checked_sub(self.flows.len())?;
+        let owner = *self.members.get(member)?;
+        let which = self.members[..member].iter().rev().take_while(|&&each| each == owner).count();
+        Some((&self.others[owner], which))
+    }
+
+    /// The indices of the flows of the other traffic whose event `source` came.
+    pub fn flows_of_event(&self, source: usize) -> Range<usize> {
+        let Some(&(owner, _)) = self.owners.get(source - self.first_source[1]) else { return 0..0 };
+        let first = self.flows.len() + self.members.partition_point(|&each| each < owner as usize);
+        first..first + self.others[owner as usize].flows()
     }
 
     /// The connection whose event `source` came, its index among bulk flows if it is one, and the number of the source there. `None`: the

@@ -147,7 +147,7 @@ fn parts<'a>(spec: &'a NetworkSpec, sources: &Sources, controls: &'a Controls) -
     }
     for (i, change) in spec.schedule.iter().enumerate() {
         match resolve(change, &spec.ports) {
-            Ok(change) => parts.changes.push(change),
+            Ok(changes) => parts.changes.extend(changes),
             Err(flaws) => refuse(Part::Change, Some(i), flaws),
         }
     }

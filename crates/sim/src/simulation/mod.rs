@@ -263,7 +263,7 @@ impl World<'_> {
             self.sample();
         } else {
             while let Some((port, what)) = self.schedule.due(self.network.now()) {
-                self.network.ports[port].change(what);
+                self.network.change(port, what);
             }
             self.network.events.set(CHANGES, self.schedule.next());
         }
@@ -273,6 +273,11 @@ impl World<'_> {
     /// no process reads anything before the softirq is over.
     fn sample(&mut self) {
         let next = self.sampler.sample(&self.arena.flows, &self.arena.slots, &self.network);
+        if self.sampler.has_connections() {
+            let (arena, now) = (&self.arena, self.network.now());
+            let sender = |i: usize| arena.member(arena.flows.len() + i).and_then(|(other, which)| other.sender(which));
+            self.sampler.sample_connections(now, sender);
+        }
         self.network.events.set(self.sampling, next);
     }
 
@@ -281,13 +286,21 @@ impl World<'_> {
     fn on_other_arrival(&mut self, p: &Packet) {
         let other = self.arena.other(p.flow()).expect("a flow is of a connection or of other traffic");
         other.on_packet(p, &mut self.network);
+        if self.network.watch.is_some() {
+            let occasion = if other.brings_acks(p) { Occasion::Ack } else { Occasion::Other };
+            self.look_at_other(p.flow(), occasion);
+        }
     }
 
     /// The event of other traffic or of arrivals came, or one that comes after all others of its time.
     #[inline(never)]
     fn on_other_timer(&mut self, source: usize) {
         if let Some((other, which)) = self.arena.other_of_event(source) {
-            return other.on_timer(which, &mut self.network);
+            other.on_timer(which, &mut self.network);
+            if self.network.watch.is_some() {
+                self.look_at_all(source);
+            }
+            return;
         }
         if source == self.sampling {
             return self.sample();
@@ -298,6 +311,20 @@ impl World<'_> {
             Some(group) => self.arena.slots.on_arrival(group, &mut self.network, &mut self.headers),
             None => self.on_applications(),
         }
+    }
+
+    /// The timer of event `source` may have changed the senders of some other traffic, whose events are recorded.
+    #[cold]
+    fn look_at_all(&mut self, source: usize) {
+        for flow in self.arena.flows_of_event(source) {
+            self.look_at_other(flow, Occasion::Timer);
+        }
+    }
+
+    #[cold]
+    fn look_at_other(&mut self, flow: usize, occasion: Occasion) {
+        let sender = self.arena.member(flow).and_then(|(other, which)| other.sender(which));
+        series::look_at(&mut self.network, flow, sender, occasion);
     }
 
     #[inline(never)]
@@ -473,7 +500,7 @@ impl World<'_> {
         for p in &self.network.ports {
             let c = &p.counters;
             let faults = p.faults().unwrap_or_default();
-            let found = c.sent + c.drops() + faults.lost + p.backlog().0 as u64;
+            let found = c.sent + c.drops() + faults.lost + (p.backlog().0 + p.chosen.held.len()) as u64;
             check(format!("port {}", p.id), c.arrived + faults.duplicated, found);
         }
         wrong

@@ -6,6 +6,7 @@ use crate::probe::{Chosen, Group, Members, Occasion, Recorder};
 use crate::refusal::Flaws;
 use crate::spec::{NetworkSpec, SeriesSpec, WorkloadSpec};
 use crate::tcp::endpoint::Sender;
+use crate::tcp::linux::sender as linux;
 
 /// Check the chosen entities. Entities that do not exist are an error, and so are groups that are not TCP connections with one direction.
 pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
@@ -14,8 +15,13 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Flaws> {
     let workload = |i: usize| spec.workloads.get(i);
     let bulk = |i: usize| matches!(workload(i), Some(WorkloadSpec::Tcp(_)));
     let coming = |i: usize| workload(i).is_some_and(|each| each.listed().is_none());
-    if let Some(i) = series.flows.iter().find(|&&i| !bulk(i)) {
-        flaws.add("series.flows", format_args!("workload {i}"), "workloads of bulk flows");
+    let listed = |i: usize| workload(i).is_some_and(|each| each.listed().is_some() && each.tcp().is_some());
+    if let Some(i) = series.flows.iter().find(|&&i| !listed(i)) {
+        flaws.add(
+            "series.flows",
+            format_args!("workload {i}"),
+            "workloads of TCP connections that exist from the start",
+        );
     }
     if let Some(i) = series.groups.iter().find(|&&i| !bulk(i) && !coming(i)) {
         flaws.add(
@@ -53,7 +59,15 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
             None => Members::Flows(members[workload].clone()),
         },
     };
+    let mut connections = vec![];
+    let listed = spec.others().filter_map(|(i, workload)| Some((i, workload.listed()?)));
+    for (place, (workload, each)) in listed.flat_map(|(i, all)| all.iter().map(move |each| (i, each))).enumerate() {
+        if flows.contains(&workload) {
+            connections.push((place, each.name.clone()));
+        }
+    }
     Chosen {
+        connections,
         flows: flows.iter().flat_map(|&workload| &members[workload]).copied().collect(),
         groups: groups.iter().map(group).collect(),
         ports: ports.clone(),
@@ -65,8 +79,15 @@ pub fn chosen(spec: &NetworkSpec) -> Chosen {
 /// Return the recorder of events of the flows that get series; `None` if nobody asks for events.
 pub fn recorder(spec: &NetworkSpec) -> Option<Box<Recorder>> {
     let kinds = &spec.series.as_ref()?.events;
-    let controls = || spec.connections().map(|(_, tcp, _)| tcp.cc.kind.as_str()).collect::<Vec<_>>();
-    (!kinds.is_empty()).then(|| Recorder::of(kinds, &chosen(spec).flows, &controls()))
+    let bulk = spec.connections().map(|(_, tcp, _)| tcp.cc.kind.as_str());
+    let first = spec.connections().count();
+    let others = spec.listed().map(|(workload, _)| workload.tcp().map_or("", |tcp| tcp.cc.kind.as_str()));
+    (!kinds.is_empty()).then(|| {
+        let chosen = chosen(spec);
+        let watched: Vec<usize> =
+            chosen.flows.iter().copied().chain(chosen.connections.iter().map(|(i, _)| first + i)).collect();
+        Recorder::of(kinds, &watched, &bulk.chain(others).collect::<Vec<_>>())
+    })
 }
 
 /// Something may have changed the sender of a flow whose events are recorded.
@@ -76,6 +97,17 @@ pub fn look(network: &mut Network, flow: usize, sender: &Sender, occasion: Occas
     let now = network.shared.now;
     if let Some(recorder) = network.watch.as_mut().and_then(|watch| (**watch).as_any().downcast_mut::<Recorder>()) {
         recorder.look(now, flow, sender, occasion);
+    }
+}
+
+/// Something may have changed the sender of an application's connection, whose events are recorded.
+#[cold]
+#[inline(never)]
+pub fn look_at(network: &mut Network, flow: usize, sender: Option<(&linux::Sender, u64)>, occasion: Occasion) {
+    let now = network.shared.now;
+    let Some((sender, _)) = sender else { return };
+    if let Some(recorder) = network.watch.as_mut().and_then(|watch| (**watch).as_any().downcast_mut::<Recorder>()) {
+        recorder.look_at(now, flow, sender, occasion);
     }
 }
 

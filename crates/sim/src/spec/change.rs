@@ -24,4 +24,27 @@ pub enum ChangeSpec {
         /// The new rate, bit/s.
         rate_bps: u64,
     },
+    /// Some of the packets that leave the queue are lost.
+    Drop {
+        /// Index of the port.
+        port: usize,
+        /// When, ns.
+        at_ns: u64,
+        /// Number of packets to lose.
+        packets: u64,
+        /// One packet in so many is lost, the first one among them.
+        every: u64,
+    },
+    /// Packets that leave the queue are set aside, and go on together later.
+    Hold {
+        /// Index of the port.
+        port: usize,
+        /// When, ns.
+        at_ns: u64,
+        /// Time until they go on, ns.
+        for_ns: u64,
+        /// Number of packets to set aside; all that leave in that time by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        packets: Option<u64>,
+    },
 }

@@ -56,6 +56,11 @@ pub enum LossSpec {
         /// Probability that a packet in the good state is lost.
         one_minus_k: Chance,
     },
+    /// A share of all, evenly spaced.
+    Regular {
+        /// The share.
+        share: Chance,
+    },
     /// Packets are lost if a bit of their frame is wrong.
     BitErrors {
         /// Probability that a bit is wrong.

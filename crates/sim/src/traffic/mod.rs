@@ -40,6 +40,7 @@ use crate::packet::{FlowTuple, Packet};
 use crate::probe::{FlowRow, GroupTotals};
 use crate::refusal::Flaws;
 use crate::spec::{Direction, WorkloadSpec};
+use crate::tcp::linux::sender::Sender;
 use crate::time::Time;
 
 /// Names of the kinds, all but bulk flows, in tables of capabilities.
@@ -115,6 +116,17 @@ pub trait Traffic {
 
     /// There is room in the queue of the host that sends packets like this one, and their sender waited for it.
     fn on_room_in_host(&mut self, _p: &Packet, _out: &mut impl Outbox) {}
+
+    /// The sender of a connection whose data matter, and the bytes of them that its peer has read; `None` for datagrams, and while the connection
+    /// is not open.
+    fn sender(&self, _which: usize) -> Option<(&Sender, u64)> {
+        None
+    }
+
+    /// True if a packet brings ACKs to that sender.
+    fn brings_acks(&self, _p: &Packet) -> bool {
+        false
+    }
 
     /// The packets of a flow so far.
     fn exchanged(&self, which: usize) -> Exchanged;
@@ -211,6 +223,18 @@ macro_rules! any_traffic {
             /// See [`Traffic::on_room_in_host`].
             pub fn on_room_in_host(&mut self, p: &Packet, out: &mut impl Outbox) {
                 match self { $(Self::$kind(each) => each.on_room_in_host(p, out)),+ }
+            }
+
+            /// See [`Traffic::sender`].
+            #[must_use]
+            pub fn sender(&self, which: usize) -> Option<(&Sender, u64)> {
+                match self { $(Self::$kind(each) => each.sender(which)),+ }
+            }
+
+            /// See [`Traffic::brings_acks`].
+            #[must_use]
+            pub fn brings_acks(&self, p: &Packet) -> bool {
+                match self { $(Self::$kind(each) => each.brings_acks(p)),+ }
             }
 
             /// See [`Traffic::exchanged`].

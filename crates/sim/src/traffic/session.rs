@@ -18,6 +18,7 @@ use crate::probe::{flow_row, latencies, levels, FlowRow, GroupTotals, Limits, Vo
 use crate::refusal::Flaws;
 use crate::spec::{ConnectionSpec, Direction, Heading, Opener, TcpSpec};
 use crate::tcp::implementation::Implementation;
+use crate::tcp::linux::sender::Sender;
 use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::two_way::{TwoWayEnd, SOURCES as END_SOURCES};
 use crate::time::{Time, NEVER};
@@ -361,6 +362,16 @@ impl<A: Application> Traffic for Session<A> {
 
     fn on_room_in_host(&mut self, p: &Packet, out: &mut impl Outbox) {
         self.sender_of(p).on_room_in_host(out);
+    }
+
+    fn sender(&self, which: usize) -> Option<(&Sender, u64)> {
+        let Link { from, to, .. } = &self.links[which];
+        let (source, reader) = if A::SOURCE == Side::From { (from, to) } else { (to, from) };
+        (self.opened && !self.stopped).then(|| (source.sender(), reader.receiver().bytes_read()))
+    }
+
+    fn brings_acks(&self, p: &Packet) -> bool {
+        p.is_reverse() == (A::SOURCE == Side::From)
     }
 
     fn exchanged(&self, which: usize) -> Exchanged {

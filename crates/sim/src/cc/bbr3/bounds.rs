@@ -94,24 +94,27 @@ impl Bbr3 {
     }
 
     /// More than 2 % of what was in flight with the segment last delivered are lost, or half of it is marked.
-    pub(super) fn is_too_much(&self, s: &RateSample) -> bool {
-        let lost = s.rate.lost > 0 && self.is_too_lossy(s.rate.tx_in_flight, s.rate.lost as u32);
-        lost || self.ecn.is_too_much(s)
+    pub(super) fn is_too_much(&self, v: &View, s: &RateSample) -> bool {
+        let marked = if self.variant.is_google() { 0 } else { s.rate.delivered_ce };
+        let lost = s.rate.lost.max(0) as u32 + marked;
+        (lost > 0 && self.is_too_lossy(v, s.rate.tx_in_flight, lost)) || self.ecn.is_too_much(s)
     }
 
-    fn is_too_lossy(&self, tx_in_flight: u32, lost: u32) -> bool {
-        tx_in_flight > 0 && self.variant.most_loss().is_exceeded_by(lost, tx_in_flight)
+    /// Without SACK, one loss is all that a round trip can show.
+    fn is_too_lossy(&self, v: &View, tx_in_flight: u32, lost: u32) -> bool {
+        let is_alone = !self.variant.is_google() && !v.has_sack && lost > 0;
+        is_alone || (tx_in_flight > 0 && self.variant.most_loss().is_exceeded_by(lost, tx_in_flight))
     }
 
     /// A loss while the acknowledgements of probing come in. `of_segment`: it is known which segment; else `lost` has what was in flight.
     pub(super) fn judge_loss(&mut self, v: &View, w: &Window, lost: &Lost, of_segment: bool) {
-        if !self.probe.samples || !self.is_too_lossy(lost.tx_in_flight, lost.lost as u32) {
+        if !self.probe.samples || !self.is_too_lossy(v, lost.tx_in_flight, lost.lost as u32) {
             return;
         }
         let mut tx_in_flight = lost.tx_in_flight;
         if of_segment {
             // Up to which segment of the flight the losses were not too many.
-            let (before, lost_before) = (tx_in_flight - 1, (lost.lost - 1) as u32);
+            let (before, lost_before) = (tx_in_flight.saturating_sub(1), (lost.lost - 1).max(0) as u32);
             tx_in_flight = before + self.variant.most_loss().prefix(before, lost_before);
         }
         self.retreat(v, w, tx_in_flight, lost.is_app_limited);
@@ -147,8 +150,9 @@ impl Bbr3 {
                 }
             }
         }
-        if self.is_too_much(a.s) {
-            if self.variant.is_google() && self.probe.samples {
+        if self.is_too_much(v, a.s) {
+            let is_marked = a.s.rate.delivered_ce > 0;
+            if (self.variant.is_google() || is_marked) && self.probe.samples {
                 self.retreat(v, w, a.s.rate.tx_in_flight, a.s.rate.is_app_limited);
             }
         } else if self.bounds.inflight_hi != NONE {

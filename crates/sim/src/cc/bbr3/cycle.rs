@@ -73,7 +73,6 @@ impl Probe {
     }
 
     /// How long it waits, us.
-    #[cfg(test)]
     pub fn wait_us(&self) -> u64 {
         self.wait_us
     }

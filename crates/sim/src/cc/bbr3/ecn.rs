@@ -1,7 +1,7 @@
-//! Marks of a shallow queue, google's variant alone: the share of marked segments, and what it leaves of what is in flight. Only where the route says
-//! so, where the receiver echoes marks one by one, and where the RTT is at most 5 ms.
+//! Marks. In google's variant those of a shallow queue: the share of marked segments, and what it leaves of what is in flight. Only where the route says
+//! so, where the receiver echoes marks one by one, and where the RTT is at most 5 ms. In the draft a mark counts as a loss.
 
-use super::Bbr3;
+use super::{Ack, Bbr3};
 use crate::cc::bandwidth::UNIT;
 use crate::cc::{CaState, RateSample, View, Window};
 
@@ -102,6 +102,13 @@ impl Ecn {
 }
 
 impl Bbr3 {
+    /// The draft says of marks that they MUST count as congestion, not how: a marked segment counts as a lost one.
+    pub(super) fn note_marks(&mut self, v: &View, w: &Window, a: &Ack) {
+        if !self.variant.is_google() && a.s.ece && a.s.rate.delivered_ce > 0 {
+            self.note_loss(v, w);
+        }
+    }
+
     /// A round is over. Two in which half is marked end STARTUP.
     pub(super) fn update_ecn(&mut self, v: &View, w: &Window) {
         let Some(share) = self.ecn.end_round(v, self.min_rtt.us()) else { return };

@@ -1,6 +1,7 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr-06 of July 2026, with the changes of August 2026), and as google/bbr has it (branch v3, net/ipv4/tcp_bbr.c): the model of version 1,
-//! with bounds of rate and data in flight that follow losses, and with probing for bandwidth every two to three seconds. Arithmetic and units are those
-//! of the kernel's versions, segments and integers, in both variants.
+//! BBR version 3: draft-ietf-ccwg-bbr-06 (6 July 2026, tag of that name at 6db913f; the repository's text of 3 August 2026, 4ce5e87, has the same
+//! algorithm), and as google/bbr has it (branch v3 at 001a430b, net/ipv4/tcp_bbr.c): the model of version 1, with bounds of rate and data in flight
+//! that follow losses, and with probing for bandwidth every two to three seconds. Arithmetic and units are those of the kernel's versions, segments and
+//! integers, in both variants. `dumbbell conform bbr3` runs the test cases of the draft's appendix.
 //!
 //! - `variant`: constants, and where the two differ
 //! - `startup`: when the pipe is full, DRAIN
@@ -12,11 +13,28 @@
 //! - `ecn`: shallow marks
 //! - `undo`: what an episode of losses changed and may prove wrong
 //!
-//! Inferred where the draft leaves it open: Linux's size of TSO segments; a loss that a tail loss probe repaired counts as google's; what an undo
-//! restores is saved once an episode, at its first loss (the pseudocode saves again when recovery begins, and would not find what that loss has changed).
+//! Where the draft contradicts itself or leaves something open, the pseudocode decides:
 //!
-//! Leaves out: connections without SACK; of google's tree, protective load balancing, ACKs without regard to the receive window (`fast_ack_mode`), and
-//! TSO segments by the least RTT of 10 s, not of 300 s.
+//! - DRAIN ends when `round_count > drain_start_round + 3`, in the fourth round; the text says three.
+//! - After losses in STARTUP both flags of a full pipe are set, as the appendix wants; the text sets `full_bw_reached` alone. The other one has no effect.
+//! - `HandleInflightTooHigh` leaves `inflight_longterm` where the application limits; the appendix wants it updated.
+//! - `BoundCwndForModel` does not bound DRAIN by `inflight_longterm`, as the table of controls does.
+//! - An undo of losses that ended UP enters REFILL; the appendix wants UP.
+//! - State for an undo is saved once an episode, at its first loss, as the text says. The pseudocode saves it again in each round of losses and when
+//!   recovery begins, and would not find what the first loss has changed.
+//! - `GenerateRateSample` does not fill in `RS.lost` and `RS.tx_in_flight`: they are those of the segment sent last of those that the ACK delivers, and
+//!   `HandleLostPacket` does not overwrite those of the next ACK.
+//! - Gains of DOWN, CRUISE, REFILL and UP (0.90, 1, 1, 1.25; cwnd 2.25 in UP) are those of the text and the table; the pseudocode sets none.
+//! - PROBE_RTT keeps half a BDP in flight, at least four segments; the definition of ProbeRTTDuration says MinPipeCwnd.
+//! - `AdvanceMaxBwFilter` in a cycle without samples keeps the maximum.
+//! - Marks "MUST" count as congestion, and the draft does not say how: a marked segment counts as a lost one.
+//! - A loss that a tail loss probe repaired counts as google's.
+//!
+//! Linux's sampler of delivery rates is the transport's: it notes that the application limits when that writes, not when ACKs or timers come. Times of
+//! PROBE_RTT count in ticks. The offload budget has the draft's send quantum; TSO segments on hosts with TSO have Linux's size.
+//!
+//! Leaves out: of google's tree, protective load balancing, ACKs without regard to the receive window (`fast_ack_mode`), and TSO segments by the least
+//! RTT of 10 s, not of 300 s.
 
 mod bounds;
 mod cycle;
@@ -99,7 +117,17 @@ pub(super) const STATE: &[State] = &[
         "bound of the bandwidth that losses of this cycle leave (BBR.bw_shortterm); none if there is none",
     ),
     State::new("full_bw_bps", "bit/s", "bandwidth that growth in STARTUP is measured from"),
-    State::flag("pipe_full", "STARTUP has filled the pipe"),
+    State::flag("pipe_full", "STARTUP has filled the pipe (BBR.full_bw_reached)"),
+    State::flag("bw_full", "bandwidth has not grown by a quarter for three rounds (BBR.full_bw_now)"),
+    State::new("full_rounds", "", "rounds without such growth so far (BBR.full_bw_count)"),
+    State::flag("probe_too_high", "the last probing lost too much (BBR.prev_probe_too_high)"),
+    State::flag("idle_restart", "nothing is delivered yet after a pause of the application"),
+    State::new(
+        "extra_acked",
+        "packets",
+        "segments acknowledged beyond what the bandwidth lets expect, that the window has room for",
+    ),
+    State::new("probe_wait_ms", "ms", "time to the next probing for bandwidth, counted from the end of the last one"),
     State::new(
         "inflight_hi",
         "packets",
@@ -182,6 +210,16 @@ impl<'a> Ack<'a> {
     fn shows_rate(&self) -> bool {
         self.s.rate.interval_us > 0 && self.s.delivered > 0
     }
+
+    /// It delivered something, and it is known when that was sent. An interval below the least RTT shows no rate, but it counts for rounds and
+    /// for data delivered in the draft, as `GenerateRateSample` leaves the rest of the sample.
+    fn is_known(&self, variant: Variant) -> bool {
+        if variant.is_google() {
+            self.shows_rate()
+        } else {
+            self.s.delivered > 0 && self.s.rate.prior_delivered != 0 && self.s.rate.delivered >= 0
+        }
+    }
 }
 
 /// BBR version 3. Wide because its steps share one model, as the kernel's `struct bbr` does.
@@ -260,6 +298,7 @@ impl Bbr3 {
     fn update_model(&mut self, v: &View, w: &mut Window, a: &Ack) {
         self.update_signals(w, a);
         self.update_extra(v, w, a);
+        self.note_marks(v, w, a);
         self.check_losses_of_startup(v, w, a);
         self.check_pipe(a);
         self.update_phase(v, w, a);
@@ -325,7 +364,8 @@ impl CongestionControl for Bbr3 {
 
     fn cong_control(&mut self, v: &View, w: &mut Window, s: &RateSample) {
         let a = &Ack::new(s);
-        self.round.update(v, s);
+        let is_known = if self.variant.is_google() { s.rate.interval_us > 0 } else { a.is_known(self.variant) };
+        self.round.update(v, a, is_known);
         if self.round.start {
             self.probe.count_round();
             self.update_ecn(v, w);
@@ -408,6 +448,12 @@ impl CongestionControl for Bbr3 {
         tell("round", f64::from(self.round.count));
         tell("probe_rounds", f64::from(self.probe.rounds()));
         tell("loss_in_round", f64::from(u8::from(self.signals.loss_in_round)));
+        tell("bw_full", f64::from(u8::from(self.full.is_now)));
+        tell("full_rounds", f64::from(self.full.rounds));
+        tell("probe_too_high", f64::from(u8::from(self.probe.was_too_high)));
+        tell("idle_restart", f64::from(u8::from(self.idle_restart)));
+        tell("extra_acked", f64::from(self.extra_acked()));
+        tell("probe_wait_ms", self.probe.wait_us() as f64 / 1e3);
         if let Some(alpha) = self.ecn.used_alpha() {
             tell("ecn_alpha", f64::from(alpha) / f64::from(UNIT));
         }
@@ -415,7 +461,8 @@ impl CongestionControl for Bbr3 {
     }
 
     fn words(&self) -> u32 {
-        self.mode as u32 | u32::from(self.full.was) << 8
+        let flags = [self.full.was, self.full.is_now, self.probe.was_too_high, self.idle_restart];
+        flags.iter().zip(8..).fold(self.mode as u32, |words, (&flag, bit)| words | u32::from(flag) << bit)
     }
 }
 

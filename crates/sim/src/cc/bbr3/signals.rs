@@ -2,7 +2,7 @@
 
 use super::{Ack, Bbr3};
 use crate::cc::bandwidth::is_after;
-use crate::cc::{RateSample, View, Window};
+use crate::cc::{View, Window};
 
 /// Rounds: one ends with the delivery of something sent after it began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,8 +21,9 @@ impl Round {
         self.end = v.delivered;
     }
 
-    pub fn update(&mut self, v: &View, s: &RateSample) {
-        self.start = s.rate.interval_us > 0 && !is_after(self.end, s.rate.prior_delivered);
+    /// An ACK that is of `a`, if it is known when the segment was sent that it is for.
+    pub fn update(&mut self, v: &View, a: &Ack, is_known: bool) {
+        self.start = is_known && !is_after(self.end, a.s.rate.prior_delivered);
         if self.start {
             self.begin(v);
             self.count = self.count.wrapping_add(1);
@@ -61,21 +62,21 @@ impl Bbr3 {
     pub(super) fn update_latest(&mut self, v: &View, a: &Ack) {
         let signals = &mut self.signals;
         signals.round_start = false;
-        if !a.shows_rate() {
+        if !a.is_known(self.variant) {
             return;
         }
         signals.bw_latest = signals.bw_latest.max(a.bw);
-        signals.inflight_latest = signals.inflight_latest.max(a.s.rate.delivered as u32);
+        signals.inflight_latest = signals.inflight_latest.max(a.s.rate.delivered.max(0) as u32);
         if !is_after(signals.round_end, a.s.rate.prior_delivered) {
             (signals.round_end, signals.round_start) = (v.delivered, true);
         }
     }
 
     pub(super) fn update_signals(&mut self, w: &Window, a: &Ack) {
-        if !a.shows_rate() {
+        if !a.is_known(self.variant) {
             return;
         }
-        if !a.s.rate.is_app_limited || a.bw >= self.bounds.max_bw() {
+        if a.bw > 0 && (!a.s.rate.is_app_limited || a.bw >= self.bounds.max_bw()) {
             self.bounds.take_bw(a.bw);
         }
         self.signals.loss_in_round |= a.s.losses > 0;

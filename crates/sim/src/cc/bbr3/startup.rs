@@ -63,11 +63,18 @@ impl Bbr3 {
             return;
         }
         self.startup.events += u32::from(a.s.losses > 0);
+        if !self.variant.is_google() && !v.has_sack && a.s.losses > 0 && v.state == CaState::Recovery {
+            self.end_startup_of_losses(v, w);
+            return;
+        }
         if !self.signals.round_start {
             return;
         }
-        let many = if self.variant.is_google() { self.startup.events } else { self.startup.gaps } >= LOSSES;
-        if many && v.state == CaState::Recovery && self.is_too_much(a.s) {
+        let google = self.variant.is_google();
+        let many = if google { self.startup.events } else { self.startup.gaps } >= LOSSES;
+        let lossy = many && v.state == CaState::Recovery;
+        let marked = !google && v.state == CaState::Cwr;
+        if (lossy || marked) && self.is_too_much(v, a.s) {
             self.end_startup_of_losses(v, w);
             return;
         }
@@ -81,6 +88,7 @@ impl Bbr3 {
             self.inflight(v, w, self.bounds.max_bw(), UNIT)
         } else {
             self.undo.left(Mode::Startup);
+            self.full.is_now = true;
             self.bdp(self.bw(), UNIT)
         };
         self.bounds.inflight_hi = bdp.max(self.signals.inflight_latest);

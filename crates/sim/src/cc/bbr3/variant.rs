@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | the bandwidth has grown by a quarter | told by the first sample of a round | by any sample |
 //! | many losses in STARTUP | 6 gaps in the sequence | 6 ACKs that find losses |
+//! | without SACK | any loss in fast recovery ends STARTUP, and any loss is too much | |
 //! | bound after these | a BDP | with room for TSO segments |
 //! | DRAIN ends | with a BDP in flight, or after three rounds | with a BDP in the network when the next segment leaves |
 //! | signals of STARTUP | still count in DRAIN | forgotten |
@@ -11,6 +12,8 @@
 //! | what is meant to be in flight | a BDP | with room for TSO segments |
 //! | too much in flight is found | when a segment is deemed lost | then, and by each sample |
 //! | CRUISE | | `inflight_lo` at most `inflight_hi` |
+//! | a sample over less than the least RTT | counts for rounds and for data delivered | does not count |
+//! | room for TSO segments | three quanta of 1 ms, at most 64 KB, at least two segments | three of Linux's TSO segments |
 //! | least RTT | any sample | not those of ACKs that may be delayed |
 //! | aggregation | most of ten rounds | of five to ten, and at most 100 ms |
 //! | window before the pipe is full | grows for the first ten segments | up to twice the initial window |
@@ -18,7 +21,7 @@
 //! | a timeout | | starts to look for a plateau anew, and bounds what is in flight to the window before it |
 //! | an undo | goes back to STARTUP, or to REFILL from an UP that ended | |
 //! | ACKs that show less than the bandwidth while the application limits | taken like others | skipped if nothing has changed |
-//! | ECN, `ecn_low` | | see `ecn` |
+//! | ECN | a marked segment counts as a lost one | only with `ecn_low`, see `ecn` |
 
 use crate::cc::bandwidth::UNIT;
 

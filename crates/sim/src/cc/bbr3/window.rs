@@ -13,6 +13,10 @@ use crate::cc::{RateSample, View, Window};
 const TSO_RTT_SHIFT: u32 = 9;
 const TSO_SHORT_PATH: u64 = 65_536;
 const LEAST_TSO_SEGMENTS: u32 = 2;
+/// The draft's send quantum lasts 1 ms, and has so many bytes at most; and the window has room for so many quanta.
+const QUANTA_PER_SEC: u64 = 1000;
+const MOST_QUANTUM: u64 = 64 * 1024;
+const QUANTA: u32 = 3;
 /// Rounds of the draft's aggregation.
 const AGGREGATION_ROUNDS: u32 = 10;
 
@@ -53,6 +57,16 @@ impl Bbr3 {
         bdp(bw, self.min_rtt.us(), gain)
     }
 
+    /// The draft's offload budget: three send quanta of 1 ms at the pacing rate, each of 64 KB at most and of two segments at least, segments.
+    fn offload_budget(&self, v: &View, w: &Window) -> u32 {
+        if self.variant.is_google() {
+            return QUANTA * self.tso_goal(v, w);
+        }
+        let mss = u64::from(v.mss);
+        let quantum = (w.pacing_rate / QUANTA_PER_SEC).min(MOST_QUANTUM).max(u64::from(LEAST_TSO_SEGMENTS) * mss);
+        (u64::from(QUANTA) * quantum / mss) as u32
+    }
+
     /// TSO segment at the pacing rate, segments.
     fn tso_goal(&self, v: &View, w: &Window) -> u32 {
         let halvings = self.min_rtt.us() >> TSO_RTT_SHIFT;
@@ -63,7 +77,7 @@ impl Bbr3 {
 
     /// With room for TSO segments in both hosts.
     fn with_budget(&self, v: &View, w: &Window, cwnd: u32) -> u32 {
-        let cwnd = cwnd.max(3 * self.tso_goal(v, w)).max(MIN_CWND);
+        let cwnd = cwnd.max(self.offload_budget(v, w)).max(MIN_CWND);
         cwnd + if self.mode == Mode::Up { 2 } else { 0 }
     }
 
@@ -79,7 +93,7 @@ impl Bbr3 {
     }
 
     pub(super) fn update_extra(&mut self, v: &View, w: &Window, a: &Ack) {
-        if !a.shows_rate() || a.s.rate.delivered < 0 {
+        if self.variant.is_google() && (!a.shows_rate() || a.s.rate.delivered < 0) {
             return;
         }
         let (bw, acked, now_us) = (self.bw(), a.s.delivered, v.delivered_us);

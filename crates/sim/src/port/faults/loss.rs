@@ -10,6 +10,7 @@ pub(super) enum Loss {
     Random(Share),
     Gilbert(Gilbert),
     BitErrors(BitErrors),
+    Regular(Regular),
 }
 
 impl Loss {
@@ -20,6 +21,7 @@ impl Loss {
             LossSpec::Gilbert { p, r, h, one_minus_k } => {
                 Self::Gilbert(Gilbert { rng, is_bad: false, p, r, h, one_minus_k })
             }
+            LossSpec::Regular { share } => Self::Regular(Regular { share, sum: u32::MAX / 2 }),
             LossSpec::BitErrors { rate } => Self::BitErrors(BitErrors { rng, rate, known: vec![] }),
         }
     }
@@ -30,6 +32,7 @@ impl Loss {
             Self::Random(share) => share.draw(),
             Self::Gilbert(chain) => chain.draw(),
             Self::BitErrors(errors) => errors.draw(bytes),
+            Self::Regular(regular) => regular.hits(),
         }
     }
 }
@@ -54,6 +57,23 @@ impl Gilbert {
             self.is_bad = self.rng.u32() < self.p;
             self.rng.u32() < self.one_minus_k
         }
+    }
+}
+
+/// A share of all, as evenly spaced as can be: a packet is hit when the shares of those since the last one add up to 1.
+#[derive(Clone, Debug)]
+pub(super) struct Regular {
+    share: Chance,
+    /// Sum of the shares since the last hit, 2^-32. It begins in the middle.
+    sum: u32,
+}
+
+impl Regular {
+    fn hits(&mut self) -> bool {
+        // `Chance::MAX` is always.
+        let (sum, hits) = self.sum.overflowing_add(self.share.saturating_add(1));
+        self.sum = sum;
+        hits || self.share == Chance::MAX
     }
 }
 

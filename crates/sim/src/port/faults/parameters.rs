@@ -34,6 +34,14 @@ pub const BIT_ERRORS: Entry = entry(
     .example("1e-8")],
 );
 
+/// Losses that are evenly spaced.
+pub const REGULAR: Entry = entry(
+    "regular",
+    "a share of the packets, evenly spaced",
+    "A share of all packets, as evenly spaced as can be: of 25% every fourth packet.",
+    &[share("regular", "share", "Share of the packets that it hits, evenly spaced.").example("2%")],
+);
+
 /// Losses in bursts.
 pub const GILBERT: Entry = entry(
     "gilbert",
@@ -96,7 +104,7 @@ pub const REORDER: Entry = entry(
 );
 
 /// All of them.
-pub const ENTRIES: &[Entry] = &[RANDOM, BIT_ERRORS, GILBERT, JITTER, REORDER];
+pub const ENTRIES: &[Entry] = &[RANDOM, BIT_ERRORS, REGULAR, GILBERT, JITTER, REORDER];
 
 const CORRELATION: Parameter =
     share("correlation", "correlation", "Dependence of a draw on the one before.").or_number(0).example("25%");

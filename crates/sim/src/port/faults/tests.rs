@@ -125,6 +125,18 @@ fn errors_of_bits_hit_long_frames_more_often() {
     assert_binomial(found as u64, 1_000_000, 0.012_038);
 }
 
+#[test]
+fn regular_losses_are_evenly_spaced() {
+    for (share, every) in [(0.25, 4..=4), (0.5, 2..=2), (0.3, 3..=4), (0.01, 100..=100)] {
+        let mut loss = Loss::new(&LossSpec::Regular { share: chance(share) }, rng("x"));
+        let hit: Vec<usize> = (0..100_000).filter(|_| loss.draw(1514)).collect();
+        assert!(hit.windows(2).all(|pair| every.contains(&(pair[1] - pair[0]))), "{share}");
+        assert!((hit.len() as f64 / 1e5 - share).abs() < 2e-5, "{share}: {}", hit.len());
+    }
+    let mut always = Loss::new(&LossSpec::Regular { share: u32::MAX }, rng("x"));
+    assert!((0..1000).all(|_| always.draw(66)));
+}
+
 fn jitter(shape: JitterShape, keep_order: bool) -> FaultsSpec {
     let jitter = JitterSpec { deviation_ns: 2 * MS, correlation: 0, keep_order, shape };
     FaultsSpec { jitter: Some(jitter), ..FaultsSpec::default() }

@@ -60,7 +60,7 @@ impl Sender {
     /// Linux's `sk_pacing_rate`, bytes/s. It is computed here where nothing else depends on it; a congestion control with `cong_control` sets it.
     #[must_use]
     pub fn pacing_rate(&self) -> u64 {
-        if self.sends_in_steps || self.needs.cong_control || self.view.srtt_us8 == 0 {
+        if self.sending.is_in_steps() || self.needs.cong_control || self.view.srtt_us8 == 0 {
             self.window.pacing_rate
         } else {
             self.rate_of_window()

@@ -235,7 +235,7 @@ impl Sender {
             fast_path: FastPath::Closed,
             phase: Phase::Closed,
             sending: if spec.host.tso || is_paced { sending.in_steps() } else { sending },
-            view: View { mss, is_paced, ..View::new(stack.hz, stack.growth, limited) },
+            view: View { mss, is_paced, has_sack: spec.sack, ..View::new(stack.hz, stack.growth, limited) },
             window: Window { pacing_rate: pacing.max_rate(), ..Window::new(stack.initial_cwnd, ssthresh) },
             form: Segment {
                 way: Way::new(flow),
