@@ -224,7 +224,7 @@ def _default(parameter: Parameter) -> str:
         return ""
     if parameter.kind == "start":
         return "Start()"
-    if parameter.kind == "sizes":
+    if parameter.kind == "sizes" and parameter.written:
         return f"Field(default=[{', '.join(f'Size.parse({json.dumps(each)})' for each in parameter.written.split(', '))}])"
     if parameter.default is None and not parameter.written:
         return "None"

@@ -4,14 +4,15 @@
 
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` for the results of `dumbbell agree SET`)
 and `<!-- end -->`. Blocks without a folder stay as they are, and so do rows of the table of congestion controls (`agree/controls`), which
-are from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results and of the keys of a `scenario`
-need no folder, and docs/controls.py makes those of `controls`. The words of shell completion (dumbbell/completion) are made as well. The
-same folders, sources and records give the same bytes.
+are from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results, of the keys of a `scenario` and
+of `coverage` need no folder, and docs/controls.py makes those of `controls`. The words of shell completion (dumbbell/completion) are made as
+well. The same folders, sources and records give the same bytes.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -35,6 +36,7 @@ from dumbbell.trace import FACTS
 from dumbbell_studies.sce.kernel import kernel_table
 
 ROOT = Path(__file__).resolve().parent.parent
+COVERAGE = ROOT / "dumbbell_studies" / "coverage.csv"
 DOCUMENTS = (
     ROOT / "README.md",
     *(
@@ -43,6 +45,7 @@ DOCUMENTS = (
             "analyze",
             "controls",
             "fidelity",
+            "fidelity/coverage",
             "fidelity/fairness",
             "fidelity/kernel",
             "fidelity/ordering",
@@ -147,6 +150,22 @@ def omissions() -> str:
     return Table("", ["file", "left out"], rows).markdown()
 
 
+COVERED = ("sce", "fairness", "ordering", "teacup")
+"""The studies of docs/fidelity/coverage.md."""
+
+
+def coverage(study: str) -> str:
+    """Return what the document of a study has, item by item, and its claims: state, command and reason."""
+    with COVERAGE.open(encoding="utf-8", newline="") as file:
+        items = [row for row in csv.DictReader(file) if row["study"] == study]
+    rows = [[row["kind"], row["item"], row["state"], f"`{row['command']}`" if row["command"] else "", row["reason"]] for row in items]
+    with (COVERAGE.parent / study / "published" / "claims.csv").open(encoding="utf-8", newline="") as file:
+        claims = [(row["claim_id"], row["section"], row["statement"]) for row in csv.DictReader(file)]
+    command = f"`dumbbell claims {study} DIR`"
+    rows += [["claim", f"{name} (section {section}): {said}", "checked", command, ""] for name, section, said in claims]
+    return Table("", ["kind", "item", "state", "command", "reason"], rows).markdown()
+
+
 def schema_of(what: str) -> str:
     """The series, or the columns of one of the tables: what each is, and who has it."""
     found = schema()
@@ -223,6 +242,8 @@ def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[s
     """
 
     def block(match: re.Match[str]) -> str:
+        if match["part"] == "coverage":
+            return f"{match[1]}\n{coverage(match['what'])}\n{match[4]}"
         if match["part"] == "sources":
             return f"{match[1]}\n{omissions()}\n{match[4]}"
         if match["part"] == "benchmarks":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dumbbell.api import compare, plot, run, table
+    from dumbbell.notebooks import Explorer, view
     from dumbbell.results import Results, Run, Store, load
     from dumbbell.scenario import (
         Access,
@@ -55,6 +56,7 @@ __all__ = [
     "Delay",
     "DelayStage",
     "Duration",
+    "Explorer",
     "Flow",
     "Function",
     "Host",
@@ -85,9 +87,11 @@ __all__ = [
     "plot",
     "run",
     "table",
+    "view",
 ]
 
 _HOMES = {
+    "Explorer": "dumbbell.notebooks",
     "Function": "dumbbell.scenario.function",
     "Results": "dumbbell.results",
     "Round": "dumbbell.scenario.function",
@@ -99,6 +103,7 @@ _HOMES = {
     "plot": "dumbbell.api",
     "run": "dumbbell.api",
     "table": "dumbbell.api",
+    "view": "dumbbell.notebooks",
 }
 """Modules of the names that are not part of a scenario."""
 
@@ -109,8 +114,22 @@ def __getattr__(name: str) -> Any:
 
     if name not in __all__ and name not in _kinds(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES.get(name, "dumbbell.scenario")), name)
+    home = _HOMES.get(name, "dumbbell.scenario")
+    value = globals()[name] = getattr(import_module(home), name)
+    if hasattr(value, "model_fields"):
+        import_module("dumbbell.scenario.help").describe(value)
+    if home in ("dumbbell.api", "dumbbell.results"):
+        from dumbbell.results import notebook
+
+        notebook.SHOWN[0] = _results_html
     return value
+
+
+def _results_html(results: Results) -> str:
+    """The page of results that a notebook shows."""
+    from dumbbell.notebooks import results_html
+
+    return results_html(results)
 
 
 def _kinds(name: str = "") -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dumbbell.executor import Executor, Threads
 from dumbbell.executor.progress_state import Progress
+from dumbbell.notebooks import notebook_progress
 from dumbbell.results import Results, Store
 from dumbbell.results.summary import Summary, summarise_window
 from dumbbell.results.windowed import WHOLE, Window, window_of
@@ -47,20 +48,30 @@ def run(
         scenario: The scenario to run.
         out: A results folder. The runs are kept there, and existing runs are not rerun. None: all stays in memory.
         workers: Threads that compute; None: one a processor.
-        progress: Called with the progress.
+        progress: Called with the progress. None: a notebook shows a bar while runs take longer than a second.
         executor: Computes the runs in place of threads: `dumbbell.executor` has others.
         allow_library: Load and run the libraries that the scenario names as congestion controls (`cc: {library: ./mine.so}`).
 
     A stored run that is damaged is left out with a warning, see `Results.damaged`. Raises `ScenarioError` (a `BadInput`) if the scenario
     cannot be run, `BadInput` for an impossible number of workers, or for a library without `allow_library`.
     """
+    if progress is None:
+        with notebook_progress(scenario.name) as shown:
+            return _run(scenario, out, executor or Threads(workers), shown, allow_library)
+    return _run(scenario, out, executor or Threads(workers), progress, allow_library)
+
+
+def _run(scenario: Scenario, out: str | Path | None, executor: Executor, progress: Progress | None, allow_library: bool) -> Results:
+    """Run all cells of a scenario."""
     store = None if out is None else Store(out)
+    folder = None if out is None else Path(out)
     if scenario.until is not None:
         from dumbbell.running.until.rounds import repeat_until
 
-        outcome = repeat_until(scenario, store, executor or Threads(workers), progress, allow_library).outcome
-        return Results(tuple(outcome), tuple(outcome.damaged.values()))
-    return execute(prepare(scenario.runs()), store, executor or Threads(workers), progress, allow_library=allow_library)
+        outcome = repeat_until(scenario, store, executor, progress, allow_library).outcome
+        return Results(tuple(outcome), tuple(outcome.damaged.values()), folder)
+    found = execute(prepare(scenario.runs()), store, executor, progress, allow_library=allow_library)
+    return replace(found, folder=folder)
 
 
 def plot(
@@ -159,7 +170,8 @@ def table(
     from_: str | float | None = None,
     until: str | float | None = None,
 ) -> Table:
-    """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `group`, `run`, `flow` or `stream`.
+    """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `group`, `run`, `flow`, `stream`,
+    `port` or `class` (a tin of cake, a queue of dualpi2).
 
     It has `csv()`, `markdown()`, `latex()`, `text(width)` and `records()`; notebooks show it. The other arguments are those of `plot`.
     `from_` and `until` (`"40s"`, or seconds) take the metrics over a part of each run, which the title says.

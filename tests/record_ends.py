@@ -8,9 +8,11 @@ import json
 import sys
 from pathlib import Path
 
+from dumbbell.agreement.ends import cases
+from dumbbell.agreement.ends.comparing import difference
 from dumbbell.agreement.ends.rounds import played
 
-FILE = Path(__file__).parent / "agreement" / "ends" / "recorded.json.gz"
+FOLDER = Path(__file__).parent / "agreement" / "ends"
 SEED = 2026
 PLANS = [
     # cases to record, kind, congestion control, ECN, TSO, SACK, timestamps, and whether connections are reset, or opened by both ends
@@ -34,17 +36,31 @@ PLANS = [
     (5, "both", "cubic", True, False, True, True, False, True),
     (5, "both", "reno", False, False, False, True, False, True),
 ]
-"""220 in all."""
+"""220 in all, with the stack linux-6.12."""
+NEWER = [
+    (3, "send", "cubic", False, False, True, True),
+    (5, "receive", "reno", False, False, True, True),
+    (10, "both", "reno", False, False, True, True),
+    (5, "both", "cubic", True, False, True, True),
+]
+"""23 in all, with the stack linux-7.3: those of ends that receive are cases in which an end with linux-6.12 answers otherwise."""
+RECORDS = {"linux-6.12": PLANS, "linux-7.3": NEWER}
+"""Stack -> the plans for its kernel."""
 _MOST_DRAWN = 3000
-_MOST_ACTIONS = 150
+_MOST_ACTIONS = {"linux-6.12": 150, "linux-7.3": 400}
 _ABORTS = 6
 """Where a plan says that connections are reset."""
 _SYN, _RST, _ACK = 2, 4, 16
 
 
-def recorded():
+def file_of(stack):
+    """The file with the record of a stack."""
+    return FOLDER / ("recorded.json.gz" if stack == "linux-6.12" else f"recorded-{stack}.json.gz")
+
+
+def recorded(stack="linux-6.12"):
     """The record: a list of `{case, kernel}`."""
-    return json.loads(gzip.decompress(FILE.read_bytes()))
+    return json.loads(gzip.decompress(file_of(stack).read_bytes()))
 
 
 def is_reset(case):
@@ -62,13 +78,20 @@ def is_crossed(case):
     return False
 
 
-def agreeing(count, *plan):
+def is_new(case, answers):
+    """True if an end with the stack linux-6.12 does not answer so."""
+    [old] = cases.replayed([case | {"stack": "linux-6.12"}])
+    return isinstance(old, cases.Impossible) or difference(case, answers, old) is not None
+
+
+def agreeing(stack, count, *plan):
     """Cases in which both ends agree, with the kernel's answers; of a plan with resets or crossed SYNs, those in which there are some."""
     aborts, crossed = (*plan[_ABORTS:], False, False)[:2]
     found = []
-    for each in played(SEED, _MOST_DRAWN, *plan):
-        is_wanted = is_reset(each.case) == aborts and is_crossed(each.case) == crossed and len(each.case["actions"]) <= _MOST_ACTIONS
-        if each.difference is None and is_wanted:
+    for each in played(SEED, _MOST_DRAWN, *plan, stack=stack):
+        is_short = len(each.case["actions"]) <= _MOST_ACTIONS[stack]
+        is_wanted = is_reset(each.case) == aborts and is_crossed(each.case) == crossed and is_short
+        if each.difference is None and is_wanted and (stack == "linux-6.12" or plan[0] == "send" or is_new(each.case, each.kernel)):
             found.append({"case": each.case, "kernel": each.kernel})
         if len(found) == count:
             return found
@@ -76,12 +99,13 @@ def agreeing(count, *plan):
 
 
 def main():
-    """Writes the file."""
-    all_found = [each for plan in PLANS for each in agreeing(*plan)]
-    FILE.parent.mkdir(exist_ok=True)
-    # The header has no time, so that a new recording is the same file.
-    FILE.write_bytes(gzip.compress(json.dumps(all_found, separators=(",", ":")).encode(), mtime=0))
-    print(f"{len(all_found)} cases, {FILE.stat().st_size} bytes")
+    """Writes the files of the stacks that are named, or all."""
+    for stack in sys.argv[1:] or RECORDS:
+        all_found = [each for plan in RECORDS[stack] for each in agreeing(stack, *plan)]
+        FOLDER.mkdir(exist_ok=True)
+        # The header has no time, so that a new recording is the same file.
+        file_of(stack).write_bytes(gzip.compress(json.dumps(all_found, separators=(",", ":")).encode(), mtime=0))
+        print(f"{stack}: {len(all_found)} cases, {file_of(stack).stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def test_a_scenario_from_python_equals_the_one_from_a_file():
 def test_run_gives_frames():
     results = dumbbell.run(scenario())
     assert len(results) == 4
-    assert results.frame.columns == ["path.rtt", "seed", "t_ns", "entity", "series", "value"]
+    assert results.frame.columns == ["path.rtt", "path.rtt_ms", "seed", "t_ns", "entity", "series", "value"]
     assert set(results.frame["entity"]) == {"flow/reno", *(f"port/{n}{r}" for n in ("delay", "bottleneck") for r in ("", "-reverse"))}
     t_s, received = results[0].series("flow/reno", "rx_bytes")
     assert received[-1] / t_s[-1] > 500_000

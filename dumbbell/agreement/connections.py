@@ -39,7 +39,7 @@ def of_flow(draw: Draw, shared: Shared, qdisc: str, cc: str, kbit: int) -> dict[
     options = sorted(shared.option & _OPTIONS.keys())
     if options and draw.chance("option", _OPTION):
         option = draw.choice("which option", options)
-        found["stack"] = {"base": "linux-6.12", option: draw.choice(option, _OPTIONS[option])}
+        found["stack"] = {"base": shared.stack, option: draw.choice(option, _OPTIONS[option])}
     if Feature.SERVER_OPENS in shared.feature and draw.chance("opened by the receiver", _OPENED_BY_RECEIVER):
         found["opens"] = "receiver"
     return found

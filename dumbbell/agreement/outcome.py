@@ -1,5 +1,5 @@
-"""Writes the report of a comparison: agree.json, agree.md, differences.csv, windows.csv, pairs.csv, stability.csv, and figures and
-scenarios of the largest differences."""
+"""Writes the report of a comparison: agree.json, agree.md, differences.csv, windows.csv, pairs.csv, stability.csv, state.csv, and
+figures and scenarios of the largest differences."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from dumbbell.agreement.tables import (
     pairs_list,
     real_time,
     stability_list,
+    state_list,
     windows_list,
     worst_table,
 )
@@ -45,6 +46,7 @@ def write(folder: Path, document: Mapping[str, Any], compared: Comparison, found
     write_within(folder, DOCUMENT, json.dumps(document, indent=1, allow_nan=False) + "\n")
     write_within(folder, "differences.csv", differences_table(found, compared.engines).csv())
     lists = {"windows.csv": windows_list(document), "pairs.csv": pairs_list(document), "stability.csv": stability_list(document)}
+    lists["state.csv"] = state_list(document)
     for name, table in lists.items():
         if table.rows:
             write_within(folder, name, table.csv())

@@ -1,8 +1,8 @@
 """Compares two kernels on the same workloads, and names the workloads that differ.
 
 A workload has several starts, which differ in the jitter of its flows. A measure of it has moved if its mean over the starts differs by
-more than the bar of the measure and by more than chance: Welch's t-test (B. L. Welch, Biometrika 34, 1947), with the p-values of all
-measures of all workloads adjusted together (S. Holm, Scandinavian Journal of Statistics 6, 1979). Kernels whose code does the same give the
+more than the bar of the measure and by more than chance: Welch's t-test, with the p-values of all measures of all workloads adjusted
+together after Holm (`metrics.statistics`). Kernels whose code does the same give the
 same series to the last bit, since a guest's random numbers and times depend on nothing else.
 """
 
@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from statistics import fmean, variance
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.agreement.measures import ALL, DEFINITIONS, measures
 from dumbbell.agreement.sets import ScenarioSet
 from dumbbell.comparing.tables import Table
 from dumbbell.files import write_within
+from dumbbell.metrics.statistics import holm, welch
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -147,11 +148,7 @@ def regression(compared: Comparison) -> Regression:
     same = [name for name in names if name not in broken and all(one.digest == other.digest for one, other in pairs[name])]
     differing = [name for name in names if name not in broken and name not in same]
     tests = [each for name in differing for each in _tests(name, pairs[name])]
-    tests.sort(key=lambda each: each.p)
-    adjusted, worst = [], 0.0
-    for i, each in enumerate(tests):
-        worst = max(worst, min(1.0, each.p * (len(tests) - i)))
-        adjusted.append(Moved(**{**asdict(each), "p": worst}))
+    adjusted = [replace(each, p=p) for each, p in zip(tests, holm([each.p for each in tests]), strict=True)]
     moved = [each for each in adjusted if each.p < LEVEL and abs(each.change) > BARS[each.measure].least]
     moved.sort(key=lambda each: (names.index(each.workload), -abs(each.change) / BARS[each.measure].least))
     noise = [name for name in differing if name not in {each.workload for each in moved}]
@@ -166,7 +163,7 @@ def _tests(name: str, pairs: Sequence[tuple[Run, Run]]) -> Iterator[Moved]:
         if len(one) != len(ones) or len(other) != len(others) or min(len(one), len(other)) < 2:
             continue
         before, after = fmean(one), fmean(other)
-        yield Moved(name, measure, before, after, (after - before) / max(abs(before), bar.floor), welch(one, other))
+        yield Moved(name, measure, before, after, (after - before) / max(abs(before), bar.floor), welch(one, other)[2])
 
 
 def _measures(run: Run) -> dict[str, float]:
@@ -182,18 +179,6 @@ def _measures(run: Run) -> dict[str, float]:
 
 def _lived_ns(row: Mapping[str, Any]) -> int:
     return max(int(row["end_ns"]) - int(row["start_ns"]), 1)
-
-
-def welch(one: Sequence[float], other: Sequence[float]) -> float:
-    """The p-value of Welch's t-test, two-sided, of samples of two values or more; 0 if neither scatters and their means differ."""
-    from scipy import special
-
-    difference = fmean(one) - fmean(other)
-    parts = [variance(each) / len(each) for each in (one, other)]
-    if not sum(parts):
-        return 0.0 if difference else 1.0
-    freedom = sum(parts) ** 2 / sum(part**2 / (len(each) - 1) for part, each in zip(parts, (one, other), strict=True))
-    return float(2 * special.stdtr(freedom, -abs(difference) / math.sqrt(sum(parts))))
 
 
 def moved_table(found: Regression) -> Table:
@@ -249,11 +234,11 @@ def _page(document: Mapping[str, Any], found: Regression) -> str:
         f"{sentence(found)}.\n",
         f"{_described(document['kernel'])} and {_described(document['baseline'])}, {document['starts']} starts of each workload.\n",
         *([moved_table(found).markdown()] if found.moved else []),
-        "A measure has moved if its mean differs by more than its bar, and if p is below "
+        "A measure has moved if its mean differs by more than its limit, and if p is below "
         f"{LEVEL}. This p is adjusted for all measures of all workloads.\n",
         Table(
             "",
-            ["measure", "bar", "definition"],
+            ["measure", "limit", "definition"],
             [[bar.title, f"{100 * bar.least:.0f} %", definitions.get(name) or DEFINITIONS[name]] for name, bar in BARS.items()],
         ).markdown(),
     ]

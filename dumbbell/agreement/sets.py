@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ruamel.yaml import YAML
 
+from dumbbell.agreement import state
 from dumbbell.agreement.highspeed import controls_of, high_speed
 from dumbbell.agreement.precision import Precision
 from dumbbell.agreement.qdiscs import is_randomised, with_defaults
-from dumbbell.agreement.shared import Shared
+from dumbbell.agreement.shared import USUAL_STACK, Shared
 from dumbbell.agreement.space import alone, jitter, pair, run_seconds, scenario, usual
 from dumbbell.errors import BadInput, all_of, nearest
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.units import FRAME_BYTES
 
-STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5}
+STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5, state.SET: 10}
 """Set -> default number of repeats with jittered starts, for scenarios with several flows or a randomised qdisc."""
 _SEED = 1
 """The default seed of a set."""
-_COUNTS = {"random": 100, "pairs": 40, "stability": 20}
+_COUNTS = {"random": 100, "pairs": 40, "stability": 20, state.SET: 50}
 """The sets that are drawn -> default number of scenarios."""
 
 _STANDARD = 150
@@ -64,11 +65,40 @@ def find_set(
     starts: int | None = None,
     ccs: Sequence[str] | None = None,
 ) -> ScenarioSet:
+    """The set with this name, whose flows have the stack that the engines share; `_found` has the details.
+
+    Raises `BadInput` if there is no such set, or the engines share no such control.
+    """
+    found = _found(name, shared, seeds, count, starts, ccs)
+    if shared.stack == USUAL_STACK:
+        return found
+    return replace(found, scenarios=tuple(_on_stack(each, shared.stack) for each in found.scenarios))
+
+
+def _on_stack(scenario: Scenario, stack: str) -> Scenario:
+    """The scenario whose connections have this stack, with their options."""
+    written = scenario.dump()
+    for where in ("flows", "background"):
+        for flow, model in zip(written.get(where, ()), getattr(scenario, where), strict=True):
+            if "stack" in type(model).model_fields:
+                own = flow.get("stack")
+                flow["stack"] = {**own, "base": stack} if isinstance(own, dict) else stack
+    return Scenario.model_validate(written)
+
+
+def _found(
+    name: str,
+    shared: Shared,
+    seeds: Sequence[int] = (),
+    count: int | None = None,
+    starts: int | None = None,
+    ccs: Sequence[str] | None = None,
+) -> ScenarioSet:
     """The set with this name; several `seeds`, `count` and `ccs` are allowed for the drawn ones only. Each seed has `count` scenarios.
 
     With one of `ccs` the scenarios of `random` have one flow, with this control, and all of them have `starts` if these are given. Those of
     `pairs` have two flows of different controls, drawn from `ccs` or from all that are shared; the high-speed flows of a scenario of
-    `stability` have one, drawn likewise.
+    `stability` have one, drawn likewise. Those of `state` record the state of what they draw, see `dumbbell.agreement.state`.
 
     Raises `BadInput` if there is no such set, or the engines share no such control.
     """
@@ -91,6 +121,10 @@ def find_set(
         )
     seeds = tuple(dict.fromkeys(seeds)) or (_SEED,)
     draws = [(seed, index) for seed in seeds for index in range(_COUNTS[name] if count is None else count)]
+    if name == state.SET:
+        numbers = _COUNTS[name] if count is None else count
+        found = [each for seed in seeds for each in state.scenarios(seed, numbers, shared, repeats, ccs)]
+        return ScenarioSet(name, seeds, repeats, tuple(found))
     if name == "pairs":
         controls = tuple(dict.fromkeys(ccs or shared.cc))
         if len(controls) < 2:

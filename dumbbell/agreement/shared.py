@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from dumbbell.engines import Capabilities
 from dumbbell.errors import BadInput, nearest
 
-_STACK = "linux-6.12"
+USUAL_STACK = "linux-6.12"
+"""The stack of flows that name none."""
 _NEEDS_COMMAND = "tc"
 """The kind of qdisc for which a scenario contains a tc command."""
 
@@ -22,8 +23,10 @@ class Shared:
     """Congestion controls that respond to ECN marks."""
     qdisc: tuple[str, ...]
     shaper: tuple[str, ...]
+    stack: str
+    """The stack of the scenarios: linux-6.12, or the only one of a kernel of another series if both engines have that."""
     option: frozenset[str]
-    """Options of the stack linux-6.12."""
+    """Options of this stack."""
     feature: frozenset[str]
     wants_sce: frozenset[str]
     """Shared congestion controls that answer to SCE marks; they are known for segments of 1448 bytes alone."""
@@ -31,12 +34,14 @@ class Shared:
     @classmethod
     def of(cls, first: Capabilities, second: Capabilities) -> Shared:
         """The capabilities common to both engines. Raises `BadInput` if no scenario can be made from them."""
+        stack = _stack(first, second)
         shared = cls(
             cc=tuple(name for name in first.cc if name in second.cc),
             needs_ecn=frozenset(name for table in (first, second) for name, cc in table.cc.items() if cc.needs_ecn),
             qdisc=tuple(name for name in first.qdisc if name in second.qdisc and name != _NEEDS_COMMAND),
             shaper=tuple(name for name in first.shaper if name in second.shaper),
-            option=_options(first) & _options(second),
+            stack=stack,
+            option=_options(first, stack) & _options(second, stack),
             feature=first.feature & second.feature,
             wants_sce=frozenset(name for name, cc in first.cc.items() if name in second.cc and cc.wants_sce),
         )
@@ -60,7 +65,15 @@ class Shared:
         return ("cake", *others) if qdisc == "cake" and "cake" in self.shaper else others
 
 
-def _options(table: Capabilities) -> frozenset[str]:
-    """The options of the stack that an engine has by the name of the usual one."""
-    stack = table.stack.get(table.stands_for.get(_STACK, _STACK))
-    return frozenset() if stack is None else frozenset(stack.options)
+def _stack(first: Capabilities, second: Capabilities) -> str:
+    for table, other in ((first, second), (second, first)):
+        own = table.stands_for.get(USUAL_STACK, USUAL_STACK)
+        if own != USUAL_STACK and own in other.stack:
+            return own
+    return USUAL_STACK
+
+
+def _options(table: Capabilities, stack: str) -> frozenset[str]:
+    """The options of the stack that an engine has by this name."""
+    found = table.stack.get(table.stands_for.get(stack, stack))
+    return frozenset() if found is None else frozenset(found.options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.agreement import chance, pairs, shallow, stability, windows
+from dumbbell.agreement import chance, pairs, shallow, stability, state, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
 from dumbbell.agreement.precision import MOST_STARTS, OURS
 from dumbbell.comparing.difference import WORST, Cell, Difference
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _SHARE = "share"
-WINDOWS, PAIRS, STABILITY = "windows", "pairs", stability.SET
+WINDOWS, PAIRS, STABILITY, STATE = "windows", "pairs", stability.SET, state.SET
 """Measures of several runs together, which are no metrics of one."""
 CHANCE = "chance"
 MEDIAN, P95, INSIDE, WITHIN, AGREE, STEADY = "median_rel", "p95_rel", "inside", "within", "agree", "steady"
@@ -68,6 +68,7 @@ BARS = (
     Bar("transfers_p95", MEDIAN, 0.08),
     Bar(_SHARE, INSIDE, 0.90),
     Bar(WINDOWS, WITHIN, 0.90),
+    Bar(STATE, WITHIN, 0.90),
     Bar(PAIRS, AGREE, 0.90),
     Bar(STABILITY, STEADY, 0.90),
 )
@@ -81,7 +82,8 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     few = shallow.shallow(reference for reference, _ in compared.pairs)
     traces, mixed = windows.summary(windows.traces(compared), few), pairs.summary(pairs.mixed_pairs(compared))
     reached = {(metric, statistic): metrics[metric][statistic] for metric in metrics for statistic in (MEDIAN, P95)}
-    reached[WINDOWS, WITHIN] = traces.get(WITHIN)
+    told = state.summary(state.variables(compared))
+    reached[WINDOWS, WITHIN], reached[STATE, WITHIN] = traces.get(WITHIN), told.get(WITHIN)
     steady = stability.summary(stability.stabilities(compared))
     if scenario_set.starts >= _RANGE_STARTS:
         reached[_SHARE, INSIDE], reached[PAIRS, AGREE] = shares["inside"], mixed.get(AGREE)
@@ -117,6 +119,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         WINDOWS: traces,
         PAIRS: mixed,
         STABILITY: steady,
+        STATE: told,
         "bars": bars,
         "invalid": [{"scenario": run.name, "engine": run.engine["name"], "reasons": list(run.reasons)} for run in compared.invalid],
         "worst": [cell.as_json() for cell in worst(found)],

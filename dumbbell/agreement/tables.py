@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.agreement import chance, pairs, stability, windows
+from dumbbell.agreement import chance, pairs, stability, state, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
 from dumbbell.agreement.real_time import BUCKET_MS
-from dumbbell.agreement.statement import AGREE, AT_LEAST, CHANCE, FACTS, INSIDE, MEDIAN, P95, PAIRS, STABILITY, STEADY, WINDOWS, WITHIN
+from dumbbell.agreement.statement import (
+    AGREE,
+    AT_LEAST,
+    CHANCE,
+    FACTS,
+    INSIDE,
+    MEDIAN,
+    P95,
+    PAIRS,
+    STABILITY,
+    STATE,
+    STEADY,
+    WINDOWS,
+    WITHIN,
+)
 from dumbbell.comparing.tables import Table
 
 if TYPE_CHECKING:
@@ -22,7 +36,12 @@ _STATISTICS = {
     AGREE: "shares alike",
     STEADY: "scenarios in which both agree",
 }
-_TITLES = {WINDOWS: f"window in the first {windows.FIRST_S:g} s", PAIRS: "mixed pairs", STABILITY: "link utilisation and CoV-PTA"}
+_TITLES = {
+    WINDOWS: f"window in the first {windows.FIRST_S:g} s",
+    PAIRS: "mixed pairs",
+    STABILITY: "link utilisation and CoV-PTA",
+    STATE: "state variables",
+}
 
 
 def below_bar(document: Mapping[str, Any]) -> list[str]:
@@ -61,6 +80,8 @@ def statement_tables(document: Mapping[str, Any]) -> list[Table]:
         found.append(pairs_table(document))
     if (steady := _steady(document))["scenarios"]:
         found += [stability_table(document), stability_scenarios(steady)]
+    if _told(document)["scenarios"]:
+        found.append(state_table(document))
     return found
 
 
@@ -258,6 +279,47 @@ def stability_list(document: Mapping[str, Any]) -> Table:
             values = [_plain(found[name]) for name in ("reference", "ours", "error", "scatter")]
             near = str(found["near"]).lower()
             rows.append([each["scenario"], each["control"], _plain(each["starts"]), measure, *values, near, _plain(found["equal"])])
+    return Table("", columns, rows)
+
+
+def _told(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """State in a statement, which older ones lack."""
+    found: Mapping[str, Any] = document.get(STATE, {"scenarios": 0, "variables": [], "each": []})
+    return found
+
+
+def state_table(document: Mapping[str, Any]) -> Table:
+    """A row for each state variable of each congestion control and queue discipline."""
+    told = _told(document)
+    rows = [
+        [
+            each["of"],
+            each["variable"],
+            str(each["scenarios"]),
+            *(
+                "-" if each[name] is None else _percent(each[name])
+                for name in ("within_median", "within_least", "mean_median", "mean_most")
+            ),
+            each["likely"] or "-",
+        ]
+        for each in told["variables"]
+    ]
+    title = f"State in {told['scenarios']} scenarios: {'; '.join(f'{name}: {text}' for name, text in state.DEFINITIONS.items())}"
+    columns = ["of", "variable", "scenarios", "within 2 %, median", "least", "means apart, median", "most", "by chance"]
+    return Table(title, columns, rows)
+
+
+def _written(value: float | str | bool | None) -> str:
+    """A value in a list."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return str(value).lower() if isinstance(value, bool) else _plain(value)
+
+
+def state_list(document: Mapping[str, Any]) -> Table:
+    """One row per scenario and state variable, for state.csv."""
+    columns = ["scenario", "owner", "variable", "starts", "samples", "within", "reference", "ours", "apart", "likely"]
+    rows = [[_written(each[name]) for name in columns] for each in _told(document)["each"]]
     return Table("", columns, rows)
 
 

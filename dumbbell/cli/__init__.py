@@ -119,7 +119,7 @@ _THEIR_WORDS = (
 )
 """The message of pydantic, with which typer checks -> the message that dumbbell prints instead."""
 _NOT_AMONG, _QUOTED = re.compile(r"'([^']*)' is not one of (.+)"), re.compile("'([^']*)'")
-_NO_OPTION = re.compile(r"No such option: --(\w+)")
+_NO_OPTION = re.compile(r"No such option: --(\w[\w-]*)")
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """The base class of all errors in the command line, which typer does not export."""
 
@@ -185,11 +185,20 @@ def _usage(error: Any) -> str:
     if found := _NOT_AMONG.search(text):
         hint = f" (did you mean --{found[1]}?)" if f"--{found[1]}" in options else nearest(found[1], _QUOTED.findall(found[2]))
         text = text.rstrip(".") + hint
-    if (found := _NO_OPTION.match(text)) and "--set" in options:
-        from dumbbell.scenario import Scenario
-
-        if found[1] in Scenario.model_fields:
-            text = f"{found[0]} (did you mean --set {found[1]}=VALUE?)"
+    if found := _NO_OPTION.match(text):
+        text = f"{found[0]}{_option_meant(found[1], options, error.ctx)}"
     if "\n" in text:
         return f"{text}\n"
     return f"{text.rstrip('.')} (see `{error.ctx.command_path if error.ctx else _NAME} --help`)\n"
+
+
+def _option_meant(name: str, options: set[str], ctx: Any) -> str:
+    """A hint at the option that was probably meant: a key of a scenario, or an option of the command or of the test that it is given."""
+    if "--set" in options:
+        from dumbbell.scenario import Scenario
+
+        if name in Scenario.model_fields:
+            return f" (did you mean --set {name}=VALUE?)"
+    own = getattr(ctx.command, "own_options", ()) if ctx else ()
+    names = [each.removeprefix("--") for each in (*own, *sorted(options)) if each.startswith("--")]
+    return _QUOTED.sub(r"--\1", nearest(name, names))

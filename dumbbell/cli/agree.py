@@ -37,8 +37,9 @@ def command(
         str,
         typer.Argument(
             metavar="SET",
-            help="smoke (a dozen short runs), standard (about 150 scenarios), random, pairs (two controls share a path), or stability "
-            "(high-speed flows with background traffic; an hour or more per processor). `dumbbell agree ends --help` has another "
+            help="smoke (a dozen short runs), standard (about 150 scenarios), random, pairs (two controls share a path), stability "
+            "(high-speed flows with background traffic; an hour or more per processor), or state (what congestion controls and queues "
+            "keep, against inet_diag and the statistics of qdiscs). `dumbbell agree ends --help` has another "
             "comparison: one end of a connection, packet by packet.",
         ),
     ],
@@ -53,7 +54,10 @@ def command(
     count: Annotated[
         int | None,
         typer.Option(
-            "--count", min=1, max=100_000, help="Scenarios of random, pairs or stability for each seed; 100, 40 and 20 by default."
+            "--count",
+            min=1,
+            max=100_000,
+            help="Scenarios of random, pairs, stability or state for each seed; 100, 40, 20 and (of state) 50 by default.",
         ),
     ] = None,
     engines: Annotated[str, typer.Option("--engines", metavar="A,B", help="Two engines, the reference first.")] = "kernel,sim",
@@ -100,7 +104,7 @@ def command(
     It compares means of each run (goodput, RTTs, queueing delay, drops ...) and shares of flows over several starts. For scenarios with one
     bulk flow and no random numbers it compares the window sample by sample (how many of the first 30 s are within 2 % of the reference's).
     It also compares how pairs of different congestion controls share, and how steadily high-speed flows use a link (utilisation, CoV-PTA).
-    agree.md in the results folder defines each number; windows.csv, pairs.csv and stability.csv have them by scenario.
+    agree.md in the results folder defines each number; windows.csv, pairs.csv, stability.csv and state.csv have them by scenario.
     """
     chosen, where = _two(engines), make_executor(executor, workers, cluster)
     first, second = (engine(each).capabilities() for each in chosen)

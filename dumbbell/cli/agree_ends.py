@@ -37,6 +37,7 @@ class AgreeCommand(TyperCommand):
 
 def _ends(
     files: Annotated[list[Path] | None, typer.Argument(metavar="[CASEFILE]...", help="Cases to run instead of drawn ones.")] = None,
+    engines: Annotated[str, typer.Option("--engines", metavar="KERNEL,sim", help="Which kernel, such as kernel:7.3,sim.")] = "kernel,sim",
     seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 63) - 1, help="Seed of the cases.")] = 1,
     count: Annotated[int, typer.Option("--count", min=1, max=1_000_000, help="Cases of each kind.")] = 300,
     kind: Annotated[str | None, typer.Option("--kind", metavar="|".join(KINDS), help="What the end does; all three by default.")] = None,
@@ -71,14 +72,19 @@ def _ends(
     from dumbbell.agreement.ends.rounds import Tally
 
     kinds = _kinds(kind, cc, tso, aborts, crossed)
+    stack, against = _kernel(engines)
     tallies: dict[str, Tally] = {}
     first: dict[str, Compared] = {}
-    for each in _given(files) if files else _drawn(kinds, seed, count, cc, ecn or cc == "dctcp", tso, sack, timestamps, aborts, crossed):
+    for each in (
+        _given(files, None if engines == "kernel,sim" else against)
+        if files
+        else _drawn(kinds, seed, count, cc, ecn or cc == "dctcp", tso, sack, timestamps, aborts, crossed, stack, against)
+    ):
         tallies.setdefault(each.case["kind"], Tally()).add(each)
         if each.difference is not None:
             first.setdefault(each.difference.name, each)
     if out is not None:
-        first = dict(_written(out, first))
+        first = dict(_written(out, first, against))
     if json:
         print_json(_document(tallies))
     else:
@@ -114,33 +120,62 @@ def _kinds(kind: str | None, cc: str, tso: bool, aborts: bool, crossed: bool) ->
     return KINDS if kind is None else (kind,)
 
 
+def _kernel(engines: str) -> tuple[str, str]:
+    """The stack of the ends, and the name of the kernel that they are compared with."""
+    from dumbbell.engines.kernel.binary import named, unknown
+    from dumbbell.engines.kernel.series import DEFAULT, versions
+
+    found = re.fullmatch(r"kernel(?::(.+))?,sim", engines)
+    if found is None:
+        raise BadInput(f"--engines {engines}: expected kernel,sim or kernel:NAME,sim")
+    name = found[1] or DEFAULT
+    if name in versions():
+        return f"linux-{name}", name
+    if (built := named(name)) is None:
+        raise unknown(name)
+    return f"linux-{built.series}", name
+
+
 def _drawn(
-    kinds: tuple[str, ...], seed: int, count: int, cc: str, ecn: bool, tso: bool, sack: bool, timestamps: bool, aborts: bool, crossed: bool
+    kinds: tuple[str, ...],
+    seed: int,
+    count: int,
+    cc: str,
+    ecn: bool,
+    tso: bool,
+    sack: bool,
+    timestamps: bool,
+    aborts: bool,
+    crossed: bool,
+    stack: str,
+    against: str,
 ) -> Iterator[Compared]:
     from dumbbell.agreement.ends.rounds import played
 
     for kind in kinds:
         with progress_bar(f"agree ends {kind}", "cases") as update:
             update(0, count)
-            for done, each in enumerate(played(seed, count, kind, cc, ecn, tso, sack, timestamps, aborts, crossed), start=1):
+            for done, each in enumerate(
+                played(seed, count, kind, cc, ecn, tso, sack, timestamps, aborts, crossed, stack, against), start=1
+            ):
                 yield each
                 update(done, count)
 
 
-def _given(files: list[Path]) -> Iterator[Compared]:
+def _given(files: list[Path], against: str | None) -> Iterator[Compared]:
     from dumbbell.agreement.ends.cases import read
     from dumbbell.agreement.ends.rounds import replayed
 
-    yield from (each for each in replayed([read(path) for path in files]) if each is not None)
+    yield from (each for each in replayed([read(path) for path in files], against) if each is not None)
 
 
-def _written(folder: Path, first: dict[str, Compared]) -> Iterator[tuple[str, Compared]]:
+def _written(folder: Path, first: dict[str, Compared], against: str) -> Iterator[tuple[str, Compared]]:
     """The smallest case of each class, in files."""
     from dumbbell.agreement.ends.cases import written
     from dumbbell.agreement.ends.shrinking import shrunken
 
     for name, each in first.items():
-        small = shrunken(each)
+        small = shrunken(each, against)
         words = re.sub("[^a-z0-9]+", "-", f"{each.case['kind']} {name}".lower())
         path = write_within(folder, f"{words.strip('-')}.json", written(small.case))
         note(f"{path}: {len(small.case['actions'])} actions")

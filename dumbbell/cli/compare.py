@@ -45,6 +45,13 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", callback=folder_of_figures, help="With two folders: draw the differences, into this folder.")
     ] = None,
+    harm: Annotated[
+        bool,
+        typer.Option(
+            "--harm",
+            help="With two folders: the share of its performance that a group loses. The first folder has it alone.",
+        ),
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below the study's bar.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -58,9 +65,9 @@ def command(
             raise BadInput(
                 f"{'--tolerance' if tolerance else '--check'} was given with two folders; expected it with a study or a CSV file"
             )
-        _folders(folder, Path(reference), per, y or (), window_of(from_, until), out, json)
+        _folders(folder, Path(reference), per, y or (), window_of(from_, until), out, json, harm)
         return
-    for option, given in (("--per", per), ("--y", y), ("--from", from_), ("--until", until), ("--out", out)):
+    for option, given in (("--per", per), ("--y", y), ("--from", from_), ("--until", until), ("--out", out), ("--harm", harm or None)):
         if given is not None:
             raise BadInput(f"{option} was given with {reference}; expected it with two folders")
     opened = open_folder(find_folder(folder))
@@ -97,7 +104,9 @@ def command(
         raise typer.Exit(1)
 
 
-def _folders(first: Path, second: Path, per: str | None, y: Sequence[str], window: Window, out: Path | None, json: bool) -> None:
+def _folders(
+    first: Path, second: Path, per: str | None, y: Sequence[str], window: Window, out: Path | None, json: bool, harm: bool
+) -> None:
     """Compare two folders of one's own."""
     from dumbbell.comparing.across.coordinates import RunSet
     from dumbbell.comparing.folders import compare_folders
@@ -111,10 +120,10 @@ def _folders(first: Path, second: Path, per: str | None, y: Sequence[str], windo
     found = compare_folders(first_set, second_set, per, y)
     if json:
         print_json(
-            {"folders": labels, "per": found.per, "window": window.words or None, "compared": [each.plain() for each in found.compared]}
+            {"folders": labels, "per": found.per, "window": window.words or None, "compared": [each.plain(harm) for each in found.compared]}
         )
     else:
-        table = found.table()
+        table = found.table(harm)
         print_tables([replace(table, title=f"{table.title}{f', {window.words}' if window.words else ''}")])
         note(found.sentence)
         if any(each.stands for each in found.compared):

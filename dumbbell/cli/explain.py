@@ -13,7 +13,7 @@ from dumbbell.comparing.story import lines, story
 from dumbbell.errors import BadInput, nearest, one_of
 from dumbbell.results import Store
 from dumbbell.results.folder import find_store
-from dumbbell.results.windowed import window_of
+from dumbbell.results.windowed import moment_of
 from dumbbell.study.folders import find_folder
 
 _AROUND_S = 0.5
@@ -35,8 +35,8 @@ def command(
 
     It takes a run with a record of events: of a scenario with `events: all`, or `dumbbell run DIR --again KEY --events all`.
     """
-    moment_s = window_of(None, at, ("--at", "--at")).stop_s
-    around_s = window_of(None, around, ("--around", "--around")).stop_s
+    moment_s = moment_of(at, "--at")
+    around_s = moment_of(around, "--around")
     store = Store(find_store(find_folder(folder)))
     found = only_run(store, run)
     events = found.events

@@ -42,6 +42,15 @@ PatchOption = Annotated[
 ConfigOption = Annotated[
     list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="Your own line of the configuration, such as TCP_CONG_BBR=n.")
 ]
+WithOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="WHAT",
+        help="Add changes of dumbbell's own: sce (SCE in cake, its echo and senders), state (cubic tells its state, as bbr, dctcp and "
+        "vegas do). The kernel is called SERIES-WHAT.",
+    ),
+]
 NameOption = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="Name of the kernel: `--engine kernel:NAME` runs it. A kernel of your own needs one."),
@@ -62,6 +71,7 @@ def _build(
     source: SourceOption = None,
     fetch: FetchOption = False,
     tree: TreeOption = None,
+    sets: WithOption = None,
     patch: PatchOption = None,
     config: ConfigOption = None,
     name: NameOption = None,
@@ -72,7 +82,7 @@ def _build(
     from dumbbell.engines.kernel import binary, build
     from dumbbell.engines.kernel.series import DEFAULT
 
-    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name or "", fetch)
+    request = build.Request(series, source, tree, tuple(patch or ()), tuple(config or ()), name or "", fetch, tuple(sets or ())).named()
 
     # Half a gigabyte is removed however a build is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -82,7 +92,7 @@ def _build(
         made = build.build(request, jobs or default_workers(), note, progress)
     if made:
         note(f"built in {human_time(time.monotonic() - began)}")
-    _show(_facts(binary.find(name or series or DEFAULT)) | {"built": made}, json)
+    _show(_facts(binary.find(request.name or series or DEFAULT)) | {"built": made}, json)
 
 
 @command.command(name="status")

@@ -13,6 +13,7 @@ from dumbbell.cli.figure_options import FromOption, SizeOption, ToOption, view_o
 from dumbbell.cli.hosts import HostsOption
 from dumbbell.cli.output import JsonOption, human_time, note, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
+from dumbbell.cli.study_command import StudyCommand
 from dumbbell.cli.tables import print_tables
 from dumbbell.comparing.difference import below_bar
 from dumbbell.engines import default
@@ -20,6 +21,8 @@ from dumbbell.files import creatable
 from dumbbell.study import Request, find_part
 from dumbbell.study.folders import default_folder
 from dumbbell.study.reproduction import run_ablations, run_part, write_report
+
+command_class = StudyCommand
 
 
 def command(
@@ -49,11 +52,11 @@ def command(
 ) -> None:
     """Run a published study and compare with the published numbers. Existing runs in the results folder are not rerun."""
     where = make_executor(executor, workers, cluster)
-    chosen, chosen_part = find_part(study, part)
-    out = out or default_folder(chosen, chosen_part)
+    engine = engine or default()
+    chosen, chosen_part = find_part(study, part, engine)
+    out = out or default_folder(chosen, chosen_part, engine)
     request = Request(quick=quick, seeds=seeds or (min(chosen_part.quick_seeds, chosen_part.seeds) if quick else chosen_part.seeds))
     view = view_of(size, from_s, to_s)
-    engine = engine or default()
     began = time.perf_counter()
     with runs_bar(f"{chosen.name}/{chosen_part.name}") as progress:
         done = run_part(chosen, chosen_part, request, engine, out, where, progress)

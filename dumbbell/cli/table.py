@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+_MORE_ROWS = {"--flows": "flow", "--ports": "port", "--classes": "class"}
+"""Options of rows that only tables over repeats have."""
+
+
 class Form(StrEnum):
     """Forms of a table."""
 
@@ -49,12 +53,19 @@ def command(
     ] = False,
     by_stream: Annotated[bool, typer.Option("--datagrams", help="A row a ping, voice call or other stream that measures.")] = False,
     by_tin: Annotated[bool, typer.Option("--tins", help="A row a tin of cake.")] = False,
+    by_flow: Annotated[bool, typer.Option("--flows", help="With --statistic: a row a flow.")] = False,
+    by_port: Annotated[
+        bool, typer.Option("--ports", help="A row a queue: utilisation, delays, losses and marks, the mean over repeats or --statistic.")
+    ] = False,
+    by_class: Annotated[
+        bool, typer.Option("--classes", help="A row a tin of cake or a queue of dualpi2, the mean over repeats or --statistic.")
+    ] = False,
     statistic: Annotated[
         str | None,
         typer.Option(
             "--statistic",
             help="Over repeats: mean or median with the 95 % interval, or spread (5th to 95th percentile); a row a group and direction, or "
-            "with --runs, --groups or --datagrams one of these.",
+            "with --runs, --flows, --groups or --datagrams one of these.",
         ),
     ] = None,
     y: Annotated[
@@ -84,6 +95,9 @@ def command(
         ("--groups", by_group),
         ("--datagrams", by_stream),
         ("--tins", by_tin),
+        ("--flows", by_flow),
+        ("--ports", by_port),
+        ("--classes", by_class),
         ("--number", number is not None),
     )
     asked = [name for name, given in options if given]
@@ -102,6 +116,10 @@ def command(
     window = window_of(from_, until)
     if not window.is_whole and (tidy or by_tin or number is not None):
         raise BadInput(f"{'--from' if from_ is not None else '--until'} was given with {asked[0]}; expected it without")
+    if by_port or by_class:
+        statistic = statistic or "mean"
+    if by_flow and statistic is None:
+        raise BadInput("--flows was given without --statistic; expected --statistic mean, median or spread with it, or neither of them")
     if statistic is None and (y or where or over):
         given = "--y" if y else "--where" if where else "--over"
         raise BadInput(f"{given} was given without --statistic; expected --statistic mean, median or spread with it")
@@ -166,7 +184,7 @@ def _over_repeats(
     path = find_folder(folder)
     runs = open_outlines(path, window)
     title = f"{headed(path, runs, window)}: {STATISTICS[statistic]}"
-    per = {"--runs": "run", "--groups": "group", "--datagrams": "stream"}.get(wanted or "")
+    per = {"--runs": "run", "--groups": "group", "--datagrams": "stream", **_MORE_ROWS}.get(wanted or "")
     y, where, over = asked
     return repeats_table([RunSet(path.name, runs, run_of(path), window=window)], title, per, statistic, y, where, over, apart)
 

@@ -22,6 +22,11 @@ class TemplateCommand(TyperCommand):
         self._test = named_in(args, flags)
         return super().make_context(info_name, args if self._test is None else as_settings(self._test, args), parent, **extra)
 
+    @property
+    def own_options(self) -> Sequence[str]:
+        """The names of the test's options; none without a test."""
+        return [] if self._test is None else [option.name for option in options(self._test)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The options of the command, and those of the test."""
         super().format_options(ctx, formatter)

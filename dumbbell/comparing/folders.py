@@ -3,7 +3,7 @@
 A cell is a place of the sweep, and in it a group, a flow, a stream or the run as a whole. Where both folders have runs of the same seeds,
 the runs are compared seed by seed (paired: Student's t of the differences), which takes out what the seed does to both. Elsewhere the two
 means are compared (Welch's t, which does not take the spreads for equal). With many cells some fall below 5 % by chance: the
-Holm-Bonferroni correction says which do not. Welch, Biometrika 34 (1947); Holm, Scandinavian Journal of Statistics 6 (1979).
+Holm-Bonferroni correction says which do not (`metrics.statistics`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from typing import Any, Literal
 import numpy as np
 
 from dumbbell.comparing.across.coordinates import ENGINE, NAME, Coordinate, RunSet, completed, everywhere, swept_keys
+from dumbbell.comparing.across.derived import TABLE_COLUMNS, derived
 from dumbbell.comparing.across.estimates import Estimate, rounded
 from dumbbell.comparing.across.observations import Observation, observations
 from dumbbell.comparing.across.tables import ROWS
 from dumbbell.comparing.tables import Cell as Field
 from dumbbell.comparing.tables import Shown, Table
 from dumbbell.errors import BadInput, nearest, one_of
-from dumbbell.results.columns import COLUMNS, SEED, find_column, unknown_column
+from dumbbell.metrics import harm
+from dumbbell.metrics.statistics import holm, paired, welch
+from dumbbell.results.columns import COLUMNS, SEED, find_column, more_is_better, unknown_column
 from dumbbell.results.summary import FLOW_GOODPUT
 
 LEVEL = 0.05
@@ -52,13 +55,21 @@ class Compared:
     """True if the difference remains after Holm's correction for all metrics of all cells."""
 
     @property
+    def harm(self) -> float:
+        """Share of the performance that is lost in the second folder (`dumbbell.metrics.harm`); the first has the flows alone."""
+        if min(self.first, self.second) < 0:
+            return math.nan
+        return harm(self.first, self.second, more_is_better(self.metric))
+
+    @property
     def difference(self) -> float:
         """Second minus first."""
         return self.second - self.first
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self, with_harm: bool = False) -> dict[str, Any]:
         """Return data for JSON."""
-        numbers = {name: getattr(self, name) for name in ("first", "second", "difference", "low", "high", "p")}
+        names = ("first", "second", "difference", "low", "high", "p", *(("harm",) if with_harm else ()))
+        numbers = {name: getattr(self, name) for name in names}
         known = {name: None if math.isnan(value) else value for name, value in numbers.items()}
         return {**dict(self.place), "metric": self.metric, **known, "test": self.test, "runs": list(self.counts), "stands": self.stands}
 
@@ -92,8 +103,11 @@ class Comparison:
         method = " and ".join(dict.fromkeys(each.test for each in self.compared if each.test))
         return f"{found} of {tested} numbers of {cells} cells differ beyond chance ({method}, 5 %, Holm's correction)"
 
-    def table(self) -> Table:
-        """A row for each metric of each cell: both means, the difference with its interval, and p."""
+    def table(self, with_harm: bool = False) -> Table:
+        """A row for each metric of each cell: both means, the difference with its interval, and p.
+
+        `with_harm` adds the share of its performance that a flow loses beside the competitors of the second folder.
+        """
         keys = list(dict.fromkeys(key for each in self.compared for key, _ in each.place))
         rows: list[list[Field]] = []
         for each in self.compared:
@@ -102,8 +116,10 @@ class Comparison:
             p = Shown(each.p, _probability(each))
             change = each.difference / abs(each.first) * 100 if each.first else math.nan
             numbers: list[Field] = [each.first, each.second, difference, Shown(change, _per_cent), p]
-            rows.append([*(at.get(key, "") for key in keys), each.metric, *numbers, _runs(each)])
-        heads = [*keys, "metric", self.labels[0], self.labels[1], "difference", "change", "p", "runs"]
+            harmed: list[Field] = [Shown(each.harm, _share)] if with_harm else []
+            rows.append([*(at.get(key, "") for key in keys), each.metric, *numbers, *harmed, _runs(each)])
+        harm_head = ["harm"] if with_harm else []
+        heads = [*keys, "metric", self.labels[0], self.labels[1], "difference", "change", "p", *harm_head, "runs"]
         return Table(f"{self.labels[1]} minus {self.labels[0]}: {self.sentence}", heads, rows)
 
 
@@ -122,6 +138,10 @@ def _probability(each: Compared) -> Callable[[Any], str]:
 
 def _per_cent(value: Any) -> str:
     return "" if math.isnan(value) else f"{value:+.1f} %"
+
+
+def _share(value: Any) -> str:
+    return "" if math.isnan(value) else f"{value:.3f}"
 
 
 def _runs(each: Compared) -> str:
@@ -143,10 +163,11 @@ def compare_folders(first: RunSet, second: RunSet, per: str | None = None, y: Se
     keys = _keys(sources)
     for rows in (per,) if per is not None else ("group", "run"):  # groups of other congestion controls have other names
         known = list(dict.fromkeys((*COLUMNS[rows], *(COLUMNS["flow"] if rows == "group" else ()))))
+        asked = list(dict.fromkeys((*known, *TABLE_COLUMNS[rows])))
         if rows == "group" and not y:
             known.remove(FLOW_GOODPUT)
-        metrics = [_column(word, known) for word in y] or known
-        found = [_values(observations([source], rows), keys, rows, metrics) for source in sources]
+        metrics = [_column(word, asked) for word in y] or known
+        found = [_values(derived(observations([source], rows), [source], rows, metrics), keys, rows, metrics) for source in sources]
         shared = [place for place in found[0] if place in found[1]]
         if shared:
             break
@@ -212,34 +233,8 @@ def _compared(place: Place, metric: str, first: Mapping[str, Any], second: Mappi
     return Compared(place, metric, *means, low, high, p, "welch", (len(a), len(b)))
 
 
-def paired(differences: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float, float]:
-    """The 95 % interval of the mean of paired differences, and the two-sided p (Student's t)."""
-    count = len(differences)
-    mean, error = float(np.mean(differences)), float(np.std(differences, ddof=1)) / math.sqrt(count)
-    return _interval(mean, error, count - 1)
-
-
-def welch(x: np.ndarray[Any, np.dtype[np.float64]], y: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float, float]:
-    """The 95 % interval of mean(y) - mean(x), and the two-sided p (Welch's t)."""
-    parts = [float(np.var(each, ddof=1)) / len(each) for each in (x, y)]
-    total = parts[0] + parts[1]
-    freedom = total**2 / math.fsum(part**2 / (len(each) - 1) for part, each in zip(parts, (x, y), strict=True))
-    return _interval(float(np.mean(y)) - float(np.mean(x)), math.sqrt(total), freedom)
-
-
-def _interval(mean: float, error: float, freedom: float) -> tuple[float, float, float]:
-    from scipy import special
-
-    half = float(special.stdtrit(freedom, 1 - LEVEL / 2)) * error
-    return mean - half, mean + half, 2 * float(special.stdtr(freedom, -abs(mean / error)))
-
-
 def _corrected(compared: Sequence[Compared]) -> list[Compared]:
     """Mark the differences that remain after Holm's correction."""
-    order = sorted((i for i, each in enumerate(compared) if each.test is not None), key=lambda i: compared[i].p)
-    standing: set[int] = set()
-    for rank, i in enumerate(order):
-        if compared[i].p > LEVEL / (len(order) - rank):
-            break
-        standing.add(i)
-    return [Compared(**{**vars(each), "stands": i in standing}) for i, each in enumerate(compared)]
+    tested = [i for i, each in enumerate(compared) if each.test is not None]
+    adjusted = dict(zip(tested, holm([compared[i].p for i in tested]), strict=True))
+    return [Compared(**{**vars(each), "stands": adjusted.get(i, 1.0) <= LEVEL}) for i, each in enumerate(compared)]

@@ -41,10 +41,10 @@ class Measured:
 
 
 def assembled(prepared: Prepared, found: Measured) -> Run:
-    """The run, judged by its counters; with passive RTT if the scenario asks for it."""
+    """Return the run, judged by its counters, with what the scenario asks to be read from its captures."""
     from dumbbell.results import Run, digest, judge
     from dumbbell.results.tables import counters
-    from dumbbell.trace import with_passive_rtt
+    from dumbbell.trace import with_analysis, with_passive_rtt, without_unasked
 
     status, reasons = judge(counters(found.flows, found.ports), found.wrong, found.plan.links, found.short_lived, found.doubts)
     run = Run(
@@ -64,4 +64,9 @@ def assembled(prepared: Prepared, found: Measured) -> Run:
         plan=found.plan.plain(),
         cpu_s=found.cpu_s,
     )
-    return with_passive_rtt(run) if prepared.resolved.settings.passive_rtt else run
+    settings = prepared.resolved.settings
+    if settings.passive_rtt:
+        run = with_passive_rtt(run)
+    if settings.analyze:
+        run = with_analysis(run)
+    return without_unasked(run) if settings.captures_hosts else run

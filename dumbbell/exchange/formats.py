@@ -22,6 +22,7 @@ READ: Mapping[str, str] = {
     "ss": "ss",
     "siftr": "siftr",
     "mahimahi-log": "mahimahi",
+    "qlog": "qlog",
     "csv": "long_csv",
 }
 """Format -> the module in dumbbell.exchange.readers, which has `VERSION` (that of the reader's output), `recognises` and `found_in`. A file

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dumbbell.metrics.capacity import drain_ms, mean_rate, opportunity_rate_mbit
 from dumbbell.metrics.congestion import Reduction, avoidance_start, bursts, initial_reductions, reductions
 from dumbbell.metrics.delay import binned, mean, percentile, pooled, queueing_delay_ms
-from dumbbell.metrics.fairness import coefficient_of_variation, jain, jain_by_step, time_to_fair_share
+from dumbbell.metrics.fairness import coefficient_of_variation, harm, jain, jain_by_step, time_to_fair_share
 from dumbbell.metrics.orders import OrderTest, order_test, relation
 from dumbbell.metrics.stability import (
     aggregate_variation,
@@ -66,6 +66,7 @@ __all__ = [
     "first_increase",
     "flow_variation",
     "gaussian_ellipse",
+    "harm",
     "in_window",
     "initial_reductions",
     "interval_s",

@@ -24,6 +24,24 @@ def jain(shares: Sequence[float]) -> float:
     return float(np.sum(x)) ** 2 / (x.size * squares) if squares > 0 else math.nan
 
 
+def harm(alone: float, together: float, more_is_better: bool = True) -> float:
+    """Return the share of a flow's performance that a competitor takes: 0 without harm, 1 with nothing left, below 0 if it gains.
+
+    It is (alone - together) / alone where more is better (goodput), and (together - alone) / together where less is (delay).
+    Source: Ware, Mukerjee, Seshan, Sherry, "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion Control
+    Algorithms", HotNets 2019.
+
+    Args:
+        alone: The metric of the flow without the competitor, not below 0.
+        together: The same beside the competitor.
+        more_is_better: False for delays, losses and times.
+    """
+    if alone < 0 or together < 0:
+        raise ValueError("a metric of which harm is computed cannot be negative")
+    whole, lost = (alone, alone - together) if more_is_better else (together, together - alone)
+    return lost / whole if whole > 0 else math.nan
+
+
 def jain_by_step(rates: Array) -> Array:
     """Jain's index at each step, shape (steps,), of rates of shape (flows, steps); a flow that is not active has NaN there.
 

@@ -35,6 +35,41 @@ def confidence_interval(values: Sequence[float], level: float = 0.95) -> tuple[f
     return centre, centre - half, centre + half
 
 
+def paired(differences: Array, level: float = 0.95) -> tuple[float, float, float]:
+    """Confidence limits of the mean of paired differences, and the two-sided p-value (Student's t) of two or more of them."""
+    count = len(differences)
+    mean, error = float(np.mean(differences)), float(np.std(differences, ddof=1)) / math.sqrt(count)
+    return _t_test(mean, error, count - 1, level)
+
+
+def welch(x: Sequence[float] | Array, y: Sequence[float] | Array, level: float = 0.95) -> tuple[float, float, float]:
+    """Confidence limits of mean(y) - mean(x), and the two-sided p-value, of samples of two values or more whose spreads may differ
+    (B. L. Welch, Biometrika 34, 1947). If neither scatters the p-value is 0, or 1 for equal means."""
+    parts = [float(np.var(each, ddof=1)) / len(each) for each in (x, y)]
+    total = parts[0] + parts[1]
+    difference = float(np.mean(y)) - float(np.mean(x))
+    if not total:
+        return difference, difference, 0.0 if difference else 1.0
+    freedom = total**2 / math.fsum(part**2 / (len(each) - 1) for part, each in zip(parts, (x, y), strict=True))
+    return _t_test(difference, math.sqrt(total), freedom, level)
+
+
+def holm(probabilities: Sequence[float]) -> list[float]:
+    """P-values of several tests, adjusted for their number (S. Holm, Scandinavian Journal of Statistics 6, 1979), in the order given."""
+    adjusted, worst = [1.0] * len(probabilities), 0.0
+    for rank, i in enumerate(sorted(range(len(probabilities)), key=lambda i: probabilities[i])):
+        worst = max(worst, min(1.0, probabilities[i] * (len(probabilities) - rank)))
+        adjusted[i] = worst
+    return adjusted
+
+
+def _t_test(mean: float, error: float, freedom: float, level: float) -> tuple[float, float, float]:
+    from scipy import special
+
+    half = float(special.stdtrit(freedom, 0.5 + level / 2)) * error
+    return mean - half, mean + half, 2 * float(special.stdtr(freedom, -abs(mean / error)))
+
+
 def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
     """Return the median and its two-sided confidence limits, which are two of the values: for any distribution, the number of n independent
     runs that lie below the median is binomial (n, 1/2).

@@ -76,7 +76,7 @@ def make(resolved: ResolvedScenario, table: EngineFacts, kept: Kept | None = Non
         schedule=tuple(schedule),
         series=kept.get("series", None, chosen, lambda: series(resolved, ports, workloads.origins)),
     )
-    capture = ("capture",) if settings.capture else ("passive_rtt",)
+    capture = (next(key for key in ("capture", "passive_rtt", "analyze") if getattr(settings, key) or key == "analyze"),)
     provenance = Provenance(
         run=Origin((), {"capture": capture, "workloads": ("background",)}),
         hosts=tuple(hosts.origins),

@@ -167,6 +167,8 @@ class HostSettings:
     """An explicit send buffer, likewise."""
     cached_ssthresh: int | None
     """ssthresh that the metrics cache remembers for the destination, packets."""
+    sender_rmem: tuple[int, ...] = ()
+    """Receive buffer of the end that sends the data, in the order of `rmem`; empty: that of `rmem`."""
     gso: bool = False
     """TSO segments travel through the network whole."""
     reads_bps: int | None = None
@@ -187,6 +189,7 @@ class HostSettings:
             "wmem": list(self.wmem),
             "sndbuf": self.sndbuf,
             "cached_ssthresh": self.cached_ssthresh,
+            **({"sender_rmem": list(self.sender_rmem)} if self.sender_rmem else {}),
             **({"gso": True} if self.gso else {}),
             **({"nodelay": True} if self.nodelay else {}),
             **{key: value for key in ("reads_bps", "max_pacing_bps") if (value := getattr(self, key)) is not None},
@@ -286,6 +289,8 @@ class Tcp(Workload):
     """True if both ends negotiate SACK."""
     timestamps: bool = True
     """True if both ends negotiate timestamps."""
+    window_scaling: bool = True
+    """True if both ends negotiate scaled windows."""
     ect: Literal[0, 1] = 0
     """Codepoint of ECN-capable packets: ECT(0) or ECT(1)."""
     accecn: Literal["ee1b", "ee0b", "off"] | None = None
@@ -320,7 +325,7 @@ class Tcp(Workload):
         return {"kind": "tcp", **self.common()}
 
     def common(self) -> dict[str, Any]:
-        """Return JSON without the kind. Usual values are left out: ECT(0), SACK, timestamps, the size of segments, DSCP, GRO, a program."""
+        """Return JSON without the kind. Defaults are left out: ECT(0), TCP's options, the size of segments, DSCP, GRO, a program."""
         return {
             **self.place(),
             "opener": self.opener,
@@ -333,6 +338,7 @@ class Tcp(Workload):
             **({"accecn": self.accecn} if self.accecn else {}),
             **({} if self.sack else {"sack": False}),
             **({} if self.timestamps else {"timestamps": False}),
+            **({} if self.window_scaling else {"window_scaling": False}),
             **({"segment_bytes": self.segment_bytes} if self.segment_bytes != SEGMENT_BYTES else {}),
             **({"dscp": self.dscp} if self.dscp else {}),
             **({"gro": True} if self.gro else {}),

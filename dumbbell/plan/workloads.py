@@ -164,6 +164,7 @@ class Workloads:
             accecn=accecn,
             sack=written.sack,
             timestamps=written.timestamps,
+            window_scaling=written.window_scaling,
             dscp=written.dscp,
             gro=written.host.gro is not None,
             segment_bytes=written.segment_bytes(self._settings.path.mtu),
@@ -305,6 +306,7 @@ def _host(flow: Connections, table: EngineFacts) -> HostSettings:
     return HostSettings(
         tso=host.offload != "none",
         rmem=_buffer(host, "rmem", stack),
+        sender_rmem=() if host.sender_rmem is None else _buffer(host, "sender_rmem", stack),
         rcvbuf=None if host.rcvbuf is None else factor * host.rcvbuf,
         wmem=_buffer(host, "wmem", stack),
         sndbuf=None if host.sndbuf is None else factor * host.sndbuf,
@@ -323,7 +325,7 @@ def _buffer(host: Host, key: str, stack: StackFacts | None) -> tuple[int, ...]:
     if written == "kernel":
         if stack is not None and stack.has_own_buffers:
             return ()
-        written = Host.model_fields[key].default
+        written = Host.model_fields[key.removeprefix("sender_")].default
     return tuple(map(int, written))
 
 

@@ -146,6 +146,11 @@ def is_delay(column: str) -> bool:
     return unit_of(column) in _LESS_IS_BETTER
 
 
+def more_is_better(column: str) -> bool:
+    """True unless less is better: times, losses, retransmissions, stalls and what limits a sender."""
+    return not is_delay(column) and not re.search(r"drop|loss|lost|retransmi|mark|stall|limited|slowdown|late_|reorder", column)
+
+
 def short(key: str, keys: Iterable[str]) -> str:
     """The last words of a key that tell it from the others: `rtt` for `path.rtt`."""
     words, others = key.split("."), [other for other in keys if other != key]
@@ -174,6 +179,17 @@ def as_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
         return None
     name, size = kind[Counter(units).most_common(1)[0][0]]
     return [_rounded(number * kind[unit][1] / size) for number, unit in (part for part in parts if part is not None)], name
+
+
+NUMBERS: Mapping[str, tuple[str, float]] = {
+    "ns": ("ms", 1e3),
+    "bit": ("mbit", 1e-6),
+    "B": ("bytes", 1.0),
+    "p": ("packets", 1.0),
+    "bdp": ("bdp", 1.0),
+    "%": ("percent", 1.0),
+}
+"""Kind of a quantity -> the end of the name of a column of numbers, and the factor from the quantity's size."""
 
 
 def quantity(value: object) -> tuple[str, float] | None:

@@ -24,15 +24,13 @@ class Kind(NamedTuple):
     """A kind of events."""
 
     name: str
-    asked: str
-    """The word of `events` in a scenario that asks for it."""
     meaning: str
 
 
 @cache
 def kinds() -> tuple[Kind, ...]:
     """The kinds of events."""
-    return tuple(Kind(**each) for each in json.loads(native().schema())["events"]["kinds"])
+    return tuple(Kind(each["name"], each["meaning"]) for each in json.loads(native().schema())["events"]["kinds"])
 
 
 @cache

@@ -13,9 +13,10 @@ import numpy as np
 
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.results import notebook
+from dumbbell.results.columns import NUMBERS, quantity
 from dumbbell.results.conservation import Status
 from dumbbell.results.series import Block, SeriesFile, digest, to_frame
-from dumbbell.results.summary import Summary, summarise
+from dumbbell.results.summary import FLOW_GOODPUT, GOODPUT, Summary, summarise
 from dumbbell.results.tables import FLOWS, GROUPS, PORTS, TINS, Table, counters
 
 if TYPE_CHECKING:
@@ -190,12 +191,14 @@ class Results:
     runs: tuple[Run, ...]
     damaged: tuple[DamagedRun, ...] = ()
     """The stored runs that are left out because they are not as they were written."""
+    folder: Path | None = field(default=None, compare=False)
+    """The results folder that has them; None if they are in memory alone."""
 
     def __repr__(self) -> str:
         return notebook.results_text(self)
 
     def _repr_html_(self) -> str:
-        return notebook.results_html(self)
+        return notebook.SHOWN[0](self)
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
@@ -213,8 +216,9 @@ class Results:
 
     @property
     def flows(self) -> pl.DataFrame:
-        """The flows of all runs. Columns: coordinates of the sweep, then those of the table; null where a run lacks a column."""
-        return self._joined([run.flows.frame for run in self.runs])
+        """The flows of all runs. Columns: coordinates of the sweep, then those of the table, and `goodput_mbit`, the payload of a flow over
+        its own time; null where a run lacks a column."""
+        return self._joined([_with_goodput(run) for run in self.runs])
 
     @property
     def groups(self) -> pl.DataFrame:
@@ -261,4 +265,31 @@ class Results:
         parts = [
             frame.select(*(coordinate(run, key) for key in keys), *frame.columns) for run, frame in zip(self.runs, frames, strict=True)
         ]
-        return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
+        if not parts:
+            return pl.DataFrame()
+        joined = pl.concat(parts, how="diagonal_relaxed")
+        return joined.select(*(column for key in keys for column in (pl.col(key), *self._numbers(key))), pl.exclude(list(keys)))
+
+    def _numbers(self, key: str) -> list[pl.Expr]:
+        """Return the column of numbers beside the text of a coordinate whose values have units of one kind: `path.rtt_ms`."""
+        import polars as pl
+
+        there = [run.cell[key] for run in self.runs if run.cell.get(key) is not None]
+        sizes = {str(value): quantity(value) for value in there if isinstance(value, str)}
+        if not sizes or len(sizes) != len({str(value) for value in there}) or None in sizes.values():
+            return []
+        kinds = {size[0] for size in sizes.values() if size is not None}
+        if len(kinds) != 1 or (kind := kinds.pop()) not in NUMBERS:
+            return []
+        suffix, factor = NUMBERS[kind]
+        numbers = {text: size[1] * factor for text, size in sizes.items() if size is not None}
+        return [pl.col(key).replace_strict(numbers, default=None, return_dtype=pl.Float64).alias(f"{key}_{suffix}")]
+
+
+def _with_goodput(run: Run) -> pl.DataFrame:
+    """Return the table of flows with the goodput of each."""
+    import polars as pl
+
+    frame, values = run.flows.frame, run.summary.flows
+    goodput = [values.get(name, {}).get(FLOW_GOODPUT) for name in run.flows.names]
+    return frame.with_columns(pl.Series(GOODPUT, goodput, dtype=pl.Float64, nan_to_null=True, strict=False))

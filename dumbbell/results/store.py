@@ -473,7 +473,7 @@ def load(path: str | Path, check_series: bool = True) -> Results:
     Damaged runs are left out, each with a `DamagedRunWarning`. `check_series`: also look for damage in series, which are otherwise
     checked when they are read; then reading raises `DamagedRun`.
     """
-    return _store(path).runs(check_series)
+    return replace(_store(path).runs(check_series), folder=Path(path))
 
 
 def outlines(path: str | Path) -> tuple[Outline, ...]:

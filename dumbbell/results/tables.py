@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -60,9 +60,12 @@ class Table:
             self._frame, self._rows = content, len(content)
 
     @classmethod
-    def of_rows(cls, name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-        """A table from rows; a row may lack columns. Raises `ValueError` for a column that is not in the schema."""
-        present = {KEYS[name]}.union(*rows)
+    def of_rows(cls, name: str, rows: Sequence[Mapping[str, Any]], also: Iterable[str] = ()) -> Table:
+        """A table from rows; a row may lack columns. The columns `also` are there even if no row has them.
+
+        Raises `ValueError` for a column that is not in the schema.
+        """
+        present = {KEYS[name], *also}.union(*rows)
         if unknown := present - schema().table(name).keys():
             raise ValueError(f"the table of {name} has no column {', '.join(sorted(unknown))}")
         return cls(name, {column: [row.get(column) for row in rows] for column in schema().table(name) if column in present})

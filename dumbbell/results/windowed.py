@@ -86,6 +86,14 @@ def window_of(from_: str | float | None, until: str | float | None, names: tuple
     return Window(*ends)
 
 
+def moment_of(value: str | float, name: str) -> float:
+    """Return a time of a run in s: a duration such as `40s`, or seconds; 0 is the start. Raises `BadInput` for others."""
+    try:
+        return _seconds(value)
+    except ValueError as error:
+        raise BadInput(f"{name} {value}: {error}; expected a time such as 40s") from None
+
+
 def _seconds(value: str | float) -> float:
     if isinstance(value, str):
         try:

@@ -119,6 +119,6 @@ def _others(name: str) -> list[Capabilities]:
 
 def _key(found: Engine, sources: Iterable[str], run: ResolvedScenario, compiled: Any) -> str:
     parts = [found.name, *sources, run.content.text, found.as_text(compiled)]
-    if run.settings.passive_rtt:
+    if run.settings.passive_rtt or run.settings.analyze:
         parts.append(native().TRACE_HASH)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -373,13 +373,13 @@ def _connections(written: Connections, settings: Settings, path: _PathFacts) -> 
         yield ("ect",), "1 is a mark of SCE, which sce_echo echoes", "0, or no sce_echo"
     if written.src is not None and written.src == written.dst:
         yield ("dst",), f"{written.dst!r} is the source as well", "two hosts"
-    for key in ("rmem", "wmem"):
+    for key in ("rmem", "sender_rmem", "wmem"):
         sizes = getattr(written.host, key)
-        if sizes == "kernel":
+        if sizes in ("kernel", None):
             continue
         if not 0 < sizes[0] <= sizes[1] <= sizes[2]:
             yield ("host", key), f"{', '.join(map(str, sizes))} do not rise", "least, initial and most"
-        elif (size := sizes[1] if key == "rmem" else sizes[2]) < LEAST_BUFFER:
+        elif (size := sizes[2] if key == "wmem" else sizes[1]) < LEAST_BUFFER:
             what = f"{size} of {', '.join(map(str, sizes))} has no room for two packets"
             yield ("host", key), what, f"at least {LEAST_BUFFER}"
         elif sizes[2] > MOST_BUFFER:

@@ -282,6 +282,9 @@ class Settings(Model):
     with ns, 128 bytes of each packet; the run starts at 2020-01-01 00:00 UTC."""
     passive_rtt: Flag = False
     """Measure each flow's RTT between its two hosts from their packets (synthetic packet pairs): series `passive_rtt_ms`."""
+    analyze: Flag = False
+    """Read the packets of each TCP flow at its sending host as tcptrace does: columns `trace_packets`, `trace_retransmits`, `trace_rtt_ms`
+    and `trace_window_bytes` of the table of flows."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     """Seed of every random stream: jittered starts, random arrivals, queues that draw or hash."""
     engine: EngineName | None = None
@@ -292,8 +295,8 @@ class Settings(Model):
 
     @property
     def captures_hosts(self) -> bool:
-        """True if packets are captured at the hosts, to keep them or to measure passive RTT."""
-        return at_hosts(self.capture) or self.passive_rtt
+        """True if packets are captured at the hosts, to keep them or to read numbers from them."""
+        return at_hosts(self.capture) or self.passive_rtt or self.analyze
 
     @property
     def libraries(self) -> dict[str, str]:

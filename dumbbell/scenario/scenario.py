@@ -124,6 +124,13 @@ class Scenario(Settings):
         scenario.sample_runs(most_runs)
         return scenario
 
+    def __repr__(self) -> str:
+        """One line, because a notebook and an error show the object."""
+        traffic = [f"{len(each)} {what}" for each, what in ((self.flows, "flows"), (self.background, "background")) if each]
+        swept = "" if self.sweep is None else f"; {self.cell_count} cells of {', '.join(self.sweep.keys)}"
+        seeds = f"; {self.most_repeats} seeds" if self.most_repeats > 1 else ""
+        return f"<Scenario {self.name}: {', '.join([*traffic, str(self.duration)])}{swept}{seeds}>"
+
     def __eq__(self, other: object) -> bool:
         """True if both have the same settings, wherever they are written."""
         return isinstance(other, Scenario) and self.model_dump() == other.model_dump()

@@ -64,6 +64,10 @@ class _Generator(GenerateJsonSchema):
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         made = super().model_schema(schema)
         model: type[BaseModel] = schema["cls"]
+        if "__plain_doc__" in vars(model):  # `help()` shows more
+            made.pop("description", None)
+            if plain := vars(model)["__plain_doc__"]:
+                made["description"] = inspect.cleandoc(plain)
         texts = meanings(model)
         for name, field in model.model_fields.items():
             key = field.alias or name

@@ -43,7 +43,7 @@ def _scalar(value: Any) -> Any:
 def _name_or_mapping(model: type[Model], name: str, required: bool) -> dict[str, Any]:
     """Return the JSON Schema of a name, or of a mapping of that name and further keys."""
     mapping = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name] if required else []}
-    return {"title": model.__name__, "description": model.__doc__, "anyOf": [{"type": "string"}, mapping]}
+    return {"title": model.__name__, "description": vars(model).get("__plain_doc__", model.__doc__), "anyOf": [{"type": "string"}, mapping]}
 
 
 class Cc(Model):
@@ -192,6 +192,9 @@ class Connections(Model):
     timestamps: Flag = True
     """Negotiate timestamps. Without them a segment has 12 bytes more of payload, and no echo tells the sender that a timeout was needless.
     `false` is an error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
+    window_scaling: Flag = True
+    """Negotiate scaled windows. Without them, as behind middleboxes that remove the option, no window is larger than 65,535 bytes. `false`
+    is an error on freebsd-9."""
     rtt: Duration | None = None
     """Base RTT of these connections instead of the path's."""
     mss: Annotated[int, Field(ge=88, le=8960)] | None = None

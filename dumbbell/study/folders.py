@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import BadInput
+from dumbbell.study.today import is_kernel
 
 if TYPE_CHECKING:
     from dumbbell.results import Store
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
     from dumbbell.study.model import Part, Request, Study
 
 
-def default_folder(study: Study, part: Part) -> Path:
-    """Where `dumbbell reproduce` writes by default: results/STUDY for the first part of a study, results/STUDY-PART for the others."""
+def default_folder(study: Study, part: Part, engine: str = "") -> Path:
+    """Where `dumbbell reproduce` writes by default: results/STUDY for the first part of a study, results/STUDY-PART for the others, each
+    with `-on-kernel` for the engine `kernel`."""
     first = next(iter(study.parts.values()))
-    return Path("results") / (study.name if part is first else f"{study.name}-{part.name}")
+    name = study.name if part is first else f"{study.name}-{part.name}"
+    return Path("results") / (f"{name}-on-kernel" if is_kernel(engine) else name)
 
 
 def find_folder(path: Path) -> Path:

@@ -104,6 +104,10 @@ class Part:
     """True if reports show every cell. For parts with few cells."""
     parts: Sequence[Part] = ()
     """The parts that it combines, if any."""
+    kernel: str = ""
+    """The set of changes of the kernel that its runs need on the engine `kernel`, such as sce; empty if they need none."""
+    is_of_kernel: bool = False
+    """True if the kernel made the published numbers, so that it runs the scenarios as they are."""
     cell_figures: Callable[[Sequence[Run]], Mapping[str, Callable[[View], Figure]]] = lambda _runs: {}
     """Figures of single cells by name. They are drawn only on request."""
 
@@ -154,5 +158,9 @@ class Study:
     source: str
     parts: Mapping[str, Part]
     """Parts by name. The first is the default."""
+    cpu_minutes: Mapping[str, float] = field(default_factory=dict)
+    """The cost of a part by its name, for the help of `reproduce`: minutes of one processor, rounded."""
+    kernel_part: str = ""
+    """The part that is the default on the engine `kernel`; empty if that is the first one, too."""
     calibrations: Callable[[], Sequence[Task]] = tuple
     """The background traffic whose parameters a measurement chose."""

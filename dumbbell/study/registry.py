@@ -19,6 +19,7 @@ from pathlib import Path
 from dumbbell.comparing.format import Format
 from dumbbell.errors import BadInput, EnvironmentFault, nearest
 from dumbbell.study.model import Part, Study
+from dumbbell.study.today import is_kernel
 
 GROUP = "dumbbell.studies"
 OURS = "dumbbell"
@@ -44,11 +45,14 @@ def find_study(name: str) -> Study:
     return _loaded(point)
 
 
-def find_part(name: str, part: str | None = None) -> tuple[Study, Part]:
-    """The study and its part, given as (`sce`, `one-flow`) or as `sce/one-flow`. Without a part, the first part of the study."""
+def find_part(name: str, part: str | None = None, engine: str = "") -> tuple[Study, Part]:
+    """The study and its part, given as (`sce`, `one-flow`) or as `sce/one-flow`. Without a part, the first part of the study, or the one
+    that it has for an engine."""
     if part is None and "/" in name:
         name, part = name.split("/", 1)
     study = find_study(name)
+    if part is None and is_kernel(engine) and study.kernel_part:
+        return study, study.parts[study.kernel_part]
     if part is None:
         return study, next(iter(study.parts.values()))
     if part not in study.parts:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,19 +26,25 @@ from dumbbell.escaping import csv_text
 from dumbbell.files import SafeFolder, write_within
 from dumbbell.results.folder import Folder, open_folder
 from dumbbell.results.runs import Runs
+from dumbbell.study import beside
 from dumbbell.study.claims import count_statuses, share_passed
 from dumbbell.study.folders import open_store, study_of
 from dumbbell.study.model import Claim, Fitted, Part, Request, Study, View
-from dumbbell.study.today import on_hosts_of_today
+from dumbbell.study.today import is_kernel, is_of_today, on_hosts_of_today
 
 if TYPE_CHECKING:
     from dumbbell.executor import Executor
     from dumbbell.executor.progress_state import Progress
     from dumbbell.results import Run
+    from dumbbell.scenario import ResolvedScenario
 
 
 Drawing = Callable[[int, int], None]
 """Called with (figures drawn, figures to draw)."""
+
+
+SIMULATED = "sim"
+"""The folder of the simulator's runs beside those of a kernel."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,8 @@ class Reproduction:
     """By name of the format. The first is the principal one."""
     left_out: Sequence[str] = ()
     """Reasons why the engine's hosts leave runs out, one line each."""
+    beside: Mapping[str, Table] = field(default_factory=dict)
+    """Tables by name that compare runs of the kernel with the simulator's runs of the same scenarios. The first is printed."""
 
     @property
     def principal(self) -> tuple[Format, Difference]:
@@ -84,6 +92,8 @@ class Reproduction:
 
     def tables(self) -> list[Table]:
         """The tables to print: agreement by metric, then every run or the worst cells. Without published values, claims and summaries."""
+        if self.beside:
+            return [next(iter(self.beside.values())), *replace(self, beside={}).tables()]
         if self.part.parts:
             return [table for each in self.parts for table in each.tables()]
         format_, found = self.principal
@@ -132,13 +142,15 @@ def run_part(
 ) -> Reproduction:
     """Make the runs that are missing in OUT, and compare all of them with the published values. Writes the runs, not the report.
 
-    On real hosts the runs are those that hosts of today can have; raises `BadInput` if there is none.
+    On real hosts, and on a kernel unless the part has runs for it, the runs are those that hosts of today can have; raises `BadInput` if
+    there is none.
     """
-    from dumbbell.engines import engine as find_engine
     from dumbbell.running.execute import execute
     from dumbbell.running.prepare import prepare
 
-    if find_engine(engine).in_real_time:
+    engine = kernel_of(part, engine)
+    as_they_are = bool(is_kernel(engine) and (part.kernel or part.is_of_kernel))
+    if is_of_today(engine) and not as_they_are:
         asked, left_out = on_hosts_of_today(part.scenarios(request), engine)
         if not asked:
             raise BadInput(f"--engine {engine}: no run of this part is one that hosts of today can have ({'; '.join(left_out)})")
@@ -148,7 +160,31 @@ def run_part(
     runs = execute(prepare(asked), store, executor, progress)
     # The store does not keep runs that crashed.
     done = compare_folder(replace(open_folder(out), invalid=tuple(run for run in runs if run.status == "invalid")))
-    return replace(done, left_out=tuple(left_out))
+    if not is_kernel(engine) or as_they_are:
+        return replace(done, left_out=tuple(left_out))
+    return replace(done, left_out=tuple(left_out), beside=_beside_simulator(out, asked, done.folder.runs, executor, progress))
+
+
+def _beside_simulator(
+    out: Path, asked: Sequence[ResolvedScenario], runs: Sequence[Run], executor: Executor | None, progress: Progress | None
+) -> dict[str, Table]:
+    """Make the simulator's runs of the scenarios that a kernel had, in OUT/sim. Returns tables that compare them."""
+    from dumbbell.engines import default
+    from dumbbell.results import Store
+    from dumbbell.running.execute import execute
+    from dumbbell.running.prepare import prepare
+
+    store = Store(SafeFolder(out).below(SIMULATED))
+    simulated = list(execute(prepare([scenario.on(default()) for scenario in asked]), store, executor, progress))
+    return {"beside-simulator": beside.agreement(runs, simulated), "beside-simulator-misses": beside.misses(runs, simulated)}
+
+
+def kernel_of(part: Part, engine: str) -> str:
+    """Return the engine for a part: if it is the kernel, the one with the changes that the part's runs need."""
+    from dumbbell.engines.kernel.capabilities import NAME
+    from dumbbell.engines.kernel.series import DEFAULT
+
+    return f"{NAME}:{DEFAULT}-{part.kernel}" if part.kernel and engine == NAME else engine
 
 
 def compare_folder(folder: Folder) -> Reproduction:
@@ -190,7 +226,7 @@ def write_report(reproduction: Reproduction, view: View, draw: bool = True, draw
     for number, table in part.tables(folder.runs).items():
         write_within(out, f"tables/table{number:02d}.csv", table.csv())
         write_within(out, f"tables/table{number:02d}.md", table.markdown())
-    for name, table in _named_tables(part, folder.runs).items():
+    for name, table in {**_named_tables(part, folder.runs), **reproduction.beside}.items():
         write_within(out, f"tables/{name}.csv", table.csv())
         write_within(out, f"tables/{name}.md", table.markdown())
     for format_ in part.formats:
@@ -282,7 +318,7 @@ def tidy(runs: Sequence[Run], format_: Format) -> str:
         for (key, metric), value in sorted(measured.items(), key=lambda item: order.index(item[0][1])):
             table = format_.table_number(key, metric)
             row = {**fields(key), "table": "" if table is None else str(table), "metric": metric, "value": number(value)}
-            rows.append([row[column] for column in format_.columns])
+            rows.append([row.get(column, "") for column in format_.columns])
     else:
         rows = [[*format_.keys, *format_.metrics]]
         for key in dict.fromkeys(key for key, _ in measured):
@@ -304,7 +340,8 @@ def run_ablations(
         where = out if fitted is unchanged else SafeFolder(out).below(f"ablations/{fitted.name}")
         done = run_part(study, part, replace(request, override=fitted.override), engine, where, executor, progress)
         rows.append([fitted.name, fitted.alternative, *_ablation_numbers(done)])
-    heads = [head for format_ in part.judged_formats for head in breakdown_heads(format_)]
+    heads = [head for format_ in _with_values(part) for head in breakdown_heads(format_)]
+    heads += ["claims that pass"] if part.claims else []
     table = Table("Agreement without each fitted choice", ["ablation", "instead", *heads], rows)
     write_within(out, "ablations.csv", table.csv())
     write_within(out, "ablations.md", table.markdown())
@@ -312,9 +349,18 @@ def run_ablations(
 
 
 def _ablation_numbers(done: Reproduction) -> list[str]:
-    return [
+    numbers = [
         number
-        for format_ in done.part.judged_formats
+        for format_ in _with_values(done.part)
         for name, metric in format_.metrics.items()
         for number in breakdown_numbers(done.differences[format_.name].cells_of(name), metric)
     ]
+    if done.part.claims is None:
+        return numbers
+    counts = count_statuses(_claims(done.part, done.folder.runs))
+    return [*numbers, f"{counts['pass']} of {counts['pass'] + counts['fail']}"]
+
+
+def _with_values(part: Part) -> list[Format]:
+    """The judged formats with published values."""
+    return [format_ for format_ in part.judged_formats if format_.name in part.published]

@@ -15,10 +15,31 @@ _LINUX = "linux-"
 """Prefix of the names of all stacks of Linux."""
 _HOST = "host"
 """The stack that a machine has."""
+_KERNEL = "kernel"
+"""The engine whose stack is that of its kernel."""
 _OF_VARIANTS = ("variant", "hz")
 """Keys of a queue discipline that make it that of another kernel."""
 _OF_OTHER_PROGRAMS = "first_write"
 """Key of a program that wrote a header before its data, as old programs did."""
+
+
+def is_of_today(name: str) -> bool:
+    """True if the hosts of an engine are Linux as it is there: machines, or the kernel."""
+    from dumbbell.engines import engine
+
+    return engine(name).in_real_time or is_kernel(name)
+
+
+def is_kernel(name: str) -> bool:
+    """True if an engine is a kernel in virtual time."""
+    return name.partition(":")[0] == _KERNEL
+
+
+def _stack_of(name: str) -> str:
+    """Return the stack that the hosts of an engine have."""
+    from dumbbell.engines import engine
+
+    return next(iter(engine(name).capabilities().stack)) if is_kernel(name) else _HOST
 
 
 def on_hosts_of_today(runs: Iterable[ResolvedScenario], engine: str) -> tuple[list[ResolvedScenario], list[str]]:
@@ -27,10 +48,11 @@ def on_hosts_of_today(runs: Iterable[ResolvedScenario], engine: str) -> tuple[li
     """
     from dumbbell.running.prepare import refuse
 
+    stack = _stack_of(engine)
     there: list[ResolvedScenario] = []
     reasons: Counter[str] = Counter()
     for run in runs:
-        found = ResolvedScenario(Settings.model_validate({"name": run.name, **_today(run.dump()), "engine": engine}), run.cell)
+        found = ResolvedScenario(Settings.model_validate({"name": run.name, **_today(run.dump(), stack), "engine": engine}), run.cell)
         try:
             refuse([found])
         except ScenarioError as error:
@@ -40,15 +62,16 @@ def on_hosts_of_today(runs: Iterable[ResolvedScenario], engine: str) -> tuple[li
     return there, [f"{count} {'run is' if count == 1 else 'runs are'} left out: {reason}" for reason, count in reasons.items()]
 
 
-def _today(data: Any) -> Any:
+def _today(data: Any, host: str) -> Any:
+    """Return plain data of a scenario for hosts with this stack."""
     if isinstance(data, list):
-        return [_today(each) for each in data]
+        return [_today(each, host) for each in data]
     if not isinstance(data, dict):
         return data
     gone = {_OF_OTHER_PROGRAMS, *(_OF_VARIANTS if "variant" in data else ())}
-    found = {key: _today(value) for key, value in data.items() if key not in gone}
+    found = {key: _today(value, host) for key, value in data.items() if key not in gone}
     stack = found.get("stack")
     base = stack.get("base") if isinstance(stack, dict) else stack
     if isinstance(base, str) and base.startswith(_LINUX):
-        found["stack"] = _HOST
+        found["stack"] = host
     return found

@@ -5,10 +5,11 @@ crates/trace reads the files and pairs the packets. Times are in s since the epo
 
 from __future__ import annotations
 
+from dumbbell.trace.at_sender import with_analysis
 from dumbbell.trace.connections import Analysis, analyze
 from dumbbell.trace.facts import FACTS, Fact
 from dumbbell.trace.packets import each_packet, packets, throughput
-from dumbbell.trace.passive import PacketPairs, flow_rtt, packet_pairs, pairs_between, with_passive_rtt
+from dumbbell.trace.passive import PacketPairs, flow_rtt, packet_pairs, pairs_between, with_passive_rtt, without_unasked
 from dumbbell.trace.reasons import reasons
 from dumbbell.trace.tally import Tally
 
@@ -26,5 +27,7 @@ __all__ = [
     "pairs_between",
     "reasons",
     "throughput",
+    "with_analysis",
     "with_passive_rtt",
+    "without_unasked",
 ]

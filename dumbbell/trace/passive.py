@@ -144,7 +144,7 @@ def flow_rtt(run: Run) -> dict[str, Series]:
 
 
 def with_passive_rtt(run: Run) -> Run:
-    """The run with the series `passive_rtt_ms` of each flow added. Captures are removed unless the scenario asks for them."""
+    """Return the run with the series `passive_rtt_ms` of each flow."""
     from dumbbell.results import Block, digest
 
     assert isinstance(run.samples, tuple)  # they are a file only in runs loaded from a store
@@ -154,10 +154,15 @@ def with_passive_rtt(run: Run) -> Run:
         for entity, (t_s, rtt_ms) in sorted(flow_rtt(run).items())
     ]
     samples = (*run.samples, *blocks)
+    return replace(run, samples=samples, digest=digest(samples))
+
+
+def without_unasked(run: Run) -> Run:
+    """Return the run without the captures of its hosts, unless the scenario asks for these."""
     asked = run.scenario["capture"]
-    of_hosts = "hosts" in asked if isinstance(asked, list) else asked
-    kept = {name: content for name, content in run.captures.items() if of_hosts or not name.startswith(_SIDES)}
-    return replace(run, samples=samples, digest=digest(samples), captures=kept)
+    if "hosts" in asked if isinstance(asked, list) else asked:
+        return run
+    return replace(run, captures={name: content for name, content in run.captures.items() if not name.startswith(_SIDES)})
 
 
 def _entities(plan: Mapping[str, Any]) -> dict[tuple[int, int], str]:

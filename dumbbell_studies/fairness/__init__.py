@@ -72,4 +72,5 @@ STUDY = Study(
     title="TCP Fairness: transfers, buffers, outages",
     source="TCP Fairness (University of Alberta, 2011), the results of groups 1 to 3 and the claims of the text",
     parts={part.name: part for part in (REPORT, RERUN, EXPERIMENTS, MECHANISMS)},
+    cpu_minutes={"2011": 2, "modern": 1, "experiments": 1, "mechanisms": 0.1},
 )

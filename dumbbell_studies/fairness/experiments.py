@@ -54,7 +54,9 @@ def _swapped(scenario: str) -> Experiment:
 EXPERIMENTS = (
     Experiment("wide-buffers", "S2's buffers limit nobody", ("Combo1", "Combo4"), "S2", {"flows.1.host": _WIDE}),
     Experiment("wide-buffers", "S1's buffers limit nobody", ("Combo17",), "S1", {"flows.0.host": _WIDE}),
-    Experiment("scaled-window", "S1's receiver scales its window", ("Combo22", "Combo23", "Combo24"), "S1", {"flows.0.host": _WIDE}),
+    Experiment(
+        "scaled-window", "S1's receiver scales its window", ("Combo22", "Combo23", "Combo24"), "S1", {"flows.0.window_scaling": True}
+    ),
     Experiment(
         "deep-delay",
         "S1's netem refuses nothing",

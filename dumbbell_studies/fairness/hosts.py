@@ -1,8 +1,8 @@
 """The hosts of every transfer: which buffers its sender and its receiver had, and the congestion controls by the report's names.
 
 The report lists settings by group of scenarios, and its numbers show that not every run had them; hosts.csv says of each transfer what it
-is run with, whether that is as listed or inferred, and from what. What a sender advertises for the way back, which it never uses, is a
-fingerprint of its own largest receive buffer (`advertised`).
+is run with, whether that is as listed or inferred, and from what. The window that a sender advertises, which nobody fills, tells its own
+largest receive buffer, and whether windows are scaled.
 """
 
 from __future__ import annotations
@@ -20,10 +20,6 @@ Words = Mapping[str, Any]
 """Keys of a scenario."""
 
 _FILE = Path(__file__).parent / "hosts.csv"
-_FIRST_WINDOW = 4 * 1460
-"""What Linux offered before 2.6.38 at first, bytes (2.6.18 net/ipv4/tcp_output.c `tcp_select_initial_window`)."""
-_LARGEST_UNSCALED = 65_535
-_MOST_SHIFT = 14
 _FIRST_WITH_OUTAGE = 13
 """The first Combo of the third group."""
 
@@ -65,21 +61,13 @@ class Setup:
     receive_buffer: int
     """What the receiver has from the start (tcp_rmem[1]; it does not adapt), bytes."""
     own_receive_buffer: int
-    """The sender's own largest, which decides the scale of the window that it advertises, bytes; 0: its windows are not scaled."""
+    """The sender's own largest, which decides the scale of the window that it advertises, bytes."""
+    window_scaling: bool
+    """True if the two hosts negotiate scaled windows."""
     inferred: bool
     """Not as the report lists it."""
     reason: str
     """What it was inferred from."""
-
-
-def advertised(own_receive_buffer: int) -> int:
-    """The window of every packet of a sender that receives no data, bytes: the first one, rounded up to a multiple of its scale.
-
-    The scale is the least with which the largest receive buffer is no more than 65,535 (2.6.18 net/ipv4/tcp_output.c
-    `tcp_select_initial_window`, `__tcp_select_window`). 0: windows are not scaled.
-    """
-    shift = next(shift for shift in range(_MOST_SHIFT + 1) if own_receive_buffer >> shift <= _LARGEST_UNSCALED)
-    return -(-_FIRST_WINDOW >> shift) << shift
 
 
 @cache
@@ -93,6 +81,7 @@ def setups() -> Mapping[Place, Setup]:
                 send_buffer=int(row["send_buffer"]),
                 receive_buffer=int(row["receive_buffer"]),
                 own_receive_buffer=int(row["own_receive_buffer"]),
+                window_scaling=row["window_scaling"] == "on",
                 inferred=row["standing"] == "inferred",
                 reason=row["reason"],
             )

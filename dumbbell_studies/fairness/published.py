@@ -24,6 +24,8 @@ class Published:
     """What the report prints of a transfer."""
 
     elapsed_s: float
+    packets: int
+    """Packets of both directions."""
     window_bytes: int
     """Mean of the windows that the data sender advertises."""
     rtt_ms: float
@@ -43,6 +45,7 @@ def transfers() -> Mapping[Place, Published]:
         return {
             (row["scenario"], row["sender"]): Published(
                 elapsed_s=float(row["elapsed_s"]),
+                packets=int(row["total_packets"]),
                 window_bytes=int(row["avg_win_adv_bytes"]),
                 rtt_ms=float(row["rtt_avg_ms"]),
                 retransmits=int(row["rexmt_data_pkts"]) if row["rexmt_data_pkts"] else None,

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 SEEDS = 10
 QUICK_NOTE = "one outage, at 4 s; every scenario"
 RATE_MBIT = 100
+_FRAME, _BESIDE = 1514, 24
+"""A full frame as rates count it, and what Ethernet sends with it: preamble, check sequence, gap to the next frame (IEEE 802.3), bytes."""
+LINE = f"{RATE_MBIT * 10**6 * _FRAME // (_FRAME + _BESIDE)}bit"
+"""Rate of a line of 100 Mbit/s for full frames, without what Ethernet sends with them."""
 BASE_RTT = "350us"
 _ROUTER_LIMIT = "1000p"
 """The default queue of a Linux device (txqueuelen), in front of the line."""
@@ -74,7 +78,7 @@ def document(
     from dumbbell.documents.keys import assigned_at
 
     setups = senders(scenario)
-    router = {"rate": f"{RATE_MBIT}mbit", "qdisc": {"kind": "pfifo", "limit": _ROUTER_LIMIT}}
+    router = {"rate": LINE, "qdisc": {"kind": "pfifo", "limit": _ROUTER_LIMIT}}
     written: dict[str, Any] = {
         "name": f"fairness-{mode.name}-{scenario.lower()}",
         "path": {"rtt": BASE_RTT, BOTTLENECK: router},
@@ -82,6 +86,7 @@ def document(
         "flows": [_flow(sender, setup, mode, override or {}, jitter=seed > 1) for sender, setup in setups.items()],
         "duration": f"{_LONGEST_S.get(scenario, _LONG_S)}s",
         "sample": "100ms",
+        "analyze": True,
         "seed": seed,
     }
     if has_outage(scenario):
@@ -132,15 +137,15 @@ def _host(sender: str) -> str:
 def _egress(setup: Setup, mode: Mode, override: Mapping[str, Any]) -> dict[str, Any]:
     """The queue of a sender's own device."""
     if not setup.delay_ms:
-        return {"rate": f"{RATE_MBIT}mbit", "qdisc": {"kind": "pfifo", "limit": _ROUTER_LIMIT}}
+        return {"rate": LINE, "qdisc": {"kind": "pfifo", "limit": _ROUTER_LIMIT}}
     # netem's default limit, and the clock of the kernels that it had no finer timers in; in the rerun room for twice what the path holds.
     of_mode = {"limit": "1000p", "tick": TICK} if mode.of_its_time else {"limit": f"{_twice_the_path(setup.delay_ms)}p"}
     netem = {"kind": "netem", "delay": f"{setup.delay_ms:g}ms", **of_mode, **_of(override, "netem")}
-    return {"rate": f"{RATE_MBIT}mbit", "qdisc": {key: value for key, value in netem.items() if value is not None}}
+    return {"rate": LINE, "qdisc": {key: value for key, value in netem.items() if value is not None}}
 
 
 def _twice_the_path(delay_ms: float) -> int:
-    return round(2 * delay_ms / 1e3 * RATE_MBIT * 1e6 / 8 / 1514)
+    return round(2 * delay_ms / 1e3 * RATE_MBIT * 1e6 / 8 / _FRAME)
 
 
 def _flow(sender: str, setup: Setup, mode: Mode, override: Mapping[str, Any], *, jitter: bool) -> dict[str, Any]:
@@ -153,7 +158,16 @@ def _flow(sender: str, setup: Setup, mode: Mode, override: Mapping[str, Any], *,
         "cc": {**(control.era if mode.of_its_time else {"kind": control.today}), **_of(override, setup.cc.lower())},
         "stack": {**mode.stack, **_of(override, "stack")},
         "bytes": f"{FILE_BYTES}B",
-        "host": {"rmem": ["4096B", f"{receive}B", f"{receive}B"], "wmem": ["4096B", "16384B", f"{send}B"]},
+        "window_scaling": setup.window_scaling or not mode.of_its_time,
+        "host": {
+            "rmem": ["4096B", f"{receive}B", f"{receive}B"],
+            "wmem": ["4096B", "16384B", f"{send}B"],
+            **(
+                {"sender_rmem": ["4096B", f"{own}B", f"{own}B"]}
+                if (own := setup.own_receive_buffer) != receive and mode.of_its_time
+                else {}
+            ),
+        },
         **({"start": {"jitter": JITTER}} if jitter else {}),
     }
 

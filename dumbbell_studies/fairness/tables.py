@@ -30,7 +30,8 @@ _HEADS = [
     "",
     "elapsed (s)",
     "Mbit/s",
-    "RTT behind the delay (ms)",
+    "RTT at the device (ms)",
+    "TCP's RTT less the delay (ms)",
     "sent again",
     "window (bytes)",
 ]
@@ -63,13 +64,14 @@ def _rows(found: Transfers, scenario: str) -> list[list[Cell]]:
                 "ours",
                 fixed(middle(lambda each: each.elapsed_s), 2),
                 fixed(middle(lambda each: each.mbit), 2),
-                # At the sender's device, behind its own delay, as the report captures.
+                fixed(middle(lambda each: each.trace_rtt_ms), 1),
+                # What TCP itself measures, less the sender's own delay: with what waits for the sender's line.
                 fixed(middle(lambda each: each.srtt_ms) - setup.delay_ms, 1),
                 fixed(short(middle(lambda each: each.retransmits)), 0),
                 fixed(short(middle(lambda each: each.window_bytes)), 0),
             ]
         )
-        measured = fixed(theirs.elapsed_s, 2), fixed(theirs.mbit, 2), fixed(theirs.rtt_ms, 1), theirs.retransmits, theirs.window_bytes
+        measured = fixed(theirs.elapsed_s, 2), fixed(theirs.mbit, 2), fixed(theirs.rtt_ms, 1), None, theirs.retransmits, theirs.window_bytes
         rows.append([None, None, None, None, "published", *measured])
     return rows
 

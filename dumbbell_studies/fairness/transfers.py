@@ -13,7 +13,7 @@ import numpy as np
 from dumbbell import metrics
 from dumbbell.results.runs import Runs
 from dumbbell.study.claims import MissingRunError
-from dumbbell_studies.fairness.hosts import advertised, senders, setups
+from dumbbell_studies.fairness.hosts import senders, setups
 from dumbbell_studies.fairness.published import FILE_BYTES, Place
 from dumbbell_studies.fairness.scenarios import ERA
 
@@ -41,6 +41,12 @@ class Transfer:
     retransmits: int
     srtt_ms: float
     """Mean of the sender's smoothed RTT, its own delay included."""
+    trace_packets: int
+    """Packets of both directions in a capture at the sender's device, as tcptrace counts them."""
+    trace_rtt_ms: float
+    """Mean RTT in that capture, behind the sender's delay."""
+    window_bytes: float
+    """Mean window that the sender advertises in that capture. No data come back to fill it."""
     shared_mbit: float
     """Throughput over the time that all transfers of the run have in common, Mbit/s."""
     alone_mbit: float
@@ -61,11 +67,6 @@ class Transfer:
     def mbit(self) -> float:
         """The file over the elapsed time, Mbit/s."""
         return FILE_BYTES * 8 / self.elapsed_s / 1e6
-
-    @property
-    def window_bytes(self) -> float:
-        """What the sender advertises for the way back, which it never uses."""
-        return advertised(setups()[self.place].own_receive_buffer)
 
 
 class Transfers:
@@ -115,6 +116,7 @@ def of_run(run: Run) -> list[Transfer]:
     found = []
     times = {sender: _times_s(run, sender) for sender in senders(scenario)}
     shared = max(start for start, _ in times.values()), min(end for _, end in times.values())
+    traced = {str(row["flow"]): row for row in run.flows.rows()}
     for sender, (start_s, end_s) in times.items():
         flow, summary = run.counters[f"flow/{sender}"], run.summary.flows[sender]
         received = _read(run, sender)
@@ -131,6 +133,9 @@ def of_run(run: Run) -> list[Transfer]:
                 completed="completed_ns" in flow,
                 retransmits=flow["retransmits"],
                 srtt_ms=float(summary["srtt_mean_ms"]),
+                trace_packets=traced[sender]["trace_packets"],
+                trace_rtt_ms=traced[sender]["trace_rtt_ms"],
+                window_bytes=traced[sender]["trace_window_bytes"],
                 shared_mbit=metrics.throughput_mbit(received, *shared),
                 alone_mbit=metrics.throughput_mbit(received, others_end_s, end_s) if end_s > others_end_s + _LEAST_ALONE_S else math.nan,
             )

@@ -13,4 +13,5 @@ STUDY = Study(
     title="L4S Tests: two flows through DualPI2, fq_codel and pfifo",
     source="heistp/l4s-tests at e21cd91a, s1_table.md and key findings",
     parts={TWO_FLOW.name: TWO_FLOW},
+    cpu_minutes={TWO_FLOW.name: 0.5},
 )

@@ -15,4 +15,5 @@ STUDY = Study(
     title="The Linux kernel in virtual time",
     source="Linux 6.12.117, User-Mode Linux with time travel, 100 ms samples of TCP_INFO and of the qdiscs",
     parts={part.name: part for part in PARTS},
+    cpu_minutes={part.name: 0.1 for part in PARTS},
 )

@@ -87,6 +87,7 @@ PARTS = tuple(
         figures={run: partial(overlay, run) for run in runs},
         select=partial(_in_set, frozenset(runs)),
         every_cell=True,
+        is_of_kernel=True,
     )
     for name, runs in SETS.items()
 )

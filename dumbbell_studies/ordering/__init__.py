@@ -18,7 +18,7 @@ from dumbbell_studies.ordering.conditions import ALONE, CONGESTED, FURTHER, VARI
 from dumbbell_studies.ordering.controls import ERA, MODERN, Mode
 from dumbbell_studies.ordering.experiments import QUICK_NOTE as EXPERIMENTS_QUICK
 from dumbbell_studies.ordering.experiments import experiment_table, experiments
-from dumbbell_studies.ordering.figures import CONGESTED_FIGURES, FIGURES, SCATTER_FIGURES, VARIANCE_FIGURES
+from dumbbell_studies.ordering.figures import ALONE_FIGURES, CONGESTED_FIGURES, FIGURES, SCATTER_FIGURES, VARIANCE_FIGURES
 from dumbbell_studies.ordering.fitted import FITTED
 from dumbbell_studies.ordering.formats import IP_FORMAT, STABILITY_FORMAT, UTILIZATION_FORMAT
 from dumbbell_studies.ordering.published import FOLDER
@@ -86,7 +86,11 @@ CONGESTED_PART = _further(
     figures=CONGESTED_FIGURES,
 )
 ALONE_PART = _further(
-    "background", "Stochastic ordering: without high-speed flows", scenarios=lambda request: alone(request, ALONE), claims=check_claims
+    "background",
+    "Stochastic ordering: without high-speed flows",
+    scenarios=lambda request: alone(request, ALONE),
+    claims=check_claims,
+    figures=ALONE_FIGURES,
 )
 FURTHER_PART = _further(
     "further",
@@ -116,4 +120,14 @@ STUDY = Study(
         part.name: part for part in (CELLS, MODERN_CELLS, VARIANCE_PART, CONGESTED_PART, ALONE_PART, FURTHER_PART, EXPERIMENTS_PART, WHOLE)
     },
     calibrations=tasks,
+    cpu_minutes={
+        "2006": 100,
+        "modern": 30,
+        "variance": 13,
+        "congested": 75,
+        "background": 4,
+        "further": 35,
+        "experiments": 25,
+        "correlation": 225,
+    },
 )

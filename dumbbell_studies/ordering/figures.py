@@ -11,11 +11,12 @@ import numpy as np
 
 from dumbbell.drawing.curves import Curve, LevelPanel, ScatterPanel, distribution_panels, level_panels, scatter_panels
 from dumbbell.study.model import View
-from dumbbell_studies.ordering.conditions import BASE, CONGESTED, PRINTED, SECTIONS, VARIANCE, Condition
+from dumbbell_studies.ordering.conditions import ALONE, BASE, CONGESTED, PRINTED, SECTIONS, VARIANCE, Condition
 from dumbbell_studies.ordering.controls import PROTOCOLS
-from dumbbell_studies.ordering.correlation import ENVIRONMENTS, OUTCOMES, PREDICTORS
+from dumbbell_studies.ordering.correlation import ENVIRONMENTS, OUTCOMES, PREDICTORS, correlations
 from dumbbell_studies.ordering.formats import QUANTITIES, UTILIZATION
 from dumbbell_studies.ordering.published import utilization
+from dumbbell_studies.ordering.scenarios import NOBODY
 from dumbbell_studies.ordering.trials import Trial, Trials, interval, trials
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _SHOWN = (UTILIZATION, "cov_pta", "cov_ptp", "queue_cov", "utilization_cov")
 """Metrics of a section's figure."""
+_TYPES = ("type 1", "type 2")
+"""The types of cross traffic, in the order of `ALONE`."""
 _LEVELS: Mapping[int, str] = {9: "CoV of the cross traffic", 10: "RTT"}
 """Section -> what its levels are, if its title does not say."""
 
@@ -54,6 +57,32 @@ def section(number: int, runs: Sequence[Run], view: View) -> Figure:
     levels = {level: condition for (each, level), condition in {**PRINTED, **VARIANCE, **CONGESTED}.items() if each == number}
     panels = [_panel(number, levels, name, found) for name in _SHOWN]
     return level_panels(f"Section {number}: {SECTIONS[number]}", [panels[:3], panels[3:]], view.size)
+
+
+def cross_traffic(runs: Sequence[Run], view: View) -> Figure:
+    """Draw distribution functions of the bits of a second of the two types of cross traffic, each alone on the link, over all its runs."""
+    found = trials(runs)
+    samples = [
+        (name, PROTOCOLS[style].style, np.concatenate([trial.bits for trial in found.own[NOBODY, condition]]) / 1e6)
+        for name, condition, style in zip(_TYPES, ALONE, PROTOCOLS, strict=False)
+        if (NOBODY, condition) in found.own
+    ]
+    return distribution_panels("Section 2: cross traffic alone", [[("", samples)]], "load (Mbit/s of IP packets)", view.size)
+
+
+def coefficients(runs: Sequence[Run], view: View) -> Figure:
+    """Draw the correlation coefficients of each measure of stability with the two measures of variability, by environment."""
+    found = correlations(trials(runs))
+    environments = list(dict.fromkeys(each.environment for each in found))
+    panels = []
+    for outcome in OUTCOMES:
+        curves = []
+        for predictor, style in zip(PREDICTORS, PROTOCOLS, strict=False):
+            chosen = {each.environment: each for each in found if (each.outcome, each.predictor) == (outcome, predictor)}
+            values, lows, highs = zip(*((each.r, each.low, each.high) for each in map(chosen.__getitem__, environments)), strict=True)
+            curves.append(Curve(predictor, PROTOCOLS[style].style, values, lows, highs))
+        panels.append(LevelPanel("", f"correlation with {outcome}", environments, curves, x="environment"))
+    return level_panels("Section 3: correlation coefficients", [panels], view.size)
 
 
 def scatter(runs: Sequence[Run], view: View) -> Figure:
@@ -92,7 +121,8 @@ VARIANCE_FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {
     "section-9": partial(section, 9),
 }
 CONGESTED_FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {"section-10": partial(section, 10)}
-SCATTER_FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {"correlations": scatter}
+SCATTER_FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {"section-3": coefficients, "correlations": scatter}
+ALONE_FIGURES: Mapping[str, Callable[[Sequence[Run], View], Figure]] = {"section-2": cross_traffic}
 
 
 def _panel(number: int, levels: Mapping[str, Condition], name: str, found: Trials) -> LevelPanel:

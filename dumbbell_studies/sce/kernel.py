@@ -1,11 +1,13 @@
-"""The part kernel: some one-flow cells measured on a real kernel in virtual time, beside ours and the published values.
+"""The part kernel: one-flow cells on the real Linux 6.12 with SCE in virtual time, compared with the simulator and the published values.
 
-The kernel is Linux 6.12.117 with the SCE patches of the draft's tree: cake's SCE ramp, the T1 echo, reno-sce, dctcp-sce and the tree's
-dctcp. ECN and offloads are on. The middlebox has netem with half the delay plus 0.3 ms on both ingress ports and cake on both egress ports.
-Connections start with ssthresh 5. There is one run of 300 s per cell.
+The kernel is Linux 6.12 with this project's changes for SCE (`dumbbell kernel build --with sce`): cake's SCE ramp, the T1 echo, reno-sce,
+dctcp-sce, cubic-sce, and DCTCP's cut of each window. ECN and TSO are on. Delays and queues are those of the draft's runs. Connections start
+with ssthresh 5. There is one run of 300 s per cell.
 
-Two sets of rules: the kernel as it is, and following Linux 5.1 in five points: PRR, TSO deferral, the test whether a flow is cwnd-limited,
-the size of TSO segments on short paths, and no immediate ACK for PSH. The simulator runs each cell with the rules of the kernel beside it.
+There are two sets of rules: those of the kernel, and five points that follow Linux 5.1: PRR, TSO deferral, the test for a flow being
+cwnd-limited, the size of TSO segments on short paths, and no immediate ACK for PSH. Both engines run the same scenarios.
+
+`kernel.csv` is `tables/measured.csv` of `dumbbell reproduce sce --engine kernel`.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,32 +30,31 @@ from dumbbell.study.model import Part, Request
 from dumbbell.study.repeats import repeats
 from dumbbell_studies.sce import reductions
 from dumbbell_studies.sce.formats import ONE_FLOW_FORMAT
-from dumbbell_studies.sce.implementation import DRAFT
+from dumbbell_studies.sce.implementation import LIKE_5_1, LIKE_6_12, Implementation
 from dumbbell_studies.sce.published import FOLDER
-from dumbbell_studies.sce.scenarios import QUICK_BANDWIDTHS_MBIT, QUICK_DELAYS_MS, document
+from dumbbell_studies.sce.scenarios import document
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
     from dumbbell.scenario import ResolvedScenario
 
 FILE = Path(__file__).parent / "kernel.csv"
+COMMAND = "dumbbell reproduce sce --engine kernel"
 _WITHIN = (0.01, 0.03)
 """Shares of the bandwidth within which cells are counted. The second one is the tolerance of the comparison with the draft."""
 
-_LIKE_6_12: Mapping[str, Any] = {
-    "prr_below_ssthresh": "una",
-    "tso_defer": "ack-near",
-    "cwnd_limited": "sticky",
-    "tso_rtt_log": 9,
-    "ack_full_push": True,
+RULES: Mapping[str, tuple[str, Implementation]] = {
+    "rules_5_1_mbit": ("Linux, 5.1 rules", LIKE_5_1),
+    "rules_6_12_mbit": ("Linux 6.12", LIKE_6_12),
 }
-"""The five points of our stack for the study, as in Linux 6.12."""
-
-RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "rules_5_1_mbit": ("Linux, 5.1 rules", {}),
-    "rules_6_12_mbit": ("Linux 6.12", _LIKE_6_12),
-}
-"""Metric of kernel.csv -> the kernel's name in tables, and the options of our stack for the same rules."""
+"""Metric of kernel.csv -> the kernel's name in tables, and what both engines run for the rules."""
+CCS = (*reductions.CCS, "cubic-sce")
+LONG_MS = (40.0, 80.0, 160.0)
+"""The delays at which all bandwidths run."""
+SHORT: Sequence[tuple[float, float]] = tuple((bandwidth, delay) for bandwidth in (1.0, 10.0, 50.0) for delay in (0.0, 20.0))
+"""Further bandwidths and delays."""
+QUICK_CCS = ("reno", "reno-sce", "dctcp", "dctcp-sce")
+QUICK_POINTS: Sequence[tuple[float, float]] = ((2.0, 80.0), (10.0, 20.0), (10.0, 80.0), (10.0, 160.0), (25.0, 80.0))
 
 Cell = tuple[str, float, float]
 
@@ -68,17 +70,20 @@ def kernel_throughputs() -> dict[Cell, dict[str, float]]:
     return found
 
 
+def cells(quick: bool = False) -> list[Cell]:
+    """Return the cells that run, those of `--quick` or all."""
+    points = QUICK_POINTS if quick else (*SHORT, *((bandwidth, delay) for bandwidth in reductions.BANDWIDTHS_MBIT for delay in LONG_MS))
+    return [(cc, bandwidth, delay) for bandwidth, delay in points for cc in (QUICK_CCS if quick else CCS)]
+
+
 def scenarios(request: Request) -> list[ResolvedScenario]:
-    """The requested runs: each cell of the kernel with each of its rules."""
+    """The requested runs: each cell with each of the rules."""
     return [
         replace(run, cell={reductions.IMPLEMENTATION: rules, **run.cell})
-        for (cc, bandwidth, delay), kernel in kernel_throughputs().items()
-        if not request.quick or (bandwidth in QUICK_BANDWIDTHS_MBIT and delay in QUICK_DELAYS_MS)
-        for rules in kernel
+        for rules, (_, implementation) in RULES.items()
+        for cc, bandwidth, delay in cells(request.quick)
         for run in repeats(
-            document(cc, bandwidth, delay, replace(DRAFT, options=RULES[rules][1])),
-            {"cc": cc, "bandwidth_mbit": bandwidth, "delay_ms": delay},
-            request,
+            document(cc, bandwidth, delay, implementation), {"cc": cc, "bandwidth_mbit": bandwidth, "delay_ms": delay}, request
         )
     ]
 
@@ -94,9 +99,30 @@ def measure(runs: Sequence[Run]) -> Measured:
     return measured
 
 
+def _ours(runs: Sequence[Run]) -> dict[tuple[Cell, str], float]:
+    """The simulator's throughput (Mbit/s) of each cell with each of the rules. Empty if the runs are the kernel's."""
+    return {cell: float(np.median(values)) for cell, values in measure(runs).items()} if not of_kernel(runs) else {}  # type: ignore[misc]
+
+
+def of_kernel(runs: Sequence[Run]) -> bool:
+    """True if the runs are those of a real kernel."""
+    return any("kernel" in run.engine for run in runs)
+
+
+def measured_table(runs: Sequence[Run]) -> Table:
+    """Return what a kernel measured, as kernel.csv has it: each number with the key of the kernel, the day and the command."""
+    keys = {str(run.engine["kernel"]) for run in runs if "kernel" in run.engine}
+    day = datetime.now(UTC).date().isoformat()
+    rows = [
+        [cc, f"{bandwidth:g}", f"{delay:g}", rules, f"{np.median(values):.4g}", " ".join(sorted(keys)), day, COMMAND]
+        for ((cc, bandwidth, delay), rules), values in measure(runs).items()
+    ]
+    return Table("", list(KERNEL_FORMAT.columns), rows)
+
+
 def agreement(runs: Sequence[Run]) -> Table:
     """How far our runs, and the published values, are from the kernel's throughput. Errors are shares of the bandwidth."""
-    ours = {cell: float(np.median(values)) for cell, values in measure(runs).items()}
+    ours = _ours(runs)
     published = _published()
     rows = []
     for rules, (title, _) in RULES.items():
@@ -114,7 +140,7 @@ def agreement(runs: Sequence[Run]) -> Table:
 
 def kernel_table(runs: Sequence[Run]) -> Table:
     """Throughput (Mbit/s) of the kernel and of ours, with both rules, and as published. A cell without a value is empty."""
-    ours = {cell: float(np.median(values)) for cell, values in measure(runs).items()}
+    ours = _ours(runs)
 
     def text(value: float | None) -> str:
         return "" if value is None else f"{value:.2f}"
@@ -139,7 +165,7 @@ def _published() -> dict[Cell, float]:
 
 KERNEL_FORMAT = Format(
     name="sce_kernel",
-    columns=("cc", "bandwidth_mbit", "delay_ms", "metric", "value"),
+    columns=("cc", "bandwidth_mbit", "delay_ms", "metric", "value", "kernel", "date", "command"),
     keys=("cc", "bandwidth_mbit", "delay_ms"),
     numbers=frozenset({"bandwidth_mbit", "delay_ms"}),
     metrics={
@@ -149,13 +175,22 @@ KERNEL_FORMAT = Format(
     measure=measure,
 )
 
+
+def summaries(runs: Sequence[Run]) -> dict[str, Table]:
+    """The tables of a report."""
+    own = {"measured": measured_table(runs)} if of_kernel(runs) else {}
+    return {"beside-kernel": agreement(runs), "cells": kernel_table(runs), **own}
+
+
 KERNEL = Part(
     name="kernel",
-    title="SCE, one flow: 58 cells beside the real kernel in the study's set-up",
+    title=f"SCE, one flow: {len(cells())} cells compared with the real kernel in the study's set-up",
     formats=(KERNEL_FORMAT,),
     published={KERNEL_FORMAT.name: FILE},
     scenarios=scenarios,
-    quick_note="the cells of 3 bandwidths x 3 delays",
+    quick_note=f"{len(cells(quick=True))} of {len(cells())} cells",
     figures={},
-    summaries=lambda runs: {"beside-kernel": agreement(runs), "cells": kernel_table(runs)},
+    summaries=summaries,
+    quick_seeds=1,
+    kernel="sce",
 )

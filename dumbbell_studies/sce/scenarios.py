@@ -89,7 +89,7 @@ def _document(
         "flows": [
             {
                 "name": flow,
-                "cc": cc,
+                "cc": implementation.control(cc),
                 "stack": implementation.stack,
                 "host": {"offload": "tso", **cached},
                 "ecn": True,

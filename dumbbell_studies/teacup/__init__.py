@@ -10,6 +10,7 @@ from __future__ import annotations
 from dumbbell.study.model import Part, Study
 from dumbbell_studies.teacup.claims import check_claims
 from dumbbell_studies.teacup.figures import FIGURES
+from dumbbell_studies.teacup.fitted import FITTED
 from dumbbell_studies.teacup.measures import FORMAT, summaries
 from dumbbell_studies.teacup.scenarios import QUICK_NOTE, SEEDS, scenarios
 
@@ -25,6 +26,7 @@ TRIALS = Part(
     claims=check_claims,
     claims_bar=0.90,
     seeds=SEEDS,
+    fitted=FITTED,
 )
 
 STUDY = Study(
@@ -32,4 +34,5 @@ STUDY = Study(
     title="TEACUP trials: queue disciplines and behaviour over time",
     source="CAIA TR 140630A, figures 2 to 14 and the claims of their discussion",
     parts={TRIALS.name: TRIALS},
+    cpu_minutes={TRIALS.name: 1},
 )

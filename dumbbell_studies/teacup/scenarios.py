@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.study.model import Request
 from dumbbell.study.repeats import JITTER, repeats
+from dumbbell_studies.teacup.fitted import LINUX
 from dumbbell_studies.teacup.published import Experiment
 
 if TYPE_CHECKING:
@@ -134,13 +135,22 @@ def control(experiment: Experiment, onset_s: float) -> dict[str, Any]:
 
 def scenarios(request: Request) -> list[ResolvedScenario]:
     """The requested runs: trials, and control runs unless the request is quick. All repeats start with jitter."""
-    runs = [run for each in experiments() for run in repeats(document(each), cell(each), request)]
+    runs = [run for each in experiments() for run in repeats(document(each), cell(each), _request(request, each.cc))]
     if not request.quick:
         few = replace(request, seeds=min(request.seeds, CONTROL_SEEDS))
         for cc, name, onset_s in itertools.product(SENDERS, AQMS, CONTROL_FROM_S):
             each = Experiment(cc, name, CONTROL_RTT_MS, CONTROL_LIMIT)
-            runs += repeats(control(each, onset_s), {**cell(each), ONSET: onset_s}, few)
+            runs += repeats(control(each, onset_s), {**cell(each), ONSET: onset_s}, _request(few, cc))
     return runs
+
+
+def _request(request: Request, cc: str) -> Request:
+    """Return the request for the senders of one congestion control: options of Linux's stack are for the Linux hosts alone."""
+    base = SENDERS[cc].stack
+    options = {key.removeprefix(f"{LINUX}."): value for key, value in request.override.items() if key.startswith(f"{LINUX}.")}
+    others = {key: value for key, value in request.override.items() if not key.startswith(f"{LINUX}.")}
+    stack = {"flows.*.stack": {"base": base, **options}} if options and base.startswith(LINUX) else {}
+    return replace(request, override={**others, **stack})
 
 
 def cell(experiment: Experiment) -> dict[str, str | float]:

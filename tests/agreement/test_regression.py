@@ -11,14 +11,18 @@ from dumbbell.agreement import regression
 from dumbbell.agreement.comparison import Comparison
 from dumbbell.agreement.regression import BARS, LEVEL, workloads
 from dumbbell.errors import EnvironmentFault
+from dumbbell.metrics.statistics import holm, welch
 
 
-def test_welch_gives_the_p_values_of_scipy():
+def test_welch_gives_the_p_values_of_scipy_and_holm_adjusts_them():
     one = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4]
     other = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.5, 25.6]
-    assert regression.welch(one, other[:9]) == pytest.approx(stats.ttest_ind(one, other[:9], equal_var=False).pvalue)
-    assert regression.welch([1.0, 1.0], [1.0, 1.0]) == 1.0
-    assert regression.welch([1.0, 1.0], [2.0, 2.0]) == 0.0
+    assert welch(one, other[:9])[2] == pytest.approx(stats.ttest_ind(one, other[:9], equal_var=False).pvalue)
+    assert welch([1.0, 1.0], [1.0, 1.0]) == (0.0, 0.0, 1.0)
+    assert welch([1.0, 1.0], [2.0, 2.0]) == (1.0, 1.0, 0.0)
+    assert holm([0.04, 0.01, 0.03, 0.6]) == pytest.approx([0.09, 0.04, 0.09, 0.6])
+    assert holm([0.7, 0.6]) == [1.0, 1.0]
+    assert holm([]) == []
 
 
 def compared(monkeypatch, values):

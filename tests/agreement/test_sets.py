@@ -8,6 +8,8 @@ from dumbbell.agreement.qdiscs import is_randomised
 from dumbbell.agreement.sets import as_yaml, find_set
 from dumbbell.agreement.shared import Shared
 from dumbbell.agreement.space import left_to_chance, randomised
+from dumbbell.engines import engine
+from dumbbell.engines.kernel.capabilities import capabilities as kernel_capabilities
 from dumbbell.errors import BadInput
 from dumbbell.running.prepare import refuse
 from dumbbell.scenario import Flow, Scenario
@@ -141,7 +143,8 @@ def test_a_set_of_one_control_has_single_flows_on_the_same_paths_for_all(shared)
     with pytest.raises(BadInput, match=r"^congestion control 'bik' is not shared \(did you mean 'bic'\?\); expected one of reno, "):
         find_set("random", shared, ccs=["bik"])
     with pytest.raises(
-        BadInput, match=r"^the set smoke has always the same scenarios; expected --cc with the sets random, pairs and stability alone$"
+        BadInput,
+        match=r"^the set smoke has always the same scenarios; expected --cc with the sets random, pairs, stability and state alone$",
     ):
         find_set("smoke", shared, ccs=["bic"])
     with pytest.raises(BadInput, match=r"^--cc 'bic,cubic': expected one congestion control with the set random$"):
@@ -258,3 +261,22 @@ def test_codepoints_are_not_drawn_where_only_one_engine_looks_at_them(wide):
     found = [scenario for scenario in find_set("random", wide, count=300).scenarios if bottleneck_of(scenario).qdisc.kind == "fq"]
     assert found
     assert not any(getattr(entry, "dscp", 0) for scenario in found for entry in (*scenario.flows, *scenario.background))
+
+
+def test_a_kernel_of_another_series_is_compared_with_the_stack_of_that_series():
+    newer, sim = kernel_capabilities("kernel:7.3", "7.3"), engine("sim").capabilities()
+    for pair in ((newer, sim), (sim, newer)):
+        shared = Shared.of(*pair)
+        assert shared.stack == "linux-7.3"
+        assert {"initial_cwnd", "sack_compression", "rcvbuf_low_rtt_us"} <= shared.option
+        drawn = find_set("random", shared, [3], 12).scenarios
+        bases = {flow.stack.base for scenario in drawn for flow in scenario.flows if hasattr(flow, "stack")}
+        assert bases == {"linux-7.3"}
+        assert any(isinstance(flow.get("stack"), dict) for each in drawn for flow in each.dump()["flows"])
+    both = Shared.of(kernel_capabilities(), newer)
+    assert both.stack == "linux-6.12"
+    assert not any(
+        "stack" in flow and flow["stack"] == "linux-7.3"
+        for each in find_set("random", both, [3], 12).scenarios
+        for flow in each.dump()["flows"]
+    )

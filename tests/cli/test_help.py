@@ -45,6 +45,13 @@ def test_help_imports_no_command():
     assert done.stdout.splitlines()[-1] == "False"
 
 
+@pytest.mark.parametrize("command", ["table", "plot", "explain"])
+def test_commands_of_results_wait_for_no_models_of_scenarios(command):
+    """The models take longer to import than a small table takes."""
+    code = f"import dumbbell.cli.{command}, sys; print('dumbbell.scenario.model' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
 def test_list_alone_lists_what_can_be_listed(dumbbell):
     answer = dumbbell("list")
     kinds = [line.split()[0] for line in answer.out.splitlines()]

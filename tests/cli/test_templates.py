@@ -196,6 +196,9 @@ def test_help_shows_the_options_of_the_test_that_is_named(dumbbell):
         (("run", "home", "--down", "--up", "2mbit"), "--down needs a value"),
         (("plan", "home", "--down", "fast"), "--set: path.bottleneck.rate: 'fast' is"),
         (("plan", "rrul", "--down", "5mbit"), "No such option: --down"),
+        (("run", "home", "--dwn", "5mbit"), "No such option: --dwn (did you mean --down?) (see `dumbbell run --help`)\n"),
+        (("run", "home", "--wrkers", "5"), "No such option: --wrkers (did you mean --workers?)"),
+        (("plan", "home", "--duration", "5s"), "No such option: --duration (did you mean --set duration=VALUE?)"),
     ],
 )
 @pytest.mark.usefixtures("here")

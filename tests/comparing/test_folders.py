@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 import dumbbell as api
-from dumbbell.comparing.folders import Compared, _corrected, paired, welch
+from dumbbell.comparing.folders import Compared, _corrected
 from dumbbell.drawing.forest import forest
 from dumbbell.errors import BadInput
+from dumbbell.metrics.statistics import paired, welch
 from dumbbell.results import Store
 from dumbbell.running.execute import execute
 from dumbbell.running.prepare import prepare

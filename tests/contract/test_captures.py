@@ -1,6 +1,7 @@
 """Promises of every engine about captures: every packet at both hosts, and the path's RTT from them."""
 
 import numpy as np
+import polars as pl
 import pytest
 from support import PATH
 
@@ -60,7 +61,7 @@ def test_one_point_and_two_agree_where_nothing_is_lost(run):
 
 def test_more_packets_than_memory_holds_are_refused(engine):
     path = {**PATH, "bottleneck": {**PATH["bottleneck"], "rate": "1gbit"}}
-    for key in ("capture", "passive_rtt"):
+    for key in ("capture", "passive_rtt", "analyze"):
         scenario = {"name": "s", "path": path, "flows": [{"cc": "cubic"}], "duration": "100s", "engine": engine.name, key: True}
         with pytest.raises(ScenarioError, match=rf"^{key}: takes about 8256274 packets in 100s; expected at most 2000000, by a shorter"):
             prepare(Scenario.model_validate(scenario).expand(), on=engine.name)
@@ -68,13 +69,13 @@ def test_more_packets_than_memory_holds_are_refused(engine):
 
 def test_what_is_measured_from_packets_has_a_key_of_its_own(engine, monkeypatch):
     def keys():
-        asked = [{}, {"capture": True}, {"passive_rtt": True}]
+        asked = [{}, {"capture": True}, {"passive_rtt": True}, {"analyze": True}]
         scenario = {"name": "s", "path": PATH, "flows": [{"cc": "cubic"}], "duration": "1s", "engine": engine.name}
         return [run.key for more in asked for run in prepare(Scenario.model_validate({**scenario, **more}).expand(), on=engine.name)]
 
     before = keys()
     monkeypatch.setattr(native(), "TRACE_HASH", "of another way to pair")
-    assert [old == new for old, new in zip(before, keys(), strict=True)] == [True, True, False]
+    assert [old == new for old, new in zip(before, keys(), strict=True)] == [True, True, False, False]
 
 
 def test_the_rtt_may_be_kept_without_the_packets(run):
@@ -108,3 +109,22 @@ def test_captures_begin_on_a_fixed_day(run):
     for content in captured(run).captures.values():
         first_s = analyze(content).connections["first_s"].min()
         assert 0 <= first_s - EPOCH_NS / 1e9 < 0.1
+
+
+@pytest.mark.parametrize("scaling", [True, False])
+def test_a_sender_is_read_as_tcptrace_reads_it(run, scaling):
+    flows = [{"cc": "cubic", "window_scaling": scaling}]
+    found, kept = run(flows=flows, analyze=True, duration="6s"), captured(run, flows=flows)
+    assert found.captures == {}
+    (row,) = found.flows.rows()
+    (own,) = analyze(kept.captures["left.pcap"]).connections.filter(pl.col("direction") == "forward").rows(named=True)
+    (back,) = analyze(kept.captures["left.pcap"]).connections.filter(pl.col("direction") == "reverse").rows(named=True)
+    assert row["trace_packets"] == own["packets"] + back["packets"]
+    assert (row["trace_retransmits"], row["trace_rtt_ms"]) == (own["retransmitted_packets"], own["rtt_avg_ms"])
+    # Linux 6.12 offers 64240 bytes of its 131072, which a shift of 7 rounds up.
+    assert row["trace_window_bytes"] == own["window_avg_bytes"]
+    assert (own["window_scale"], back["window_scale"]) == ((7, 7) if scaling else (None, None))
+    if scaling:
+        assert row["trace_window_bytes"] == 64_256
+    if not scaling:
+        assert back["window_max_bytes"] <= 65_535

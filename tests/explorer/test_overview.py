@@ -5,6 +5,7 @@ import shlex
 import pytest
 from explorer import stores
 
+from dumbbell.comparing.across.answer import written
 from dumbbell.comparing.across.coordinates import RunSet
 from dumbbell.comparing.across.estimates import estimate
 from dumbbell.comparing.across.sentence import sentence_of
@@ -67,9 +68,7 @@ def test_rows_are_cells_that_open_to_their_runs_with_the_intervals_of_the_table(
     rows = page.locator("#runs tbody tr")
     assert rows.count() == 4
     values = estimate([run.summary.run["goodput_mbit"] for run in runs[:3]], "mean")
-    half = (values.high - values.low) / 2
-    shown = rows.first.inner_text()
-    assert f"±{half:.2g}" in shown
+    assert written(values).replace("±", " ±") in rows.first.inner_text().split("\t")
     rows.first.locator(".opener").click()
     assert rows.count() == 7
     assert page.locator("#runs tr.inside").count() == 3
@@ -159,6 +158,13 @@ def test_a_whole_value_is_not_taken_for_the_first_word_of_others(opened, tmp_pat
     page = opened((tmp_path / "page.html").as_uri())
     page.locator(".facet button").first.click()
     assert page.locator("#runs .bar .note").inner_text() == "1 of 2 runs"
+
+
+def test_the_table_has_no_column_that_says_nothing_and_names_each_axis_once(repeated, opened):
+    page = opened(repeated[1].as_uri())
+    heads = [each.strip() for each in page.locator("#runs thead th").all_inner_texts()]
+    assert heads[1:4] == ["rtt", "bottleneck.qdisc", "goodput (Mbit/s)"]
+    assert not {"cc", "reverse.qdisc"} & set(heads)
 
 
 def test_every_metric_can_be_a_column(repeated, opened):

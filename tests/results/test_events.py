@@ -161,6 +161,9 @@ def test_the_commands(tmp_path, dumbbell):
     made = dumbbell("run", tmp_path / "r", "--again", run.key[:6], "--series", "control,queue", "--events", "all")
     assert "with the same digest" in made.err
     assert "ACKs in" in dumbbell("explain", tmp_path / "r", "--at", "3s", "--flow", "cubic").out
+    start = dumbbell("explain", tmp_path / "r", "--at", "0s", "--around", "1s")
+    assert start.status == 0
+    assert "0." in start.out
     for wrong in (
         ("explain", tmp_path / "r", "--at", "3s", "--flow", "cubi"),
         ("explain", tmp_path / "r", "--at", "soon"),

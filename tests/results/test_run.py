@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import make_run, resolved
 
+import dumbbell
 from dumbbell.results import Block, Results, digest
 
 
@@ -50,7 +51,7 @@ def test_the_frame_is_long(run):
 def test_results_carry_the_coordinates():
     runs = [make_run("a", cell={"path.rtt": "1ms", "sce": "true"}), make_run("b", cell={"path.rtt": "2ms", "sce": 32})]
     results = Results(tuple(runs))
-    assert results.frame.columns == ["path.rtt", "sce", "t_ns", "entity", "series", "value"]
+    assert results.frame.columns == ["path.rtt", "path.rtt_ms", "sce", "t_ns", "entity", "series", "value"]
     assert results.frame["sce"].unique(maintain_order=True).to_list() == ["true", "32"]
     found = results.counters.filter((pl.col("path.rtt") == "2ms") & (pl.col("counter") == "rx_bytes"))
     assert found["value"].to_list() == [8 * 1448]
@@ -116,3 +117,18 @@ def test_what_dummynet_sends_is_counted_as_its_rate_counts():
     times, sent = sent_bytes(run)
     assert (times[-1], sent[-1]) == (2.0, frames - 14 * packets)
     assert 0.95 < utilisation(run) <= 1
+
+
+def test_coordinates_with_units_have_numbers_beside_their_text():
+    path = {"rtt": "10ms", "bottleneck": {"rate": "5mbit", "qdisc": {"kind": "pfifo", "limit": "20p"}}}
+    keys = {"path.rtt": ["10ms", "0.02s"], "path.bottleneck.rate": ["5mbit", "0.01gbit"], "path.bottleneck.qdisc.limit": ["20p"]}
+    sweep = {**keys, "flows.0.cc": ["cubic", "reno"]}
+    results = dumbbell.run(dumbbell.Scenario(name="n", path=path, flows=[{"cc": "cubic"}], duration="1s", sweep=sweep))
+    flows = results.flows
+    assert flows["path.rtt"].unique().sort().to_list() == ["0.02s", "10ms"]
+    assert flows.select("path.rtt", "path.rtt_ms").unique().sort("path.rtt").rows() == [("0.02s", 20.0), ("10ms", 10.0)]
+    assert flows["path.bottleneck.rate_mbit"].unique().sort().to_list() == [5.0, 10.0]
+    assert flows["path.bottleneck.qdisc.limit_packets"].unique().to_list() == [20.0]
+    assert not any(name.startswith("flows.0.cc_") for name in flows.columns)
+    assert flows["goodput_mbit"].to_list() == [run.summary.flows[run.flows.names[0]]["flow_goodput_mbit"] for run in results]
+    assert results.frame.columns[:2] == ["path.rtt", "path.rtt_ms"]

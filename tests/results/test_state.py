@@ -10,7 +10,7 @@ from dumbbell.results.schema import schema
 from dumbbell.running.prepare import compute, refuse
 from dumbbell.scenario import Scenario, ScenarioError
 
-ECN = {"dctcp", "bbr3", "cubic-sce"}
+ECN = {"dctcp", "bbr3", "cubic-sce", "dctcp-sce", "reno-sce"}
 RARE = {
     "lost": "the path loses little",
     "drop_next_ms": "only while packets are dropped",
@@ -18,6 +18,8 @@ RARE = {
     "ecn_alpha": "ecn_low",
     "bw_lo_bps": "a loss outside of probing",
     "inflight_lo": "a loss outside of probing",
+    "dupacks": "FreeBSD's TCP",
+    "bytes_acked": "FreeBSD's TCP",
 }
 """Variables without a value in most runs, and why."""
 
@@ -146,10 +148,21 @@ def test_what_does_not_exist_is_an_error():
         scenario(sample="0s")
 
 
-def test_the_kernel_says_that_it_has_none():
-    run = scenario().on("kernel")
-    with pytest.raises(ScenarioError, match="the engine kernel has no series of state variables; expected engine: sim"):
-        refuse([run])
+def test_the_kernel_takes_state_and_no_record_of_events():
+    refuse([scenario().on("kernel")])
+    with pytest.raises(ScenarioError, match="the engine kernel has no records of events; expected engine: sim"):
+        refuse([scenario(events="all").on("kernel")])
+
+
+def test_tcp_of_freebsd_tells_its_sender():
+    run = compute(scenario("reno", series=["control"], flows=[{"cc": "reno", "stack": "freebsd-9"}], sample="10ms"))
+    found = told(run, "flow/reno")
+    assert found.keys() == {"rto_ms", "rttvar_ms", "sacked", "retrans_out", "dupacks", "bytes_acked"}
+    assert (found["rto_ms"] >= 200).all()
+    assert found["sacked"].max() > 10
+    assert found["dupacks"].max() >= 3
+    _, cwnd = run.series("flow/reno", "cwnd")
+    assert 0 < found["bytes_acked"].max() <= cwnd.max() * 1448
 
 
 def test_a_control_in_python_emits_its_own():

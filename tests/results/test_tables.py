@@ -102,7 +102,7 @@ def test_a_long_table_that_was_exchanged(tmp_path):
 
 def test_tables_of_several_runs_carry_the_coordinates():
     results = Results((make_run("a", cell={"rtt": "1ms"}), replace(make_run("b", cell={"rtt": "2ms"}), flows=Table.of_rows("flows", ROWS))))
-    assert results.flows.columns[:3] == ["rtt", "flow", "transport"]
+    assert results.flows.columns[:4] == ["rtt", "rtt_ms", "flow", "transport"]
     assert results.flows.filter(rtt="2ms")["group"].to_list() == ["g", "g"]
     assert results.flows.filter(rtt="1ms")["group"].to_list() == [None]
     assert results.ports["port"].to_list() == ["bottleneck", "bottleneck"]

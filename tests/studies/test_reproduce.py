@@ -1,6 +1,11 @@
 """`dumbbell reproduce` with the simulator."""
 
 import json
+import re
+
+import pytest
+
+from dumbbell.study.registry import OURS, find_study, study_names
 
 
 def test_the_simulator_agrees_with_the_kernel_and_reuses_its_runs(dumbbell, tmp_path):
@@ -40,3 +45,13 @@ def test_an_overlay_of_kernel_and_simulator(dumbbell, tmp_path):
     assert [path.rsplit("/", 1)[-1] for path in json.loads(out)] == [
         f"reno_10m_20ms_pfifobdp-from-5s-to-8s.{form}" for form in ("png", "svg")
     ]
+
+
+@pytest.mark.parametrize("name", study_names(OURS))
+def test_the_help_names_the_parts_of_a_study_with_their_costs(name, dumbbell):
+    study = find_study(name)
+    assert study.cpu_minutes.keys() == study.parts.keys()
+    words = " ".join(dumbbell("reproduce", f"{name}/any", "--help").out.split())
+    listed = words.partition(f"Parts of {name} (the first is the default), with the time of one processor: ")[2]
+    for part in study.parts:
+        assert re.search(rf"(^|\. ){re.escape(part)} .*?About [\d.]+ (min|h)\.", listed), part

@@ -153,7 +153,7 @@ def grid_runs(make_run):
 def test_every_one_flow_claim_is_checked():
     one_flow = {row["claim_id"] for row in claim_rows() if "flows=1" in row["conditions"]}
     assert set(CHECKS) == one_flow
-    assert len(CHECKS) == 10
+    assert len(CHECKS) == 11
 
 
 def test_claims_hold_for_the_published_numbers(grid_runs):

@@ -7,9 +7,11 @@ import pytest
 from dumbbell.engines import engine
 from dumbbell.plan import make
 from dumbbell.study import Request, find_part
-from dumbbell_studies.sce import pairs
+from dumbbell.study.reproduction import kernel_of
+from dumbbell_studies.sce import kernel, kernel_pairs, pairs
 from dumbbell_studies.sce.as_designed import conclusions, runs_of
 from dumbbell_studies.sce.implementation import DESIGNED, DRAFT
+from dumbbell_studies.sce.reductions import BANDWIDTHS_MBIT
 
 CUBIC_SCE = find_part("sce/cubic-sce")[1]
 AS_DESIGNED = find_part("sce/as-designed")[1]
@@ -38,16 +40,34 @@ def test_cubic_sce_runs_and_is_reported(dumbbell, keep, make_pair):
 def test_the_kernel_s_cells_run_with_the_rules_of_the_kernel_beside_them():
     part = find_part("sce/kernel")[1]
     runs = part.scenarios(Request())
-    assert len(runs) == len(part.reference().values) == 86
+    assert len(runs) == 2 * len(kernel.cells()) == 360
+    points = {(run.cell["bandwidth_mbit"], run.cell["delay_ms"]) for run in runs}
+    assert points >= {(bandwidth, delay) for bandwidth in BANDWIDTHS_MBIT for delay in (40.0, 80.0, 160.0)}
+    assert {run.cell["cc"] for run in runs} == {"cubic", "reno", "reno-sce", "dctcp", "dctcp-sce", "cubic-sce"}
     stacks = {run.cell["implementation"]: run.dump()["flows"][0]["stack"] for run in runs}
-    assert stacks["rules_5_1_mbit"] == "linux-5.1-sce"
-    assert stacks["rules_6_12_mbit"]["prr_below_ssthresh"] == "una"
-    assert len(stacks["rules_6_12_mbit"]) == 6
-    draft = {str(run.cell): run for run in find_part("sce/one-flow")[1].scenarios(Request())}
-    for run in runs:
-        cell = {name: value for name, value in run.cell.items() if name != "implementation"}
-        assert run.cell["implementation"] != "rules_5_1_mbit" or run.dump() == draft[str(cell)].dump()
+    assert {stack["base"] for stack in stacks.values()} == {"linux-6.12"}
+    assert stacks["rules_5_1_mbit"] == {**stacks["rules_6_12_mbit"], **kernel.LIKE_5_1.options}
     assert 0 < len(part.scenarios(Request(quick=True))) < len(runs)
+
+
+def test_a_kernel_is_told_the_set_of_changes_that_the_part_needs():
+    assert find_part("sce", engine="kernel")[1] is find_part("sce/kernel")[1]
+    assert find_part("sce", engine="sim")[1] is find_part("sce/draft")[1]
+    assert kernel_of(find_part("sce/kernel")[1], "kernel") == "kernel:6.12-sce"
+    assert kernel_of(find_part("sce/kernel")[1], "kernel:mine") == "kernel:mine"
+    assert kernel_of(find_part("teacup")[1], "kernel") == "kernel"
+
+
+def test_pairs_are_compared_with_the_range_of_the_kernel_s_starts(make_pair):
+    (key, (low, _, high)), *_ = kernel_pairs.kernel_ranges().items()
+    cell = {**dict(zip(("queue_mode", "cc1", "cc2", "bandwidth_mbit", "delay_ms"), key, strict=True)), "seed": 1}
+    inside = make_pair(cell, ((low + high) / 2, 1 - (low + high) / 2), (25.0, 26.0))
+    outside = make_pair({**cell, "seed": 2}, (0.99, 0.01), (25.0, 26.0))
+    for runs, share in (([inside], "100.0 %"), ([outside], "0.0 %")):
+        (row,) = [
+            row for row in kernel_pairs.agreement(runs).records() if row["compared with the kernel"] == "ours" and row["queue"] == "all"
+        ]
+        assert (row["cells"], row["inside its range"]) == ("1", share)
 
 
 def plans(implementation):

@@ -18,7 +18,6 @@ from dumbbell.study.model import View
 from dumbbell.study.reproduction import compare_folder, compare_format
 from dumbbell_studies.sce import pairs, reductions
 from dumbbell_studies.sce.claims import CHECKS
-from dumbbell_studies.sce.claims.marking import linear_ramps
 from dumbbell_studies.sce.claims.two_flow import CHECKS as PAIR_CHECKS
 from dumbbell_studies.sce.claims.two_flow import GRID
 from dumbbell_studies.sce.marking import TARGET_MS
@@ -247,15 +246,14 @@ def ramp_run(make_run, ramp, probability):
     return replace(run, cell={"ramp": ramp, "seed": 1}, samples=(block,))
 
 
-@pytest.mark.parametrize(("slope", "status"), [(1.0, "pass"), (2.0, "fail")])
+@pytest.mark.parametrize(("slope", "status"), [(2.0, "pass"), (1.0, "fail")])
 def test_the_ramp_is_measured_by_sojourn_time(make_run, slope, status):
     runs = [
         ramp_run(make_run, "sce", lambda s: np.clip(2 * s - 1, 0, 1)),
         ramp_run(make_run, "sce-single", lambda s: np.clip(slope * (s - 1), 0, 1)),
     ]
-    claim = next(claim for claim in PART.claims(runs) if claim.id == "S023+S024")
-    assert claim.status == status, claim
-    assert linear_ramps.__doc__.startswith("S023+S024")
+    claims = {claim.id: claim.status for claim in PART.claims(runs)}
+    assert (claims["S023"], claims["S024"]) == ("pass", status)
 
 
 def test_figures_of_fairness_and_of_a_cell(dumbbell, keep, make_pair):

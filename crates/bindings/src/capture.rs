@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use dumbbell_sim::capture::{Capture, Header, Wire};
+use dumbbell_sim::capture::{Capture, Header, Syn, Wire};
 use dumbbell_sim::segment::flags as sim;
 use dumbbell_sim::tap::{LEFT, PATH};
 use dumbbell_trace::packet::flags;
@@ -46,8 +46,8 @@ fn transport(header: &Header) -> Transport {
         }
     };
     let mut options = vec![];
-    if let Some((size, _, sack)) = syn {
-        options.push(TcpOption::MaximumSegmentSize(size));
+    if let Some(Syn { mss, sack, .. }) = syn {
+        options.push(TcpOption::MaximumSegmentSize(mss));
         options.extend(sack.then_some(TcpOption::SackPermitted));
     }
     options.extend(timestamps.map(|(value, echo)| TcpOption::Timestamps(value, echo)));
@@ -55,9 +55,7 @@ fn transport(header: &Header) -> Transport {
         let kind = if bytes.ect0_first { TcpOption::ACCURATE_ECT0_FIRST } else { TcpOption::ACCURATE_ECT1_FIRST };
         TcpOption::AccurateEcn(kind, bytes.fields[..usize::from(bytes.count)].to_vec())
     }));
-    if let Some((_, scale, _)) = syn {
-        options.push(TcpOption::WindowScale(scale));
-    }
+    options.extend(syn.and_then(|syn| syn.scale).map(TcpOption::WindowScale));
     if sacks.1 > 0 {
         options.push(TcpOption::Sack(sacks.0[..sacks.1].to_vec()));
     }

@@ -119,6 +119,15 @@ fn yes() -> bool {
     true
 }
 
+/// The stack of an end where a case names none.
+pub fn usual_stack() -> String {
+    "linux-6.12".into()
+}
+
+fn is_usual(stack: &String) -> bool {
+    *stack == usual_stack()
+}
+
 /// All that reaches an end. It depends on no answer of the end, so that any implementation can be driven by it. Wide because it describes the
 /// end as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,6 +144,9 @@ pub struct Case {
     pub kind: Kind,
     /// The end's congestion control.
     pub cc: String,
+    /// The end's stack; see [`dumbbell_sim::tcp::linux::stack::STACKS`].
+    #[serde(default = "usual_stack", skip_serializing_if = "is_usual")]
+    pub stack: String,
     /// The end negotiates ECN.
     pub ecn: bool,
     /// The end builds TSO segments.

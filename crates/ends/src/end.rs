@@ -89,7 +89,7 @@ impl End {
         let spec: TcpSpec = serde_json::from_value(json!({
             "id": "end", "path": 0, "from": 0, "to": 1, "direction": "forward",
             "opener": if opens == (case.kind != Kind::Receive) { "from" } else { "to" },
-            "cc": {"kind": case.cc}, "stack": {"name": "linux-6.12"}, "ecn": case.ecn, "sce_echo": false, "sack": case.sack, "timestamps": case.timestamps, "segment_bytes": case.mss(),
+            "cc": {"kind": case.cc}, "stack": {"name": case.stack}, "ecn": case.ecn, "sce_echo": false, "sack": case.sack, "timestamps": case.timestamps, "segment_bytes": case.mss(),
             "host": {
                 "tso": case.tso, "nodelay": case.nodelay, "reads_bps": case.reads_bps, "cached_ssthresh": null,
                 "rmem": [4096, 131_072, 6_291_456], "rcvbuf": case.rcvbuf,

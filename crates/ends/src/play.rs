@@ -3,7 +3,7 @@
 use dumbbell_sim::time::{Time, MS, SEC, US};
 use serde::{Deserialize, Serialize};
 
-use crate::case::{bits, Action, Answer, Case, Event, Kind, Segment, What};
+use crate::case::{bits, usual_stack, Action, Answer, Case, Event, Kind, Segment, What};
 use crate::end::End;
 use crate::peer::draw::{Abort, Drawn, Stream};
 use crate::peer::Peer;
@@ -35,6 +35,9 @@ pub struct Options {
     /// Seed of what that draws.
     #[serde(default)]
     pub control_seed: u64,
+    /// The end's stack.
+    #[serde(default = "usual_stack")]
+    pub stack: String,
     /// The end negotiates ECN.
     pub ecn: bool,
     /// The end builds TSO segments.
@@ -66,6 +69,7 @@ pub fn play(options: &Options, number: u64) -> Result<(Case, Vec<Answer>), Strin
         control_seed: options.control_seed,
         kind: options.kind,
         cc: options.cc.clone(),
+        stack: options.stack.clone(),
         ecn: options.ecn,
         tso: options.tso,
         sack: options.sack,
@@ -256,6 +260,7 @@ mod tests {
                     count: 8,
                     kind,
                     cc: cc.into(),
+                    stack: usual_stack(),
                     control_seed: 0,
                     ecn,
                     tso,
@@ -283,6 +288,7 @@ mod tests {
             count: 1,
             kind: Kind::Send,
             cc: "reno".into(),
+            stack: usual_stack(),
             control_seed: 0,
             ecn: false,
             tso: false,

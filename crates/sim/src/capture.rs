@@ -3,21 +3,19 @@
 //! include/net/ip.h `ip_select_ident_segs` starts at a random number; captures start at 1.) Fields that the simulator does not model are
 //! constant.
 //!
-//! Leaves out: the SYN-ACK's identification of 0, the window of a data sender that receives none.
+//! Leaves out: the SYN-ACK's identification of 0.
 
 use crate::attachment::{Attachment, Blocks, EcnBytes, MAX_BLOCKS};
 use crate::packet::{Ecn, FlowTuple};
 use crate::segment::{flags, Options, Segment};
 use crate::spec::{AccEcnOption, Direction, TcpSpec};
 use crate::tap::{Note, Record, Tap};
+use crate::tcp::common::idle_window::IdleWindow;
 use crate::tcp::common::layout::Layout;
 use crate::time::Time;
 
 /// Ethernet, IP and UDP, bytes; the header of an ICMP echo is as long as that of UDP.
 const UDP_HEADERS: u16 = 42;
-/// Window and window scale of the data sender, which receives no data.
-const IDLE_WINDOW: u16 = 65_535;
-const IDLE_SCALE: u8 = 7;
 
 /// The header fields that all packets of a flow share.
 #[derive(Clone, Debug)]
@@ -29,6 +27,8 @@ pub struct FlowHeaders {
     layout: Option<Numbers>,
     /// Shift of the receiver's window.
     scale: u8,
+    /// The window of the end that sends the data, if it receives none.
+    own: IdleWindow,
     /// The window shift of the end that sends in the first direction, if both ends send.
     second_scale: Option<u8>,
     /// Its packets are ICMP echo requests and replies.
@@ -83,6 +83,17 @@ pub struct Capture {
     flows: Vec<FlowHeaders>,
 }
 
+/// The options that a SYN alone has.
+#[derive(Clone, Copy, Debug)]
+pub struct Syn {
+    /// Largest segment, bytes.
+    pub mss: u16,
+    /// Shift of the windows, if they are scaled.
+    pub scale: Option<u8>,
+    /// True if it permits SACK.
+    pub sack: bool,
+}
+
 /// The transport header of a packet, as it stands on the wire.
 #[derive(Clone, Copy, Debug)]
 pub enum Header {
@@ -100,8 +111,8 @@ pub enum Header {
         window: u16,
         /// Timestamp value and echo, ms, if both ends have agreed on them.
         timestamps: Option<(u32, u32)>,
-        /// In a SYN: largest segment, shift of the window, and whether SACK is permitted.
-        syn: Option<(u16, u8, bool)>,
+        /// The options that a SYN alone has.
+        syn: Option<Syn>,
         /// SACK blocks, bytes; the first `count`.
         sacks: ([(u32, u32); MAX_BLOCKS], usize),
         /// The AccECN option.
@@ -211,12 +222,13 @@ impl FlowHeaders {
 
     /// Return the header fields of a TCP flow.
     #[must_use]
-    pub fn tcp(spec: &TcpSpec, tuple: FlowTuple, scale: u8) -> Self {
+    pub fn tcp(spec: &TcpSpec, tuple: FlowTuple, own: IdleWindow, scale: u8) -> Self {
         Self {
             from_right: spec.direction == Direction::Reverse,
             tuple,
             layout: Some(Numbers::of(Layout::of(spec))),
             scale,
+            own,
             second_scale: None,
             echoes: false,
             ect0_first: spec.accecn == Some(AccEcnOption::Ee0b),
@@ -234,6 +246,7 @@ impl FlowHeaders {
             tuple,
             layout,
             scale: scales[1],
+            own: IdleWindow::default(),
             second_scale: Some(scales[0]),
             echoes: false,
             ect0_first: false,
@@ -263,6 +276,7 @@ impl FlowHeaders {
             tuple,
             layout: None,
             scale: 0,
+            own: IdleWindow::default(),
             second_scale: None,
             echoes,
             ect0_first: false,
@@ -284,7 +298,7 @@ impl FlowHeaders {
             acknowledges: !opens || ack > 0,
             window: (p.window >> if opens { 0 } else { scale }).min(u32::from(u16::MAX)) as u16,
             timestamps: self.timestamps(p),
-            syn: opens.then_some((self.mss_option(layout), scale, self.options().sack)),
+            syn: opens.then(|| self.syn(layout, scale)),
             sacks: (attachment.blocks().ranges, attachment.blocks().as_slice().len()),
             ecn_bytes: None,
         }
@@ -305,12 +319,12 @@ impl FlowHeaders {
             (true, false) => (1 + closed, sequence),
         };
         let window = match (answer, opens) {
-            (false, true) => IDLE_WINDOW,
-            (false, false) => IDLE_WINDOW >> IDLE_SCALE,
+            (false, true) => self.own.syn,
+            (false, false) => (self.own.bytes >> self.own.scale) as u16,
             (true, true) => p.window.min(u32::from(u16::MAX)) as u16,
             (true, false) => (p.window >> self.scale).min(u32::from(u16::MAX)) as u16,
         };
-        let scale = if answer { self.scale } else { IDLE_SCALE };
+        let scale = if answer { self.scale } else { self.own.scale };
         Header::Tcp {
             seq,
             ack,
@@ -318,10 +332,16 @@ impl FlowHeaders {
             acknowledges: answers_syn || !(opens || p.has(flags::RST)),
             window,
             timestamps: self.timestamps(p),
-            syn: opens.then_some((self.mss_option(layout), scale, self.options().sack)),
+            syn: opens.then(|| self.syn(layout, scale)),
             sacks: layout.blocks(attachment.blocks()),
             ecn_bytes: attachment.ecn_bytes().copied().or_else(|| self.first_ecn_bytes(p, answers_syn)),
         }
+    }
+
+    /// The options of a SYN.
+    fn syn(&self, layout: &Numbers, scale: u8) -> Syn {
+        let Options { sack, window_scaling, .. } = self.options();
+        Syn { mss: self.mss_option(layout), scale: window_scaling.then_some(scale), sack }
     }
 
     /// Ethernet + IP + TCP header of the end that sends the data, bytes.

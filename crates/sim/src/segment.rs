@@ -159,6 +159,8 @@ pub struct Options {
     pub sack: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Scaled windows (RFC 7323).
+    pub window_scaling: bool,
     /// The AccECN option (RFC 9768) is in every packet.
     pub ecn_bytes: bool,
 }
@@ -168,6 +170,7 @@ const NO_SACK: u8 = 1;
 const NO_TIMESTAMPS: u8 = 2;
 const BOTH_SEND: u8 = 4;
 const ECN_BYTES: u8 = 8;
+const NO_WINDOW_SCALING: u8 = 16;
 
 impl Default for Options {
     fn default() -> Self {
@@ -179,7 +182,12 @@ impl Options {
     /// The options of a flow.
     #[must_use]
     pub fn of(Agreed(bits): Agreed) -> Self {
-        Self { sack: bits & NO_SACK == 0, timestamps: bits & NO_TIMESTAMPS == 0, ecn_bytes: bits & ECN_BYTES != 0 }
+        Self {
+            sack: bits & NO_SACK == 0,
+            timestamps: bits & NO_TIMESTAMPS == 0,
+            window_scaling: bits & NO_WINDOW_SCALING == 0,
+            ecn_bytes: bits & ECN_BYTES != 0,
+        }
     }
 
     /// The agreement of both ends; `both_send`: both of them send data.
@@ -188,6 +196,7 @@ impl Options {
         let bits = [
             (!self.sack, NO_SACK),
             (!self.timestamps, NO_TIMESTAMPS),
+            (!self.window_scaling, NO_WINDOW_SCALING),
             (both_send, BOTH_SEND),
             (self.ecn_bytes, ECN_BYTES),
         ];
@@ -220,11 +229,13 @@ impl Options {
         }
     }
 
-    /// Frame length of a SYN with the options that SYNs have, bytes. One without timestamps keeps 4 bytes of the option, to align the SACK option.
+    /// Frame length of a SYN with the options that SYNs have, bytes. A SYN without timestamps keeps 4 bytes of the option, to align the SACK option.
+    /// The scale of windows takes 3 bytes and one that aligns it.
     #[must_use]
     pub fn syn_frame(self) -> u32 {
         let aligns = if self.sack { 4 } else { 0 };
-        SYN_FRAME - (TIMESTAMPS - self.timestamp_bytes()).saturating_sub(aligns)
+        let scale = if self.window_scaling { 0 } else { 4 };
+        SYN_FRAME - scale - (TIMESTAMPS - self.timestamp_bytes()).saturating_sub(aligns)
     }
 }
 
@@ -238,7 +249,7 @@ const TELLING: u16 = flags::SYN | flags::FIN | flags::RST | flags::PSH | flags::
 impl Headers for TcpHeaders {
     fn differ_on_wire(&self, flow: &FlowTuple) -> bool {
         let options = Options::of(flow.agreed);
-        !options.timestamps || options.ecn_bytes
+        !options.timestamps || !options.window_scaling || options.ecn_bytes
     }
 
     /// TCP counts timestamps in every frame but a reset, and no AccECN option in those of the end that sends the data.
@@ -308,7 +319,7 @@ mod tests {
     fn what_is_agreed_is_read_back() {
         for options in [(true, true), (true, false), (false, true), (false, false)] {
             for (both_send, ecn_bytes) in [(false, false), (false, true), (true, false)] {
-                let options = Options { sack: options.0, timestamps: options.1, ecn_bytes };
+                let options = Options { sack: options.0, timestamps: options.1, window_scaling: !ecn_bytes, ecn_bytes };
                 let agreed = options.agreed(both_send);
                 assert_eq!((Options::of(agreed), agreed.0 & BOTH_SEND != 0), (options, both_send));
             }

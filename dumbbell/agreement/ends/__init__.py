@@ -2,6 +2,8 @@
 
 KINDS = ("send", "receive", "both")
 """The roles of an end."""
+STACK = "linux-6.12"
+"""The stack of an end where a case names none."""
 CONTROLS = ("reno", "cubic", "dctcp", "bbr")
 """Congestion controls that ends are compared with."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dumbbell.agreement.ends import CONTROLS
+from dumbbell.agreement.ends import CONTROLS, STACK
 from dumbbell.agreement.ends.kernel import Answer, Case
 from dumbbell.errors import BadInput
 from dumbbell.native import native
@@ -82,6 +82,7 @@ def drawn(
     timestamps: bool = True,
     aborts: bool = False,
     crossed: bool = False,
+    stack: str = STACK,
 ) -> list[tuple[Case, list[Answer]]]:
     """Cases of a seed, with the simulator's answers."""
     options = {
@@ -96,6 +97,7 @@ def drawn(
         "timestamps": timestamps,
         "aborts": aborts,
         "crossed": crossed,
+        "stack": stack,
     }
     return _played(options)
 
@@ -104,7 +106,9 @@ def drawn_again(case: Case, aborts: bool, crossed: bool) -> tuple[Case, list[Ans
     """The case of the same draw whose congestion control draws what that of this case does, and the simulator's answers."""
     options = {name: case[name] for name in ("seed", "kind", "cc", "control_seed", "ecn", "tso")}
     agreed = {name: case.get(name, True) for name in ("sack", "timestamps")}
-    [again] = _played(options | agreed | {"first": case["number"], "count": 1, "aborts": aborts, "crossed": crossed})
+    [again] = _played(
+        options | agreed | {"first": case["number"], "count": 1, "aborts": aborts, "crossed": crossed, "stack": case.get("stack", STACK)}
+    )
     return again
 
 

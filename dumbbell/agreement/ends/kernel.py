@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dumbbell.agreement.ends import STACK
+
 INFO = (
     "ca_state",
     "cwnd",
@@ -32,11 +34,16 @@ Answer = dict[str, Any]
 """A packet that an end sends, or its TCP_INFO, with the time."""
 
 
-def answers(cases: Sequence[Case]) -> list[list[Answer]]:
-    """The kernel's answers to each of the cases, which are driven in one guest. Raises `EnvironmentFault`."""
+def answers(cases: Sequence[Case], name: str | None = None) -> list[list[Answer]]:
+    """The answers of the kernel `name` to each of the cases, which are driven in one guest; None: that of the ends' stack.
+
+    Raises `EnvironmentFault`, `BadInput`.
+    """
     from dumbbell.engines.kernel.ends import run
 
-    found = run("".join(f"{line}\n" for line in _lines(number, case)) for number, case in enumerate(cases))
+    if name is None:
+        name = cases[0].get("stack", STACK).removeprefix("linux-")
+    found = run(("".join(f"{line}\n" for line in _lines(number, case)) for number, case in enumerate(cases)), name)
     return [[_answer(line) for line in lines] for lines in found]
 
 

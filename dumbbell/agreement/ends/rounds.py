@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.agreement.ends import cases, kernel
+from dumbbell.agreement.ends import STACK, cases, kernel
 from dumbbell.agreement.ends.comparing import Difference, difference
 from dumbbell.agreement.ends.kernel import Answer, Case
 
@@ -67,24 +67,26 @@ def played(
     timestamps: bool = True,
     aborts: bool = False,
     crossed: bool = False,
+    stack: str = STACK,
+    name: str | None = None,
 ) -> Iterator[Compared]:
-    """Draws cases, and compares what both ends do in each. Raises `EnvironmentFault`."""
+    """Draws cases of ends with this stack, and compares what they and those of the kernel `name` do in each. Raises `EnvironmentFault`."""
     for first in range(0, count, _IN_ONE_GUEST):
         number = min(_IN_ONE_GUEST, count - first)
-        found = cases.drawn(seed, first, number, kind, cc, ecn, tso, sack, timestamps, aborts, crossed)
-        yield from (_drawn_alike(each, aborts, crossed) if _is_to_draw(each) else each for each in _compared(found))
+        found = cases.drawn(seed, first, number, kind, cc, ecn, tso, sack, timestamps, aborts, crossed, stack)
+        yield from (_drawn_alike(each, aborts, crossed, name) if _is_to_draw(each) else each for each in _compared(found, name))
 
 
-def replayed(listed: list[Case]) -> list[Compared | None]:
+def replayed(listed: list[Case], name: str | None = None) -> list[Compared | None]:
     """Compares what both ends do in given cases; None where no peer of the simulator's end can have sent it. Raises `EnvironmentFault`."""
     answers = cases.replayed(listed)
     possible = [(case, each) for case, each in zip(listed, answers, strict=True) if not isinstance(each, cases.Impossible)]
-    compared = iter(_compared(possible) if possible else ())
+    compared = iter(_compared(possible, name) if possible else ())
     return [None if isinstance(each, cases.Impossible) else next(compared) for each in answers]
 
 
-def _compared(found: list[tuple[Case, list[Answer]]]) -> Iterator[Compared]:
-    answers = kernel.answers([case for case, _ in found])
+def _compared(found: list[tuple[Case, list[Answer]]], name: str | None) -> Iterator[Compared]:
+    answers = kernel.answers([case for case, _ in found], name)
     for (case, sim), theirs in zip(found, answers, strict=True):
         each = Compared(case, theirs, sim, difference(case, theirs, sim))
         yield _with_numbers_of_kernel(each)[0] if _is_to_draw(each) else each
@@ -94,14 +96,14 @@ def _is_to_draw(each: Compared) -> bool:
     return each.difference is not None and each.case["cc"] == _DRAWING
 
 
-def _drawn_alike(each: Compared, aborts: bool, crossed: bool) -> Compared:
+def _drawn_alike(each: Compared, aborts: bool, crossed: bool, name: str | None) -> Compared:
     """Compares a case whose peer has reacted to a control that drew what the kernel's draws: what it acknowledges was sent by both ends.
 
     In a guest of its own a case meets the same random numbers whatever is in it.
     """
     case, sim = each.case, each.sim
     for _ in range(_MOST_DRAWS):
-        [theirs] = kernel.answers([case])
+        [theirs] = kernel.answers([case], name)
         each, again = _with_numbers_of_kernel(Compared(case, theirs, sim, difference(case, theirs, sim)))
         if again is None:
             break

@@ -11,14 +11,14 @@ _AFTER_NS = 1_000_000
 """How long a shrunken case goes on after its difference."""
 
 
-def shrunken(each: Compared) -> Compared:
-    """A case with as few actions as can be found that still differs in the same class. Raises `EnvironmentFault`."""
-    best = _after(each, [_cut(each)]) or each
+def shrunken(each: Compared, name: str | None = None) -> Compared:
+    """A case with as few actions as can be found that still differs from the kernel `name` in the same class. Raises `EnvironmentFault`."""
+    best = _after(each, [_cut(each)], name) or each
     parts = 2
     while parts <= 2 * len(best.case["actions"]):
         tried = list(_candidates(best.case, parts))
-        if found := _after(best, tried):
-            best = _after(found, [_cut(found)]) or found
+        if found := _after(best, tried, name):
+            best = _after(found, [_cut(found)], name) or found
             parts = max(2, parts - 1)
         elif parts > len(best.case["actions"]):
             break
@@ -52,10 +52,10 @@ def _candidates(case: Case, parts: int) -> Iterator[Case]:
             yield case | {"actions": kept}
 
 
-def _after(before: Compared, tried: list[Case]) -> Compared | None:
+def _after(before: Compared, tried: list[Case], kernel: str | None) -> Compared | None:
     """The first of some cases that differs as the one before does."""
     name = before.difference.name if before.difference is not None else ""
-    for each in replayed(tried):
+    for each in replayed(tried, kernel):
         if each is not None and each.difference is not None and each.difference.name == name:
             return each
     return None

@@ -395,7 +395,7 @@ def _data(
             found = [each for each in found if each.series is not None and each.series[1].any()] or found
         found = selected(found, wanted)
         # Only columns in the figure have to be computed, and a column of runs belongs to none of their flows.
-        data[y] = derived(found, sources, [y, asked.x or ""]) if y not in read and per == "run" else found
+        data[y] = derived(found, sources, per, [y, asked.x or ""]) if y not in read else found
     if not any(any(has_value(each, y) for each in found) for y, found in data.items()):
         given = " ".join(manner.offered("y", y) for y in data)
         if "completion_s" in data and any(has_value(each, _COMPLETION) for each in observations(sources, "group")):

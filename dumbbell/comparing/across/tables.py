@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, LABELS, NAME, RunSet, completed, swept_keys
-from dumbbell.comparing.across.derived import TABLE_COLUMNS, derived
+from dumbbell.comparing.across.derived import TABLE_COLUMNS, derived, observed
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
 from dumbbell.comparing.across.observations import Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
@@ -17,7 +17,14 @@ from dumbbell.errors import BadInput, nearest, one_of
 from dumbbell.results.columns import find_column, unknown_column
 from dumbbell.results.summary import FLOW_GOODPUT
 
-ROWS = {"run": (), "flow": ("flow", "group", "direction"), "group": ("group", "direction"), "stream": ("stream", "direction")}
+_COMPUTED = {"port": ("port",), "class": ("class",)}
+"""Kinds of rows without columns of their own: all of theirs are computed of the series."""
+ROWS = {
+    "run": (),
+    "flow": ("flow", "group", "direction"),
+    "group": ("group", "direction"),
+    "stream": ("stream", "direction"),
+}
 """Kind of row -> its coordinates in addition to the cell."""
 _MOST_DIGITS = 4
 """Digits of a mean with its interval, unless more are before the point."""
@@ -44,23 +51,32 @@ def repeats_table(
     `BadInput` for a wrong name.
     """
     check_statistic(statistic, manner)
-    if per is not None and per not in ROWS:
+    coordinates = {**ROWS, **_COMPUTED}
+    if per is not None and per not in coordinates:
         plotted = manner.together(manner.offered("x", "time"), manner.offered("per", per))
-        what = f"has series and no columns; dumbbell.plot draws them with {plotted}" if per in LABELS else f"is unknown{nearest(per, ROWS)}"
-        raise BadInput(f"{manner.given('per', per)} {what}; expected {one_of(ROWS)}")
+        what = (
+            f"has series and no columns; dumbbell.plot draws them with {plotted}"
+            if per in LABELS
+            else f"is unknown{nearest(per, coordinates)}"
+        )
+        raise BadInput(f"{manner.given('per', per)} {what}; expected {one_of(coordinates)}")
     sources = completed(sources)
     words = Words(sources, per, manner, "per" if manner.python else "groups")
     per = per or "group"
     together = [words.key("over", word) for word in over]
     sources, wanted = narrowed(sources, conditions(where, words, manner))
-    found = selected(observations(sources, per), wanted)
+    found = selected(observed(sources, per) if per in _COMPUTED else observations(sources, per), wanted)
     swept, several = swept_keys(sources), varying(found)
-    keys = [key for key in (*(each for each in (FOLDER, ENGINE, NAME) if each in several), *swept, *ROWS[per]) if key not in together]
+    keys = [
+        key for key in (*(each for each in (FOLDER, ENGINE, NAME) if each in several), *swept, *coordinates[per]) if key not in together
+    ]
     for word, key in zip(over, together, strict=True):
         if not any(key in each.at for each in found):
             raise BadInput(f"{manner.given('over', word)}: a {per} has no {key}; expected a key that tells rows apart")
     columns = _columns(found, per, y, manner)
-    found = derived(found, sources, columns)
+    found = derived(found, sources, per, columns)
+    if not y:
+        columns = [column for column in columns if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]
     cells: dict[tuple[Any, ...], list[Observation]] = {}
     for each in found:
         cells.setdefault(tuple(each.at.get(key, "") for key in keys), []).append(each)
@@ -82,6 +98,8 @@ def _columns(found: Sequence[Observation], per: str, y: Sequence[str], manner: M
     """The columns of a kind of row that have values, or those that are asked for."""
     known = TABLE_COLUMNS[per]
     if not y:
+        if per in _COMPUTED:
+            return list(known)
         shown = [column for column in known if per != "group" or column != FLOW_GOODPUT]
         return [column for column in shown if any(not math.isnan(each.values.get(column, math.nan)) for each in found)]
     columns = []

@@ -10,13 +10,14 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dumbbell.engines.kernel.series import DEFAULT, Series, numbers, series, versions
+from dumbbell.engines.kernel.series import DEFAULT, Series, series, versions
 from dumbbell.engines.linux import cache, programs
+from dumbbell.engines.linux.versions import numbers
 from dumbbell.errors import BadInput, EnvironmentFault, nearest, one_of
 from dumbbell.files import read_json
 
@@ -41,10 +42,8 @@ class Binary:
     agent_hash: str
     """Hash of the agent's sources."""
     launcher: Path
-    series: str = DEFAULT
-    """The series whose patches and configuration it was built with."""
-    lacks: tuple[str, ...] = ()
-    """Lines of this series' configuration that its sources do not have."""
+    sets: tuple[str, ...] = ()
+    """Sets of further changes of the series that it has."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +80,24 @@ class Built:
         return tuple(self.description.get("lacks", ()))
 
     @property
+    def sets(self) -> tuple[str, ...]:
+        """Sets of further changes of the series that it has."""
+        return tuple(self._sets)
+
+    @property
+    def _sets(self) -> Mapping[str, str]:
+        """Name of a set -> hash of what it was when the kernel was built."""
+        found: Mapping[str, str] = (self.description.get("own") or {}).get("with", {})
+        return found
+
+    @property
     def is_current(self) -> bool:
-        """True if it was built with the patches and the configuration that this package has for its series."""
-        return self.series in versions() and self.description.get("recipe") == series(self.series).recipe
+        """True if it was built with the patches and the configuration that this package has for its series and its sets."""
+        if self.series not in versions():
+            return False
+        wanted = series(self.series)
+        same = all(name in wanted.sets and wanted.recipe_of(name) == recipe for name, recipe in self._sets.items())
+        return same and self.description.get("recipe") == wanted.recipe
 
 
 def describe(folder: Path) -> dict[str, Any] | None:
@@ -151,6 +165,10 @@ def named(name: str) -> Built | None:
 
 def unknown(name: str) -> BadInput:
     """The error for a name that no kernel has."""
+    version, _, rest = name.partition("-")
+    if version in versions() and rest in series(version).sets:
+        which = "" if version == DEFAULT else f" --series {version}"
+        return BadInput(f"kernel {name!r} is not built; `dumbbell kernel build{which} --with {rest}` builds it")
     known = [*versions(), *names()]
     return BadInput(f"kernel {name!r} is unknown{nearest(name, known)}; expected {one_of(known)}, or `dumbbell kernel build --name {name}`")
 
@@ -176,8 +194,7 @@ def find(name: str = DEFAULT) -> Binary:
         agent=agent.path,
         agent_hash=agent.key,
         launcher=launcher.path,
-        series=found.series,
-        lacks=found.lacks,
+        sets=found.sets,
     )
 
 

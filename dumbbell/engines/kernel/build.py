@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,11 +61,29 @@ class Request:
     """The name of the kernel, if it is not to be found by its series."""
     fetch: bool = False
     """True if the distribution's package is to be fetched if it is not installed."""
+    sets: tuple[str, ...] = ()
+    """Sets of further changes that the series has, applied before the user's own."""
 
     @property
     def is_own(self) -> bool:
         """True if the user changes something."""
-        return self.tree is not None or bool(self.patches or self.config)
+        return self.tree is not None or bool(self.patches or self.config or self.sets)
+
+    def named(self) -> Request:
+        """Return the request with a name, which sets of changes alone make: `6.12-sce`."""
+        if self.name or not self.sets or self.tree is not None or self.patches or self.config:
+            return self
+        return replace(self, name="-".join((self.series or DEFAULT, *self.sets)))
+
+    def of_series(self, wanted: Series) -> Request:
+        """Return the request with its sets as patches and lines of the configuration. Raises `BadInput` for a set that the series lacks."""
+        for name in self.sets:
+            if name not in wanted.sets:
+                known = one_of(wanted.sets) if wanted.sets else "none"
+                raise BadInput(f"--with {name}: the series {wanted.version} has no such changes; expected {known}")
+        patches = [patch for name in self.sets for patch in wanted.patches_of(name)]
+        config = [line for name in self.sets for line in wanted.config_of(name)]
+        return replace(self, patches=(*patches, *self.patches), config=(*config, *self.config))
 
     def check(self) -> None:
         """Raises `BadInput` if the request is no request."""
@@ -96,8 +114,10 @@ def build(request: Request, jobs: int, tell: Tell, progress: Progress) -> bool:
 
     Raises `EnvironmentFault` with what is missing or the end of the log, and `BadInput` if the sources cannot be used.
     """
+    request = request.named()
     request.check()
     wanted = series(request.series or DEFAULT) if request.tree is None else source.series_for(request.tree, request.series)
+    request = request.of_series(wanted)
     if not request.is_own and request.tarball is None and (there := binary.built(wanted)):
         if request.name:
             binary.give_name(request.name, there[0].key)
@@ -183,7 +203,8 @@ class _Build:
         if self._tarball is not None:
             found = {"name": self._tarball.name, "sha256": _checksum(self._tarball)}
             key = self._key(found["sha256"], compiler, own)
-            if binary.describe(self._folder / key):
+            if (there := binary.describe(self._folder / key)) is not None:
+                self._note_sets(self._folder / key, there)
                 return key, False
         self._sources.mkdir()
         self._result.mkdir()
@@ -202,11 +223,23 @@ class _Build:
         facts = self._compiled(version)
         if self._request.is_own:
             facts["own"] = {"patches": [patch.name for patch in self._request.patches], "config": self._config()}
+            facts["own"] |= self._sets()
             if self._request.tree is not None:
                 facts["own"]["tree"] = found["name"]
         more = {"key": key, "recipe": self._wanted.recipe, "series": self._wanted.version, "source": found, "compiler": compiler}
         _publish(self._result, self._folder / key, facts | more)
         return key, True
+
+    def _sets(self) -> dict[str, Any]:
+        """The entry of a description for sets of changes, each with the hash of what it was."""
+        return {"with": {name: self._wanted.recipe_of(name) for name in self._request.sets}} if self._request.sets else {}
+
+    def _note_sets(self, place: Path, there: dict[str, Any]) -> None:
+        """Write into the description of a kernel, which the same patches made one by one, that they are sets."""
+        if self._request.sets and (own := there["own"] | self._sets()) != there["own"]:
+            partial = place / f".{binary.DESCRIPTION}"
+            partial.write_text(json.dumps(there | {"own": own}, indent=1) + "\n", encoding="utf-8")
+            os.replace(partial, place / binary.DESCRIPTION)
 
     def _key(self, checksum: str, compiler: str, own: list[bytes]) -> str:
         return cache.digest([*(part.encode() for part in (checksum, self._wanted.recipe, compiler)), *own])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from dumbbell.catalogue.feature import Feature
 from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel.series import DEFAULT, series
 from dumbbell.engines.linux.capabilities import of_linux
@@ -13,16 +14,26 @@ NAME = "kernel"
 
 
 @cache
-def capabilities(name: str = NAME, version: str = DEFAULT, lacks: Sequence[str] = ()) -> Capabilities:
+def capabilities(name: str = NAME, version: str = DEFAULT, lacks: Sequence[str] = (), sets: Sequence[str] = ()) -> Capabilities:
     """Return the abilities of a kernel.
 
     Args:
         name: Name of the engine.
         version: The series of the kernel.
         lacks: Lines of the series' configuration that the kernel does not have.
+        sets: Sets of further changes that it has.
     """
     stack, wanted = f"linux-{version}", series(version)
     # The stack is the kernel's own, by the name that scenarios have by default, too.
     others = {} if version == DEFAULT else {f"linux-{DEFAULT}": stack}
     summary = f"Linux {version} itself"
-    return of_linux(name, {stack: summary}, series=version, defaults=wanted.stack, stands_for=others, lacks=lacks)
+    return of_linux(
+        name,
+        {stack: summary},
+        series=version,
+        defaults=wanted.stack,
+        stands_for=others,
+        lacks=lacks,
+        sets=sets,
+        features=(Feature.STATE_SERIES,),
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dumbbell.engines.kernel.binary import find
 from dumbbell.engines.kernel.guest import boot
+from dumbbell.engines.kernel.series import DEFAULT
 from dumbbell.engines.linux import programs
 from dumbbell.engines.linux.hosts import MAC, plenty_of_memory, without_ipv6
 from dumbbell.errors import EnvironmentFault
@@ -23,13 +24,13 @@ _CASE_LIMIT_S = 5.0
 """Host time after which a guest counts as hanging, and what each case adds."""
 
 
-def run(cases: Iterable[str]) -> list[list[str]]:
-    """Return the lines of the kernel's answers to each case. A case is lines as `driver/driver.h` describes them.
+def run(cases: Iterable[str], name: str = DEFAULT) -> list[list[str]]:
+    """Return the lines of the answers of the kernel `name` to each case. A case is lines as `driver/driver.h` describes them.
 
-    Raises `EnvironmentFault`.
+    Raises `EnvironmentFault`, `BadInput`.
     """
     listed = list(cases)
-    binary, program = find(), programs.compiled("driver", sorted((_HERE / "driver").glob("*.[ch]")))
+    binary, program = find(name), programs.compiled("driver", sorted((_HERE / "driver").glob("*.[ch]")))
     with tempfile.TemporaryDirectory(prefix="dumbbell-ends-") as place:
         folder = Path(place)
         shutil.copy(program.path, folder / "driver")

@@ -44,6 +44,12 @@ class Kernel(Engine):
         self._build = build
         self.name = table.NAME if build == DEFAULT else f"{table.NAME}:{build}"
 
+    @property
+    def _sets(self) -> tuple[str, ...]:
+        """The sets of further changes that the kernel has."""
+        found = None if self._build in versions() else named(self._build)
+        return () if found is None else found.sets
+
     def variant(self, name: str) -> Engine:
         """The engine with the kernel of a series, or with a kernel that the user gave a name. Raises `BadInput` if there is no such."""
         return _variant(name)
@@ -55,7 +61,7 @@ class Kernel(Engine):
         found = named(self._build)
         if found is None:
             raise unknown(self._build)
-        return table.capabilities(self.name, found.series, found.lacks)
+        return table.capabilities(self.name, found.series, found.lacks, found.sets)
 
     def require(self, _plan: Plan | None = None) -> None:
         """Raises `EnvironmentFault` if the kernel is not built or a guest cannot be booted here."""
@@ -78,7 +84,7 @@ class Kernel(Engine):
         """Refuses more flows than a guest can hold, and options that Linux 6.12 does not have."""
         yield from super().refusals(plan, compiled)
         yield from _coming_refused(plan, compiled)
-        yield from refusals(plan, self.name)
+        yield from refusals(plan, self.name, self._sets)
 
     def cpu_s(self, plan: Plan) -> float:
         """Estimated CPU seconds of a run."""

@@ -21,7 +21,8 @@ from dumbbell.engines import datagrams
 from dumbbell.engines.assembly import Measured, assembled
 from dumbbell.engines.base import measuring
 from dumbbell.engines.labels import flow_labels, group_labels
-from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, tins
+from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, arrivals, came_file, coming, group_rows, overflow, peer, sce, tins
+from dumbbell.engines.linux.state import state_blocks
 from dumbbell.engines.linux.streams import Stream, streams
 from dumbbell.native import native
 from dumbbell.plan import Connection, Link, Plan, Tcp, Traffic
@@ -44,6 +45,7 @@ class _Queue:
     drops: int
     queued: int
     marks: int
+    sce_marks: int
 
 
 @dataclass
@@ -53,9 +55,11 @@ class _Counted:
     flows: dict[int, dict[str, int]] = field(default_factory=dict)
     queues: dict[str, _Queue] = field(default_factory=dict)
     arrived: dict[str, int] = field(default_factory=dict)
-    """Device -> number of packets that filters redirected to it."""
+    """Device -> number of packets that filters redirected to it. One of several segments counts as so many."""
     lost: dict[str, int] = field(default_factory=dict)
     """Device -> number of packets that a filter dropped after they had left it."""
+    out: dict[str, int] = field(default_factory=dict)
+    """Device -> number of packets that have left it, of which one of several segments counts once."""
 
     @classmethod
     def read(cls, path: Path) -> _Counted:
@@ -69,6 +73,8 @@ class _Counted:
                     found.queues[device] = _Queue(*map(int, numbers))
                 case ["hop", _, to, packets]:
                     found.arrived[to] = found.arrived.get(to, 0) + int(packets)
+                case ["out", device, packets]:
+                    found.out[device] = int(packets)
                 case ["lost", device, packets]:
                     found.lost[device] = found.lost.get(device, 0) + int(packets)
         return found
@@ -146,6 +152,7 @@ def blocks(plan: Plan, folder: Path, measured: Mapping[int, Stream], flows: Tabl
     for i in plan.series.ports:
         port = plan.ports[i]
         yield _block(folder / f"port-{i}", f"port/{port.id}", of_port)
+    yield from state_blocks(plan, folder)
 
 
 def _block(path: Path, entity: str, names: tuple[str, ...]) -> Block:
@@ -236,8 +243,16 @@ def tables(
             flows[i]["acks_arrived"] -= stream.late_replies
         wrong += datagrams.unaccounted(plan, flows[i]["flow"], stream.datagrams, flows[i])
         flows[i] |= datagrams.columns(workloads[i], stream.datagrams)
-    groups = Table.of_rows("groups", [*_groups(plan, counted, folder, outcomes), *_groups_coming(plan, folder)])
-    return Table.of_rows("flows", [*flows, *_made(plan, folder)]), groups, Table.of_rows("ports", ports), tins_found, wrong
+    groups = Table.of_rows("groups", [*_groups(plan, counted, folder, outcomes), *_groups_coming(plan, folder)], _columns("groups"))
+    made = Table.of_rows("flows", [*flows, *_made(plan, folder)], _columns("flows"))
+    return made, groups, Table.of_rows("ports", ports, _columns("ports")), tins_found, wrong
+
+
+def _columns(table: str) -> list[str]:
+    """The columns that the simulator's table has: the kernel's has them as well, without values where nothing tells them."""
+    from dumbbell.results import schema
+
+    return [name for name, quantity in schema().table(table).items() if quantity.source == "sim" or quantity.of_every_engine]
 
 
 def _flows(plan: Plan, counted: _Counted) -> list[Row]:
@@ -416,6 +431,7 @@ def _ports(
 ) -> tuple[list[Row], list[str]]:
     found: list[Row] = []
     wrong: list[str] = []
+    large = any(workload.host.gso for _, _, workload in plan.over_tcp)
     numbered = enumerate(zip(plan.ports, devices.queues, devices.delays, devices.leaves, strict=True))
     for i, (port, device, delay, leaf) in numbered:
         entity = f"port/{port.id}"
@@ -439,15 +455,39 @@ def _ports(
             "queued_packets": queue.queued,
             "ce_marks": queue.marks,
         }
+        if sce.has_ramps(plan):
+            values["sce_marks"] = queue.sce_marks
         if faults:
             values |= {"dropped_loss": lost_at_random, "duplicated_packets": copies}
             values["reordered_packets"] = int(details[device, leaf]["requeues"])
         if delay is not None:
             last, handed = counted.queues[delay], counted.arrived.get(delay, 0)
             values["delayed_packets"] = last.queued
-            if handed != last.packets + last.queued:
+            if not _is_whole_sum(handed, last, large):
                 wrong.append(f"{entity}: {handed} packets came to its delay, {last.packets + last.queued} are accounted for")
             if queue.packets != handed + lost:
                 wrong.append(f"{entity}: sent {queue.packets} packets, {handed} came to its delay and {lost} were lost")
+        if large and not on_host:
+            # A discipline counts what it drops and holds in packets, each of which may have several segments, and filters count segments.
+            if not _is_whole_sum(came, queue, large):
+                wrong.append(
+                    f"{entity}: {came} segments came, {queue.packets} left, and {queue.drops + queue.queued} packets are left over"
+                )
+            left = counted.out[device]
+            values |= {"sent_packets": left, "arrived_packets": left + queue.drops + queue.queued}
+            values |= {"sent_segments": queue.packets, "arrived_segments": came}
         found.append(values)
     return found, wrong
+
+
+_MOST_SEGMENTS = 65_536
+"""Segments that a packet may have at most (GSO_MAX_SEGS)."""
+
+
+def _is_whole_sum(came: int, queue: _Queue, large: bool) -> bool:
+    """True if a queue accounts for all segments that came to it. With `large` packets its drops and its length count packets, each of one
+    or more segments."""
+    fates = queue.drops + queue.queued
+    if not large:
+        return came == queue.packets + fates
+    return fates <= came - queue.packets <= fates * _MOST_SEGMENTS

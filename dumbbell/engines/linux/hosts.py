@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.catalogue import Parameter, entries
+from dumbbell.engines.linux import sce
 from dumbbell.engines.linux.devices import GATES, NET, Devices, own_name, peer
 from dumbbell.plan import Place, Plan, Refusal, Side, Tcp, Workload
 from dumbbell.plan.addresses import SUBNETS, address
@@ -21,6 +22,8 @@ from dumbbell.scenario.units import ETHERNET_MTU
 _OPTIONS: Mapping[str, Parameter] = {each.name: each for each in entries("stack")["linux"].parameters if each.word}
 STACK_OPTIONS: dict[str, Any] = {name: each.default for name, each in _OPTIONS.items()}
 """Options of the stack that a plan may override, with Linux's defaults: those that are a sysctl or a metric of a route."""
+STACK_SINCE: dict[str, str] = {name: each.since for name, each in _OPTIONS.items()}
+"""The series of Linux that has each of them first; empty: all do."""
 _SIDES: tuple[Side, Side] = ("left", "right")
 MAC = "02:00:00:00:00:01"
 """The address of every host: without ARP, a host sends to its own address, and the device that gets the frame takes it."""
@@ -50,7 +53,12 @@ class Profile:
             sysctls["net.ipv4.tcp_sack"] = "0"
         if not workload.timestamps:
             sysctls["net.ipv4.tcp_timestamps"] = "0"
+        if not workload.window_scaling:
+            sysctls["net.ipv4.tcp_window_scaling"] = "0"
+        sysctls |= sce.sysctls(workload)
         sysctls |= host.sysctls
+        if host.cached_ssthresh is not None:
+            words.append(f"ssthresh {host.cached_ssthresh}")
         metrics = "".join(f" {word}" for word in sorted(words) if word and "=" not in word)
         offload = "on" if host.gso else "tso" if host.tso else "none"
         return cls(offload, workload.ecn, tuple(sorted(sysctls.items())), metrics)
@@ -140,6 +148,9 @@ def host_conflicts(plan: Plan) -> Iterator[Refusal]:
             yield Refusal(Place("change", i), "port", "is a host's own queue", "a port on no host, or engine: sim")
     settings: dict[int, Profile] = {}
     for i, prefix, workload in plan.over_tcp:
+        for name, value in workload.options.items():
+            if value is None and name in _OPTIONS:
+                yield Refusal(Place("workload", i), f"{prefix}options.{name}", "null is no value of the sysctl", "a number, or engine: sim")
         profile = Profile.of(workload)
         for index in (workload.source, workload.target):
             host = plan.hosts[index]

@@ -7,6 +7,7 @@ from typing import Any
 
 from dumbbell.catalogue import Entry, Parameter, entries
 from dumbbell.engines.linux.faults import fault_words
+from dumbbell.engines.linux.sce import ramp_lines
 from dumbbell.plan import Link, Port, Queue
 from dumbbell.scenario.discipline import CERTAIN
 
@@ -44,15 +45,19 @@ def queue_lines(port: Port, device: str) -> Iterator[str]:
     kind = port.shaper["kind"]
     if kind == "own":
         yield f"qdisc add dev {device} root handle 1: {tc_words(port.qdisc)}"
+        yield from ramp_lines(port.qdisc, f"dev {device} root handle 1:")
         return
     yield from _shaper(port.shaper, device, port.shaper["rate_bps"])
     parent = "1:" if kind == "tbf" else "1:1"
     yield f"qdisc add dev {device} parent {parent} handle {_CHILD} {tc_words(port.qdisc)}"
+    yield from ramp_lines(port.qdisc, f"dev {device} parent {parent} handle {_CHILD}")
 
 
 def made_by_agent(line: str) -> bool:
-    """True if a line of tc's adds a discipline that the agent makes by itself."""
+    """True if a line of tc's adds a discipline that the agent makes by itself, or changes what only the agent can."""
     words = line.split(" handle ")[-1].split()
+    if line.startswith("qdisc change ") and words[1:3] == ["cake", "sce"]:
+        return True
     return line.startswith("qdisc add ") and len(words) > 1 and words[1] in _BY_AGENT
 
 

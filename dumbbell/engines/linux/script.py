@@ -27,6 +27,7 @@ from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, Namespace, addressed, lines, links
 from dumbbell.engines.linux.qdiscs import link_delay, made_by_agent, queue_lines, rate_lines
+from dumbbell.engines.linux.state import state_lines
 from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_lines, traffic_lines
 from dumbbell.plan import Outage, Plan, Queue
 from dumbbell.plan.addresses import address
@@ -95,6 +96,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
         *(f"capture {' '.join(words)}" for words in captures),
         f"sample {plan.sample_ns}",
         f"duration {plan.duration_ns}",
+        *state_lines(plan),
         *discipline_lines(NET, files, folder),
         *(line for name in own for line in discipline_lines(name, files)),
         "traffic",
@@ -127,7 +129,7 @@ def discipline_lines(namespace: str, files: dict[str, str], folder: str = "") ->
     files[name] = _text(line for line in files[name].splitlines() if line not in own)
     yield f"run {namespace} - {folder}tc -batch {name}"
     for line in own:
-        place, _, words = line.removeprefix("qdisc add dev ").partition(" handle ")
+        place, _, words = line.partition(" dev ")[2].partition(" handle ")
         yield f"qdisc {namespace} {place.replace(' parent ', ' ')} {words}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import platform
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.linux import Script, applications, compile_plan
 from dumbbell.engines.linux.attribution import refusal
 from dumbbell.engines.linux.refusals import refusals
+from dumbbell.engines.linux.versions import numbers
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import capabilities as table
 from dumbbell.engines.testbed.buckets import with_buckets
@@ -125,7 +125,7 @@ def require_ssh() -> None:
 
 def _refused_here(plan: Plan) -> Iterator[Refusal]:
     """Stacks that this machine does not have."""
-    version = ".".join(re.findall(r"\d+", platform.release())[:2])
+    version = ".".join(map(str, numbers(platform.release())[:2]))
     for i, prefix, workload in plan.over_tcp:
         if workload.stack not in (table.OWN_STACK, f"linux-{version}"):
             what = f"{workload.stack!r} is not the stack of this machine, whose kernel is {platform.release()}"

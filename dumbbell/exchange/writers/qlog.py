@@ -77,8 +77,8 @@ def _event(row: dict[str, Any]) -> dict[str, Any]:
     kind = row["kind"]
     about = "acked" if kind == "ack" else "count"
     data = {
-        "sequence" if kind == "drop" else "first_unacknowledged": row["sequence"],
-        about: row["count"],
+        "sequence" if kind == "drop" else "first_unacknowledged": _whole(row["sequence"]),
+        about: _whole(row["count"]),
         "congestion_window": row["cwnd"],
         "ssthresh": row["ssthresh"],
         "segments_in_flight": row["inflight"],
@@ -90,3 +90,8 @@ def _event(row: dict[str, Any]) -> dict[str, Any]:
         name: value for name, value in data.items() if value is not None and (name != about or kind not in ("state", "timeout", "undo"))
     }
     return {"time": row["t_ns"] / 1e6, "name": f"{NAMESPACE}:{_NAMES[kind]}", "data": known}
+
+
+def _whole(value: float | None) -> int | None:
+    """A number of segments, which the record keeps among numbers with fractions."""
+    return None if value is None else int(value)

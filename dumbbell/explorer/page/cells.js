@@ -104,11 +104,13 @@ export function estimateOf(rows, metric) {
   return { centre, half: (model.index.student[count - 2] * deviation) / Math.sqrt(count), count };
 }
 
-/** `31.2 ±0.4`: to two digits of half the interval. */
+/** `31.2 ±0.4`, as the summary of `dumbbell run` has it: three digits, all before the point, and one more if the interval would read as 0. */
 export function estimateText({ centre, half }) {
-  if (!(half > 0)) return shortNumber(centre);
-  const places = Math.min(Math.max(1 - Math.floor(Math.log10(half)), 0), 9);
-  return `${separated(centre.toFixed(places))} ±${half.toFixed(places)}`;
+  if (!Number.isFinite(centre)) return shortNumber(centre);
+  const places = Math.min(Math.max(2 - (centre ? Math.floor(Math.log10(Math.abs(centre))) : 0), 0), 3);
+  if (!(half > 0)) return separated(Number.isInteger(centre) ? String(centre) : centre.toFixed(places));
+  const seen = [places, places + 1].find((digits) => Number(half.toFixed(digits)) > 0);
+  return seen === undefined ? separated(centre.toFixed(places)) : `${separated(centre.toFixed(seen))} ±${half.toFixed(seen)}`;
 }
 
 /** Digits before the point in threes, from five on. */

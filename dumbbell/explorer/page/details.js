@@ -32,7 +32,7 @@ export function again(detail) {
   return `cat > ${name}.yaml <<'END_OF_SCENARIO'\n${yaml(detail.scenario)}END_OF_SCENARIO\ndumbbell run ${name}.yaml --out results/${name}\n`;
 }
 
-const block = (title, content, ...buttons) => el("section", { class: "block" }, el("h3", {}, title), el("div", { class: "buttons" }, buttons), content);
+const block = (title, content, ...buttons) => el("section", { class: "block" }, el("h2", {}, title), el("div", { class: "buttons" }, buttons), content);
 const pre = (text) => el("pre", { tabindex: "0" }, text);
 const wide = (heads, rows) => framed(el("div", { class: "across", tabindex: "0" }, tableOf(heads, rows)));
 const pairs = (values) => el("div", { class: "pairs" }, tableOf(["", ""], Object.entries(values).filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)])));

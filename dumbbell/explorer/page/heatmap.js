@@ -31,6 +31,7 @@ export function ordered(values) {
 /** A map as a table of buttons. `cellOf(x, y)` gives { value, hover, runs, warning } or nothing. */
 export function mapOf(title, xs, ys, names, cellOf, [low, high], apart = false) {
   const scaled = (value) => (high > low ? (value - low) / (high - low) : 0.5);
+  const [xName, yName] = names;
   const cell = (x, y) => {
     const found = cellOf(x, y);
     if (!found || !Number.isFinite(found.value)) return el("td", { class: "missing" }, "–");
@@ -40,13 +41,12 @@ export function mapOf(title, xs, ys, names, cellOf, [low, high], apart = false) 
     return el(
       "td",
       {},
-      el("button", { type: "button", class: found.warning ? "cell outside" : "cell", css: { background: colour, color: ink }, title: found.hover, "data-value": found.value, "data-key": found.runs[0]?.key, onclick: show }, shortNumber(found.value)),
+      el("button", { type: "button", class: found.warning ? "cell outside" : "cell", css: { background: colour, color: ink }, title: found.hover, "aria-label": `${keyTitle(xName)} ${x}${yName ? `, ${keyTitle(yName)} ${y}` : ""}: ${shortNumber(found.value)}`, "data-value": found.value, "data-key": found.runs[0]?.key, onclick: show }, shortNumber(found.value)),
     );
   };
-  const [xName, yName] = names;
   return el(
     "figure",
-    { class: "map" },
+    { class: "map", onkeydown: keyOnMap },
     el("figcaption", {}, title),
     framed(
       el(
@@ -61,6 +61,21 @@ export function mapOf(title, xs, ys, names, cellOf, [low, high], apart = false) 
       ),
     ),
   );
+}
+
+/** The arrows move from cell to cell, over those without a value. */
+function keyOnMap(event) {
+  const [right, down] = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key] ?? [0, 0];
+  const here = event.target.closest("td");
+  if (!here || !(right || down)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const rows = [...here.closest("tbody").rows].map((row) => [...row.cells]);
+  let y = rows.findIndex((row) => row.includes(here));
+  let x = rows[y].indexOf(here);
+  do [x, y] = [x + right, y + down];
+  while (rows[y]?.[x] && !rows[y][x].querySelector("button"));
+  rows[y]?.[x]?.querySelector("button")?.focus();
 }
 
 export const spanOfMap = (values) => {

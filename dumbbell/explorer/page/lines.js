@@ -106,6 +106,7 @@ export function runLabel(row, among = shownRows()) {
   return words.join(", ") || (among.length > 1 ? row.key.slice(0, 8) : row.name);
 }
 
+/** The colour of a line: flows have that of their congestion control, or of their group where all of several groups have the same control. */
 function colourOf(detail, entity, order) {
   const kind = entity.slice(0, entity.indexOf("/"));
   const facts = detail.entities[entity] ?? {};
@@ -115,10 +116,15 @@ function colourOf(detail, entity, order) {
   }
   if (!(kind in KINDS)) return model.index.others[order % model.index.others.length];
   if (!facts.cc) return model.index.palette[(order + (facts.direction === "reverse" ? 1 : 0)) % model.index.palette.length];
-  const alike = Object.keys(detail.entities).filter((each) => detail.entities[each].cc === facts.cc && each.startsWith(`${kind}/`));
+  const bearing = Object.keys(detail.entities).filter((each) => detail.entities[each].cc && each.slice(0, each.indexOf("/")) in KINDS);
+  const groups = [...new Set(bearing.map((each) => detail.entities[each].group ?? each))];
+  const byGroup = groups.length > 1 && new Set([...shownRows().flatMap((row) => row.ccs), ...bearing.map((each) => detail.entities[each].cc)]).size === 1;
+  const alike = bearing.filter((each) => detail.entities[each].cc === facts.cc && each.startsWith(`${kind}/`) && (!byGroup || detail.entities[each].group === facts.group));
+  const { palette, colours } = model.index;
+  const hue = byGroup ? palette[groups.indexOf(facts.group ?? entity) % palette.length] : colours[facts.cc] ?? OTHER;
   const pale = (0.65 * alike.indexOf(entity)) / Math.max(alike.length - 1, 1);
   const towards = token(luminance(token("--paper")) < 0.2 ? "--ink" : "--paper");
-  return mixed(visible(model.index.colours[facts.cc] ?? OTHER), towards, pale);
+  return mixed(visible(hue), towards, pale);
 }
 
 const busy = (detail, entity) => detail.series.some((each) => each.entity === entity && each.name === "backlog_packets" && !each.idle);

@@ -211,7 +211,20 @@ function header() {
   fill(byId("help"), el("h2", {}, "Keys"), el("dl", {}, KEYS.flatMap(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)])), el("form", { method: "dialog" }, el("button", {}, "Close")));
 }
 
+/** Closes open menus but the one that holds an element; true if there was one to close. */
+function closeMenus(within = null) {
+  const open = [...document.querySelectorAll("details.menu[open]")].filter((each) => !each.contains(within));
+  open.forEach((each) => {
+    const holds = each.contains(document.activeElement);
+    each.open = false;
+    if (holds) each.querySelector("summary").focus();
+  });
+  return open.length > 0;
+}
+
 function keys(event) {
+  if (event.key === "Escape" && closeMenus()) return;
+
   const { tagName, type } = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || tagName === "SELECT" || tagName === "TEXTAREA" || (tagName === "INPUT" && type !== "checkbox") || byId("help").open) return;
   const inTable = byId("runs").contains(event.target);
@@ -266,6 +279,7 @@ async function start() {
     else if (what !== "columns" && what !== "open") drawTab();
   });
   addEventListener("keydown", keys);
+  addEventListener("pointerdown", (event) => closeMenus(event.target));
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth === width) return;

@@ -23,6 +23,26 @@ function mainAxis(used) {
   return used.find((axis) => isNamed(axis) && axis.some((key) => /qdisc/.test(key))) ?? used.find(isNamed) ?? used[0] ?? null;
 }
 
+/** What makes a mark of a figure a button: the arrows move between the marks of its figure, of which one is in the order of tabs. */
+const asMark = (label, rows) => ({ class: "mark", role: "button", tabindex: "-1", "aria-label": label, onclick: () => show(rows), onkeydown: (event) => keyOnMark(event, rows) });
+
+function keyOnMark(event, rows) {
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    event.stopPropagation();
+    return show(rows);
+  }
+  const marks = [...event.currentTarget.closest("svg").querySelectorAll(".mark")];
+  const at = marks.indexOf(event.currentTarget);
+  const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: marks.length - 1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const next = marks[Math.min(Math.max(to, 0), marks.length - 1)];
+  marks.forEach((mark) => mark.setAttribute("tabindex", mark === next ? "0" : "-1"));
+  next.focus();
+}
+
 const show = (rows) => change({ runs: rows.map(shortKey), run: shortKey(rows[0]), tab: "series", x: null, alone: [] }, "all");
 
 export function drawOverview(place) {
@@ -40,10 +60,17 @@ export function drawOverview(place) {
   fill(
     place,
     used.length ? el("p", { class: sentence ? "sentence" : "note" }, sentence ?? silent) : null,
-    el("p", { class: "note" }, `${described(used, rows, cells, repeats)} ${repeats > 1 ? "Dots are means over seeds, lines 95 % intervals (Student's t)." : ""} A click shows the series of a cell.`),
-    el("div", { class: "graphs" }, told.map((measure) => dots(measure, cells, main, colourOf)), ellipses(told, cells, main, colourOf)),
+    el("p", { class: "note" }, `${described(used, rows, cells, repeats)} ${repeats > 1 ? "Dots are means over seeds, lines 95 % intervals (Student's t)." : ""} A click, or Enter, shows the series of a cell.`),
+    graphs(told.map((measure) => dots(measure, cells, main, colourOf)), ellipses(told, cells, main, colourOf)),
     el("div", { class: "bar" }, copyButton("command of this figure", () => figureCommand(told, main))),
   );
+}
+
+/** Figures, each of which Tab reaches at its first mark. */
+function graphs(...figures) {
+  const place = el("div", { class: "graphs" }, figures);
+  place.querySelectorAll("svg").forEach((svg) => svg.querySelector(".mark")?.setAttribute("tabindex", "0"));
+  return place;
 }
 
 function described(used, rows, cells, repeats) {
@@ -86,7 +113,7 @@ function dots([column, noun, unit], cells, main, colourOf) {
     el("figcaption", { title: explained(column) }, `${noun}${unit ? ` (${unit})` : ""}${far ? ", log axis" : ""}`),
     el(
       "svg",
-      { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": `${noun}: ${[...listed].slice(0, MOST_ROWS).map(([name, [{ found }]]) => `${name} ${shortNumber(found.centre)}`).join(", ")} ${unit}` },
+      { viewBox: `0 0 ${WIDTH} ${height}`, role: "group", "aria-label": unit ? `${noun} (${unit}) by cell` : `${noun} by cell` },
       marks.map((tick) => [el("line", { class: "grid", x1: x(tick), x2: x(tick), y1: TOP, y2: height - BOTTOM }), el("text", { x: x(tick), y: height - 7, "text-anchor": "middle" }, shortNumber(tick))]),
       [...listed].map(([name, several], row) => {
         const y = TOP + (row + 0.5) * ROW;
@@ -97,7 +124,7 @@ function dots([column, noun, unit], cells, main, colourOf) {
             const colour = colourOf(cell.rows[0]);
             return el(
               "g",
-              { class: "mark", "data-value": found.centre, onclick: () => show(cell.rows) },
+              { ...asMark(`${cell.label}: ${estimateText(found)} ${unit}`.trim(), cell.rows), "data-value": found.centre },
               el("title", {}, `${cell.label}: ${estimateText(found)} ${unit} (${found.count} ${found.count === 1 ? "run" : "runs"})`),
               el("rect", { x: left, y: y - ROW / 2, width: several.length > 1 ? 0 : WIDTH - left - MARGIN, height: ROW, fill: "transparent" }),
               found.half ? el("line", { x1: x(found.centre - found.half), x2: x(found.centre + found.half), y1: at, y2: at, stroke: colour, "stroke-width": 2 }) : null,
@@ -145,12 +172,13 @@ function ellipses(told, cells, main, colourOf) {
       const right = x(each.x) > 300;
       return el(
         "g",
-        { class: "mark", onclick: () => show(each.rows) },
+        asMark(`${each.name}: ${shortNumber(each.x)} ms, ${shortNumber(each.y)} Mbit/s`, each.rows),
         el("title", {}, `${each.name}: ${shortNumber(each.x)} ms, ${shortNumber(each.y)} Mbit/s, means of ${each.count}; the ellipse is one deviation`),
         el("path", { d: `${each.points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("")}Z`, fill: `${colour}22`, stroke: colour }),
         el("circle", { cx: x(each.x), cy: y(each.y), r: 4, fill: colour }),
         el("text", { class: "label", x: x(each.x) + (right ? -8 : 8), y: free(x(each.x), y(each.y) - 5), "text-anchor": right ? "end" : "start" }, each.name),
       );
     }),
+    true,
   );
 }

@@ -35,20 +35,23 @@ function everyColumn() {
   const coordinates = Object.keys(runs.coordinates);
   const repeats = coordinates.filter((key) => /(^|\.)(seed|repeat)$/.test(key));
   const status = { id: "status", title: "status", hint: explained("status"), value: (item) => item.status, text: (item) => `${STATUS[item.status] ?? ""} ${item.status}` };
+  const isWell = model.rows.every((row) => row.status === "ok"); // then there is more to look at
   const ccs = model.rows.some((row) => row.ccs.length) && !coordinates.some((key) => lastWord(key) === "cc");
   return [
-    status,
+    ...(isWell ? [] : [status]),
     ofFirst("name", "name", (row) => row.name, "the name of the scenario"),
     ofFirst("engine", "engine", (row) => row.engine, "who made the run: the simulator, a kernel, a testbed or another tool"),
     ...coordinates.filter((key) => !repeats.includes(key)).map((key) => ofFirst(key, keyName(key), (row) => row.cell[key], key)),
-    ...repeats.map((key) => ({ ...ofFirst(key, lastWord(key), (row) => row.cell[key], key), text: (item) => (item.isCell ? `${item.rows.length} seeds` : String(item.rows[0].cell[key] ?? "")) })),
     ...(ccs ? [{ ...ofFirst("cc", "cc", (row) => row.ccs.join(" "), "congestion control"), text: (item) => item.rows[0].ccs.join(", ") }] : []),
     ...Object.keys(runs.metrics).filter((name) => runs.metrics[name].some((value) => value !== null)).map(number),
+    ...repeats.map((key) => ({ ...ofFirst(key, lastWord(key), (row) => row.cell[key], key), text: (item) => (item.isCell ? `${item.rows.length} seeds` : String(item.rows[0].cell[key] ?? "")) })),
+    ...(isWell ? [status] : []),
     { id: "key", title: "key", hint: "the beginning of the run's key: a hash of all that decides its result", value: (item) => item.rows[0].key, text: (item) => (item.isCell ? "" : item.rows[0].key.slice(0, 10)), mono: true },
   ];
 }
 
-/** The columns that are shown unasked: what the traffic is judged by, and of the other metrics of runs those that differ. */
+/** The columns that are shown unasked: what the traffic is judged by, and of the other metrics of runs those that differ. A key
+ * with the values of another, as of a queue at both ends, has no column. */
 function usualColumns(columns) {
   const { runs, measures } = model.index;
   const coordinates = Object.keys(runs.coordinates);
@@ -56,9 +59,12 @@ function usualColumns(columns) {
   const judged = measures.map(([column]) => column);
   const isOfRun = (name) => !name.includes(".") && !(judged.length > 1 && name === "goodput_mbit" && !judged.includes(name));
   const differs = (name) => model.index.kind === "capture" || (isOfRun(name) && new Set(runs.metrics[name].filter((value) => value !== null)).size > 1);
+  const isTwin = (id) => coordinates.some((other) => coordinates.indexOf(other) < coordinates.indexOf(id) && several(runs.coordinates[id]) && runs.coordinates[id].every((value, i) => value === runs.coordinates[other][i]));
   return columns.map((column) => column.id).filter((id) => {
     if (id === "name") return (several(runs.facts.name) && !distinct) || !coordinates.length;
     if (id === "engine") return several(runs.facts.engine);
+    if (id === "cc" && !(id in runs.coordinates)) return several(model.rows.map((row) => row.ccs.join(" ")));
+    if (isTwin(id)) return false;
     if (id in runs.metrics) return judged.includes(id) || differs(id);
     return true;
   });

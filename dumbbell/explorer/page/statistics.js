@@ -88,8 +88,8 @@ export function ticks(one, other) {
   return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-/** Axes of a small graph, and what is drawn in it: `x` and `y` turn values into places. */
-export function graph(title, [x0, x1], [y0, y1], xTitle, yTitle, content) {
+/** Axes of a small graph, and what is drawn in it: `x` and `y` turn values into places. `hasMarks`: true if there are buttons in it. */
+export function graph(title, [x0, x1], [y0, y1], xTitle, yTitle, content, hasMarks = false) {
   const x = (value) => LEFT + ((value - x0) / (x1 - x0 || 1)) * (WIDTH - LEFT - 12);
   const y = (value) => HEIGHT - BOTTOM - ((value - y0) / (y1 - y0 || 1)) * (HEIGHT - BOTTOM - 14);
   return el(
@@ -98,7 +98,7 @@ export function graph(title, [x0, x1], [y0, y1], xTitle, yTitle, content) {
     el("figcaption", {}, title),
     el(
       "svg",
-      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title },
+      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: hasMarks ? "group" : "img", "aria-label": title },
       ticks(x0, x1).map((tick) => [el("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 14, y2: HEIGHT - BOTTOM }), el("text", { x: x(tick), y: HEIGHT - BOTTOM + 14, "text-anchor": "middle" }, shortNumber(tick))]),
       ticks(y0, y1).map((tick) => [el("line", { class: "grid", x1: LEFT, x2: WIDTH - 12, y1: y(tick), y2: y(tick) }), el("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, shortNumber(tick))]),
       content(x, y),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from dumbbell.comparing.across.coordinates import RunSet
-from dumbbell.comparing.across.derived import JAIN_BY_STEP, TABLE_COLUMNS, jain_by_step
+from dumbbell.comparing.across.derived import TABLE_COLUMNS, computed
 from dumbbell.comparing.across.estimates import Estimate, by_run, estimate
 from dumbbell.comparing.across.observations import observations
 from dumbbell.comparing.across.tables import ROWS
@@ -91,8 +91,13 @@ class Rule:
     def outline(self, run: Run) -> Outline:
         """Return the part of a run that the rule looks at. Raises `DamagedRun` if the rule needs the run's series and they are damaged."""
         summary = run.summary
-        if self.column == JAIN_BY_STEP:
-            summary = replace(summary, run={**summary.run, JAIN_BY_STEP: jain_by_step(run)})
+        if (values := computed(run, self.per, self.column)) is not None:
+            if self.per == "run":
+                summary = replace(summary, run=_with(summary.run, self.column, values.get("", math.nan)))
+            else:
+                rows = summary.flows if self.per == "flow" else summary.groups
+                made = {name: _with(rows.get(name, {}), self.column, value) for name, value in values.items()}
+                summary = replace(summary, flows={**rows, **made}) if self.per == "flow" else replace(summary, groups={**rows, **made})
         return Outline(run.cell, summary, run.name, run.key)
 
     def judge(self, runs: Sequence[Summarised], taken: int) -> Verdict:
@@ -123,6 +128,11 @@ class Rule:
         allowed = self.width * abs(found.centre) if self.is_share else self.width
         half = (found.high - found.low) / 2
         return half / allowed if found.has_interval and allowed else math.inf
+
+
+def _with(row: Mapping[str, float], column: str, value: float) -> dict[str, float]:
+    """Return a row with a computed column, unless it has that column already."""
+    return dict(row) if not math.isnan(row.get(column, math.nan)) else {**row, column: value}
 
 
 def _are_equal(found: Estimate) -> bool:

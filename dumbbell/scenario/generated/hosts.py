@@ -37,6 +37,9 @@ class Host(Model):
     `kernel`: the kernel's own sizes on a machine with enough memory. Series of Linux differ there, and the engine `kernel` gives its
     guest the memory. In the simulator it is the default.
     """
+    sender_rmem: Literal["kernel"] | Annotated[list[Size], Field(min_length=3, max_length=3)] | None = None
+    """sysctl tcp_rmem of the host that sends the data, by default that of `rmem`. It gives the window that this host advertises, which
+    only captures show where no data come back."""
     wmem: Literal["kernel"] | Annotated[list[Size], Field(min_length=3, max_length=3)] = Field(
         default=[Size.parse("4KiB"), Size.parse("16KiB"), Size.parse("4MiB")]
     )

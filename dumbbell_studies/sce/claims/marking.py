@@ -37,18 +37,26 @@ class Ramps:
         return float(marks[inside].mean())
 
 
-def linear_ramps(ramps: Ramps) -> Outcome:
-    """S023+S024: marking begins at half the target and reaches 1 at the target; with sce-single it begins at the target."""
-    holds, found = True, []
-    for ramp, none, half, full in ((DEFAULT, 0.5, 0.75, 1.0), (SINGLE, 1.0, 1.5, 2.0)):
-        least, middle, most = (
-            ramps.marked(ramp, -1, none),
-            ramps.marked(ramp, half - 0.05, half + 0.05),
-            ramps.marked(ramp, full, np.inf),
-        )
-        holds = holds and least == 0 and abs(middle - 0.5) <= 0.1 and most >= 0.99
-        found.append(f"{ramp}: {least:.3f} to {none:g}T, {middle:.3f} at {half:g}T, {most:.3f} from {full:g}T")
-    return Outcome(holds, "; ".join(found))
+def default_ramp(ramps: Ramps) -> Outcome:
+    """S023: marking begins at half the target and reaches 1 at the target."""
+    return _ramp(ramps, DEFAULT, 0.5)
 
 
-CHECKS: Mapping[str, Callable[[Ramps], Outcome]] = {"S023+S024": linear_ramps}
+def single_ramp(ramps: Ramps) -> Outcome:
+    """S024: with sce-single marking begins at the target, with the slope of the default ramp. The code has half of it."""
+    return _ramp(ramps, SINGLE, 1.0)
+
+
+def _ramp(ramps: Ramps, keyword: str, begins: float) -> Outcome:
+    """Check a ramp that rises from 0 to 1 within half a target. `begins`: where it begins, in targets."""
+    half, full = begins + 0.25, begins + 0.5
+    least, middle, most = (
+        ramps.marked(keyword, -1, begins),
+        ramps.marked(keyword, half - 0.05, half + 0.05),
+        ramps.marked(keyword, full, np.inf),
+    )
+    holds = least == 0 and abs(middle - 0.5) <= 0.1 and most >= 0.99
+    return Outcome(holds, f"{least:.3f} to {begins:g}T, {middle:.3f} at {half:g}T, {most:.3f} from {full:g}T")
+
+
+CHECKS: Mapping[str, Callable[[Ramps], Outcome]] = {"S023": default_ramp, "S024": single_ramp}

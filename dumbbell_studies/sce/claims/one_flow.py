@@ -15,6 +15,8 @@ from dumbbell_studies.sce import reductions
 if TYPE_CHECKING:
     from dumbbell.results import Run
 
+_SIGNALS = ("dropped_overflow", "dropped_aqm", "ce_marks")
+"""What a classic sender answers to, among the counters of a port."""
 LONG_S = 300.0
 """Duration of the draft's runs."""
 
@@ -46,6 +48,13 @@ class Cells:
     def saving(self, cc_a: str, cc_b: str, bandwidth: float, delay: float) -> float:
         """RTT of cc_b minus RTT of cc_a, ms."""
         return self.value(cc_b, bandwidth, delay, reductions.RTT) - self.value(cc_a, bandwidth, delay, reductions.RTT)
+
+    def signals(self, cc: str, bandwidth: float, delay: float) -> float:
+        """Drops and CE marks of the bottleneck, mean over repeats."""
+        if (cc, bandwidth, delay) not in self._runs:
+            raise MissingRunError(f"no run of {cc} at {bandwidth:g} Mbit/s, {delay:g} ms")
+        counters = [run.counters[reductions.BOTTLENECK] for run in self._runs[cc, bandwidth, delay]]
+        return float(np.mean([sum(each.get(name, 0) for name in _SIGNALS) for each in counters]))
 
     def ramp(self, cc: str, bandwidth: float, delay: float) -> tuple[float, float]:
         """t_ramp (s) and the throughput (Mbit/s) after it.
@@ -158,6 +167,17 @@ def dctcp_rtt_at_largest_bdp(cells: Cells) -> Outcome:
     return Outcome(abs(more) <= 0.5, f"{more:+.2f} ms")
 
 
+def classic_signals_are_rare(cells: Cells) -> Outcome:
+    """S031: where Reno-SCE gains most, it meets at most a tenth of Reno's drops and CE marks."""
+    found = {cell: (cells.signals("reno", *cell), cells.signals("reno-sce", *cell)) for cell in _FAST}
+    plain, sce = (sum(pair[which] for pair in found.values()) for which in (0, 1))
+    most = max(pair[1] for pair in found.values())
+    return Outcome(
+        plain > 0 and sce <= 0.1 * plain,
+        f"reno {plain:.0f}, reno-sce {sce:.0f} over {len(found)} cells; at most {most:.0f} in a run of 300 s",
+    )
+
+
 CHECKS: dict[str, Callable[[Cells], Outcome]] = {
     "S005+S006": ramp_times,
     "S007+S008": plateau_rates,
@@ -169,6 +189,7 @@ CHECKS: dict[str, Callable[[Cells], Outcome]] = {
     "S015": dctcp_deficit_at_low_rates,
     "S016": dctcp_rtt_saving,
     "S017": dctcp_rtt_at_largest_bdp,
+    "S031": classic_signals_are_rare,
 }
 
 

@@ -72,7 +72,7 @@ def test_a_case_shrinks_to_what_its_difference_needs(monkeypatch, kind, left):
         name = {2: "the class", 1: "another"}.get(len(times & {7, 23}))
         return Compared(case, [], [], name and Difference(23, name, {"at_ns": 23}, None))
 
-    monkeypatch.setattr(shrinking, "replayed", lambda listed: [found(each) for each in listed])
+    monkeypatch.setattr(shrinking, "replayed", lambda listed, _kernel: [found(each) for each in listed])
     calls = [{"at_ns": 1, "do": "open"}, {"at_ns": 2, "do": "write", "bytes": 9}]
     actions = [*calls, *({"at_ns": at, "do": "packet"} for at in range(3, 41))]
     small = shrinking.shrunken(found({"kind": kind, "actions": actions, "end_ns": 10**9}))

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from record_ends import PLANS, is_crossed, is_reset, recorded
+from record_ends import PLANS, RECORDS, is_crossed, is_new, is_reset, recorded
 
 from dumbbell.agreement.ends import KINDS, cases
 from dumbbell.agreement.ends.comparing import difference, shown
@@ -18,8 +18,13 @@ def found():
     return [(each["case"], each["kernel"], sim) for each, sim in zip(listed, answers, strict=True)]
 
 
-def test_the_simulator_answers_as_linux_did(found):
-    apart = [(case, kernel, sim, difference(case, kernel, sim)) for case, kernel, sim in found]
+@pytest.mark.parametrize("stack", RECORDS)
+def test_the_simulator_answers_as_linux_did(stack):
+    listed = recorded(stack)
+    assert {each["case"].get("stack", "linux-6.12") for each in listed} == {stack}
+    answers = cases.replayed([each["case"] for each in listed])
+    pairs = [(each["case"], each["kernel"], sim) for each, sim in zip(listed, answers, strict=True)]
+    apart = [(case, kernel, sim, difference(case, kernel, sim)) for case, kernel, sim in pairs]
     assert not ["\n".join(shown(case, each, kernel, sim)) for case, kernel, sim, each in apart if each is not None]
 
 
@@ -55,3 +60,9 @@ def test_a_case_is_played_again_in_the_same_way():
     for kind in KINDS:
         played = cases.drawn(7, 0, 20, kind, "cubic", True, False)
         assert json.dumps(cases.replayed([case for case, _ in played])) == json.dumps([answers for _, answers in played])
+
+
+def test_what_linux_7_3_does_is_not_what_6_12_does():
+    received = [each for each in recorded("linux-7.3") if each["case"]["kind"] != "send"]
+    assert len(received) == 20
+    assert all(is_new(each["case"], each["kernel"]) for each in received)

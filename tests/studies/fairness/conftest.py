@@ -13,7 +13,7 @@ SAMPLE_S = 0.1
 
 def run(scenario, elapsed, retransmits=None, seed=1, mode="2011", experiment="", starts=None):
     """A run whose transfers go on evenly and take so long, s by sender."""
-    blocks, counters = [], {"port/bottleneck": PORT}
+    published, blocks, counters = transfers(), [], {"port/bottleneck": PORT}
     stop = max(elapsed.values()) + 1
     t_s = np.arange(0, stop, SAMPLE_S)
     for sender, setup in senders(scenario).items():
@@ -28,6 +28,9 @@ def run(scenario, elapsed, retransmits=None, seed=1, mode="2011", experiment="",
             "active_ns": round(elapsed[sender] * 1e9),
             "completed_ns": round(end * 1e9),
             "retransmits": (retransmits or {}).get(sender, 0),
+            "trace_packets": published[scenario, sender].packets,
+            "trace_rtt_ms": published[scenario, sender].rtt_ms,
+            "trace_window_bytes": published[scenario, sender].window_bytes,
         }
     cell = {"mode": mode, "scenario": scenario, **({"experiment": experiment} if experiment else {}), "seed": seed}
     return study_run(cell, blocks, counters)

@@ -2,10 +2,11 @@
 
 import csv
 
-import pytest
-
-from dumbbell_studies.fairness.hosts import CONTROLS, advertised, has_outage, scenario_names, senders, setups
+import dumbbell
+from dumbbell.scenario import Scenario
+from dumbbell_studies.fairness.hosts import CONTROLS, has_outage, scenario_names, senders, setups
 from dumbbell_studies.fairness.published import FOLDER, transfers
+from dumbbell_studies.fairness.scenarios import ERA, document
 
 
 def test_there_is_a_setup_for_every_published_transfer():
@@ -22,18 +23,14 @@ def test_controls_and_delays_are_those_of_the_report():
             assert has_outage(row["scenario"]) == (row["forced_drop_ms"] == "100")
 
 
-@pytest.mark.parametrize(
-    ("largest", "window"),
-    [(249_856, 5840), (1_249_280, 5856), (2_498_560, 5888), (4_999_168, 5888), (4_194_304, 5888), (65_535, 5840), (0, 5840)],
-)
-def test_the_window_of_a_sender_tells_its_largest_buffer(largest, window):
-    assert advertised(largest) == window
-
-
-def test_every_window_is_the_published_one():
-    assert {place: advertised(setup.own_receive_buffer) for place, setup in setups().items()} == {
-        place: each.window_bytes for place, each in transfers().items()
-    }
+def test_every_window_that_senders_advertise_is_the_published_one():
+    advertised = {}
+    for scenario in scenario_names():
+        short = {f"flows.{i}.bytes": "100kB" for i in range(len(senders(scenario)))} | {"duration": "5s"}
+        (run,) = dumbbell.run(Scenario.model_validate(document(scenario, ERA, 1, short)))
+        for row in run.flows.rows():
+            advertised[scenario, row["flow"]] = row["trace_window_bytes"]
+    assert advertised == {place: each.window_bytes for place, each in transfers().items()}
 
 
 def test_what_is_listed_is_as_the_report_lists_it():

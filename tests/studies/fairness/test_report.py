@@ -29,7 +29,7 @@ def folder(tmp_path_factory, published_runs):
 def test_the_published_numbers_agree_with_themselves(folder):
     found = json.loads((folder / "agreement.json").read_text())["metrics"]
     assert found["elapsed_s"]["share_within"] == 1
-    assert found["elapsed_s"]["informative"]["cells"] == 56 - 5
+    assert found["elapsed_s"]["informative"]["cells"] == 56 - 16 - 5
     assert found["rexmt_data_pkts"]["cells"] == 24
     assert found["avg_win_adv_bytes"]["share_within"] == 1
 
@@ -40,7 +40,7 @@ def test_every_claim_has_a_check():
 
 def test_claims_in_the_published_numbers(published_runs):
     found = {claim.id: claim for claim in check_claims(published_runs)}
-    assert {name for name, claim in found.items() if claim.status == "pass"} == CHECKS.keys() - EXCUSED.keys()
+    assert {name for name, claim in found.items() if claim.status == "pass"} == CHECKS.keys() - EXCUSED.keys() - {"A016"}
     assert found["A016"].status == "not_applicable"
     assert found["A015"].status == "expected_fail"
 
@@ -54,8 +54,8 @@ def test_claims_fail_where_the_numbers_are_others(published_runs, make_run):
 def test_commands_on_the_folder(folder, dumbbell):
     status, out, _ = dumbbell("table", folder, "--number", "1", "--format", "csv")
     assert status == 0
-    assert out.splitlines()[1].startswith("Baseline1,S1,SACK,0,ours,9.29,90.31,2.0,0,5888")
-    assert out.splitlines()[2].startswith(",,,,published,9.29,90.31,5.3,,5888")
+    assert out.splitlines()[1].startswith("Baseline1,S1,SACK,0,ours,9.29,90.31,5.3,2.0,0,5888")
+    assert out.splitlines()[2].startswith(",,,,published,9.29,90.31,5.3,,,5888")
     status, out, _ = dumbbell("compare", folder, find_part("fairness")[1].published["alberta_runs"], "--json")
     assert status == 0
     assert json.loads(out)["metrics"]["elapsed_s"]["missing"] == 0

@@ -77,6 +77,9 @@ def test_all_parts_together_have_one_store(tmp_path, make_run):
     assert set(done.part.figures) >= {"correlations", "section-4-load", "section-5", "section-9-load", "section-9", "section-10"}
     figure = done.part.figures["correlations"](done.folder.runs, View("print"))
     assert len(figure.axes) == 4 * 3
+    assert len(done.part.figures["section-3"](done.folder.runs, View("print")).axes) == 3
+    (axes,) = done.part.figures["section-2"](done.folder.runs, View("print")).axes
+    assert len(axes.lines) == 2
     text = (path / "tables" / "correlations.csv").read_text()
     assert "congested,queue CoV,CoV-PTP,16" in text
     assert [each.part.name for each in done.parts] == ["2006", "variance", "congested", "background", "further"]

@@ -7,9 +7,10 @@
 use super::exp::exp_of_minus;
 use super::reno::reno_cong_avoid;
 use super::{
-    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version, View,
-    Window,
+    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Tell, Version,
+    View, Window,
 };
+use crate::catalogue;
 use crate::rng::Rng;
 
 /// Round trips whose gradients are summed.
@@ -60,6 +61,24 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Boxed(Box::new(Cdg::new(p))),
 };
+
+/// State variables that a scenario may record.
+pub(super) const STATE: &[catalogue::State] = &[
+    catalogue::State::word(
+        "queue_state",
+        &["unknown", "non-full", "full", "back-off"],
+        "how full it takes the queue of the path to be; back-off: it reduces the window for the gradient",
+    ),
+    catalogue::State::new("gradient_min_us", "us", "growth of the least RTT of a round over the last eight rounds"),
+    catalogue::State::new("gradient_max_us", "us", "growth of the largest RTT of a round over the last eight rounds"),
+    catalogue::State::new("round_rtt_ms", "ms", "least RTT of the round so far; none before the first"),
+    catalogue::State::new(
+        "shadow_cwnd",
+        "packets",
+        "window that a flow that reacts to losses alone would have (shadow_wnd)",
+    ),
+    catalogue::State::new("backoffs", "", "reductions for the gradient since the last one that helped"),
+];
 
 /// Least and largest RTT of a round, or their changes and the sums of these, us; both 0: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -330,6 +349,18 @@ impl CongestionControl for Cdg {
         }
         s.rtt.min = min_not_zero(s.rtt.min, rtt);
         s.rtt.max = s.rtt.max.max(rtt);
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        let s = &self.state;
+        tell("queue_state", f64::from(s.queue as u8));
+        tell("gradient_min_us", f64::from(s.sum.min));
+        tell("gradient_max_us", f64::from(s.sum.max));
+        if s.rtt.min > 0 {
+            tell("round_rtt_ms", f64::from(s.rtt.min) / 1e3);
+        }
+        tell("shadow_cwnd", f64::from(s.shadow));
+        tell("backoffs", f64::from(s.backoffs));
     }
 }
 

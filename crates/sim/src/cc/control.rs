@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, fast, highspeed, htcp, hybla, illinois, lp, nv, prague,
-    reno, reno_sce, scalable, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters, State,
+    reno, reno_sce, scalable, sce, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters, State,
 };
 use crate::catalogue::{Draws, Entry};
 
@@ -142,9 +142,18 @@ pub const STATES: &[(&str, &[State])] = &[
     ("bbr", bbr::STATE),
     ("bbr3", bbr3::STATE),
     ("bic", bic::STATE),
+    ("cdg", cdg::STATE),
+    ("dctcp-sce", sce::STATE),
+    ("fast", fast::STATE),
+    ("highspeed", highspeed::STATE),
+    ("htcp", htcp::STATE),
+    ("hybla", hybla::STATE),
     ("illinois", illinois::STATE),
+    ("lp", lp::STATE),
     ("nv", nv::STATE),
     ("prague", prague::STATE),
+    ("reno-sce", sce::STATE),
+    ("scalable", scalable::STATE),
     ("vegas", vegas::STATE),
     ("veno", veno::STATE),
     ("westwood", westwood::STATE),

@@ -42,7 +42,11 @@ pub(super) const CONTROL: Control = Control {
 };
 
 /// State variables that a scenario may record.
-pub(super) const STATE: &[State] = &[State::new("alpha", "share", "smoothed share of marked segments (dctcp_alpha)")];
+pub(super) const STATE: &[State] = &[
+    State::new("alpha", "share", "smoothed share of marked segments (dctcp_alpha)"),
+    State::new("window_bytes", "bytes", "payload of the segments of this observation window so far (dctcp_ab_tot)"),
+    State::new("window_ce_bytes", "bytes", "payload of the marked ones among these (dctcp_ab_ecn)"),
+];
 
 /// State of DCTCP.
 #[derive(Clone, Debug)]
@@ -157,8 +161,15 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+    fn state(&self, v: &View, _: &Window, tell: &mut Tell) {
         tell("alpha", f64::from(self.alpha) / f64::from(MAX_ALPHA));
+        let (counted, counted_ce) = if self.by_acked {
+            (self.counted, self.counted_ce)
+        } else {
+            (v.delivered - self.old_delivered, v.delivered_ce - self.old_delivered_ce)
+        };
+        tell("window_bytes", f64::from(counted) * f64::from(v.mss));
+        tell("window_ce_bytes", f64::from(counted_ce) * f64::from(v.mss));
     }
 }
 

@@ -12,9 +12,10 @@
 use std::collections::VecDeque;
 
 use super::{
-    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version, View,
-    Window, INFINITE_SSTHRESH,
+    AnyCc, BoxedControl, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State, Tell,
+    Version, View, Window, INFINITE_SSTHRESH,
 };
+use crate::catalogue::state::ms_of_us;
 
 /// The mean RTT has so many more bits than microseconds.
 const MEAN_SHIFT: u32 = 16;
@@ -55,6 +56,15 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Boxed(Box::new(Fast::new(p))),
 };
+
+/// State variables that a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("base_rtt_ms", "ms", "least RTT that it has measured (baseRTT)"),
+    State::new("mean_rtt_ms", "ms", "averaged RTT (avgRTT); none before the first"),
+    State::new("diff", "packets", "segments that it takes to be queued, by the averaged RTT; none before the first"),
+    State::new("old_cwnd", "packets", "window of a round trip ago, which the next is computed from"),
+    State::flag("updates", "the window is updated in this round trip"),
+];
 
 /// What a description sets.
 #[derive(Clone, Copy, Debug)]
@@ -271,6 +281,18 @@ impl CongestionControl for Fast {
         if self.sent.back().is_none_or(|&(end, _)| end != v.snd_nxt) {
             self.sent.push_back((v.snd_nxt, v.in_flight()));
         }
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("base_rtt_ms", ms_of_us(self.base_us));
+        if self.mean > 0 {
+            let mean = self.mean_us().max(1);
+            tell("mean_rtt_ms", mean as f64 / 1e3);
+            let queued = u64::from(self.old_cwnd) * mean.saturating_sub(u64::from(self.base_us));
+            tell("diff", queued as f64 / mean as f64);
+        }
+        tell("old_cwnd", f64::from(self.old_cwnd));
+        tell("updates", f64::from(u8::from(self.updates)));
     }
 }
 

@@ -4,7 +4,7 @@
 //! Growth counts ACKs, not the segments that they acknowledge. The bound of 2^32/128 segments that the kernel sets is beyond any
 //! receiver's window.
 
-use super::{AnyCc, BoxedControl, CongestionControl, Control, Needs, Version, View, Window};
+use super::{AnyCc, BoxedControl, CongestionControl, Control, Needs, State, Tell, Version, View, Window};
 
 /// Row `i` holds for windows up to its first number: growth is by i + 1 segments a round trip, and a loss takes the second number of 256ths.
 #[rustfmt::skip]
@@ -28,6 +28,12 @@ pub(super) const CONTROL: Control = Control {
     parameters: &[],
     build: |_| AnyCc::Boxed(Box::new(HighSpeed { row: 0 })),
 };
+
+/// State variables that a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("increase", "packets", "growth of the window a round trip, by the row of the table (a(w))"),
+    State::new("decrease", "share", "part of the window that a loss takes, by the row of the table (b(w))"),
+];
 
 /// The row of the table that the window was in last. A decrease leaves it; growth moves it.
 #[derive(Clone, Debug)]
@@ -70,6 +76,11 @@ impl CongestionControl for HighSpeed {
             w.cwnd_cnt -= w.cwnd;
             w.cwnd += 1;
         }
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("increase", (self.row + 1) as f64);
+        tell("decrease", f64::from(AIMD[self.row].1) / 256.0);
     }
 }
 

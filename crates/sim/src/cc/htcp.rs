@@ -6,8 +6,8 @@
 //! only beyond slow start; the largest RTT only counts from the fourth round trip after a loss, and when there has been one.
 
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, Version,
-    View, Window,
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State,
+    Tell, Version, View, Window,
 };
 
 /// Fraction bits of alpha and beta.
@@ -35,6 +35,16 @@ pub(super) const CONTROL: Control = Control {
     ],
     build: |p| AnyCc::Boxed(Box::new(Htcp::new(p))),
 };
+
+/// State variables that a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("increase", "packets", "growth of the window a round trip (alpha)"),
+    State::new("decrease", "share", "part of the window that a loss takes (1 - beta)"),
+    State::new("base_rtt_ms", "ms", "least RTT that it has measured; none before the first"),
+    State::new("max_rtt_ms", "ms", "largest RTT since the last loss; none before the first"),
+    State::new("since_loss_s", "s", "time since the last loss, which growth rises with"),
+    State::new("throughput_pps", "packets/s", "largest throughput since the last loss (maxB)"),
+];
 
 /// H-TCP. Times are ticks.
 #[derive(Clone, Debug)]
@@ -246,6 +256,18 @@ impl CongestionControl for Htcp {
         if self.use_bandwidth_switch {
             self.measure_throughput(v, w.cwnd, s.acked);
         }
+    }
+
+    fn state(&self, v: &View, _: &Window, tell: &mut Tell) {
+        let ms = |ticks: u32| f64::from(ticks) * 1e3 / f64::from(v.hz);
+        tell("increase", f64::from(self.alpha) / f64::from(ALPHA_BASE));
+        tell("decrease", 1.0 - f64::from(self.beta) / f64::from(1 << SHIFT));
+        if self.min_rtt > 0 {
+            tell("base_rtt_ms", ms(self.min_rtt));
+            tell("max_rtt_ms", ms(self.max_rtt));
+        }
+        tell("since_loss_s", ms(v.jiffies.wrapping_sub(self.last_cong)) / 1e3);
+        tell("throughput_pps", f64::from(self.throughput.max));
     }
 }
 

@@ -4,8 +4,8 @@
 
 use super::reno::reno_cong_avoid;
 use super::{
-    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, Version, View,
-    Window,
+    AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, State, Tell,
+    Version, View, Window,
 };
 
 /// Fraction bits of rho, the RTT over that of the reference, and of increases.
@@ -24,6 +24,13 @@ pub(super) const CONTROL: Control = Control {
     parameters: &[Parameter::integer("rtt0", 25, 1, 10_000, "reference RTT, ms").module("rtt0")],
     build: |p| AnyCc::Boxed(Box::new(Hybla::new(p))),
 };
+
+/// State variables that a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("rho", "ratio", "smoothed RTT over that of the reference, at least 1 (rho)"),
+    State::new("base_rtt_ms", "ms", "least smoothed RTT that it has measured; none before the first"),
+    State::flag("active", "growth is that of the reference; else it is Reno's, in recovery"),
+];
 
 /// Hybla.
 #[derive(Clone, Debug)]
@@ -118,6 +125,14 @@ impl CongestionControl for Hybla {
         if let Event::State(new) = e {
             self.active = new == CaState::Open;
         }
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        if self.min_srtt_us8 > 0 {
+            tell("rho", f64::from(self.rho_8) / f64::from(1 << RHO_SHIFT));
+            tell("base_rtt_ms", f64::from(self.min_srtt_us8) / 8e3);
+        }
+        tell("active", f64::from(u8::from(self.active)));
     }
 }
 

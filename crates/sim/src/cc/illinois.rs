@@ -43,6 +43,8 @@ pub(super) const STATE: &[State] = &[
     State::new("decrease", "share", "part of the window that a loss takes (beta)"),
     State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
     State::new("max_rtt_ms", "ms", "largest RTT that it has measured"),
+    State::new("mean_rtt_ms", "ms", "averaged RTT of the round so far; none before its first"),
+    State::new("rtt_samples", "", "RTTs that it has measured in the round (cnt_rtt)"),
 ];
 
 /// Illinois.
@@ -194,6 +196,10 @@ impl CongestionControl for Illinois {
         if self.max_rtt > 0 {
             tell("max_rtt_ms", ms_of_us(self.max_rtt));
         }
+        if self.samples > 0 {
+            tell("mean_rtt_ms", ms_of_us((self.sum_rtt / u64::from(self.samples)) as u32));
+        }
+        tell("rtt_samples", f64::from(self.samples));
     }
 }
 

@@ -6,7 +6,7 @@
 //! The offset of the peer's clock is drawn here, as packets carry clocks without.
 
 use super::reno::reno_cong_avoid;
-use super::{AnyCc, BoxedControl, CongestionControl, Control, Needs, RateSample, Version, View, Window};
+use super::{AnyCc, BoxedControl, CongestionControl, Control, Needs, RateSample, State, Tell, Version, View, Window};
 
 /// Timestamps a second.
 const TS_HZ: u32 = 1000;
@@ -21,6 +21,15 @@ pub(super) const CONTROL: Control = Control {
     parameters: &[],
     build: |_| AnyCc::Boxed(Box::new(Lp::new())),
 };
+
+/// State variables that a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new("owd_ms", "ms", "smoothed difference of the two clocks' timestamps, which is the one-way delay but for a constant; none before the first"),
+    State::new("least_owd_ms", "ms", "least of these differences"),
+    State::new("most_owd_ms", "ms", "largest of these differences"),
+    State::new("remote_hz", "", "ticks a second of the peer's clock; none before it is known"),
+    State::flag("inference", "the window was cut less than three round trips ago"),
+];
 
 /// LP. Times are timestamps, ms.
 #[derive(Clone, Debug)]
@@ -134,6 +143,19 @@ impl CongestionControl for Lp {
         // The threshold stays: a flow that was in slow start is so again at once.
         w.cwnd = if self.within_inference { 1 } else { (w.cwnd / 2).max(1) };
         self.last_drop = Some(now);
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        let ms = |ticks: u32| f64::from(ticks) * 1e3 / f64::from(TS_HZ);
+        if self.smoothed_8 > 0 {
+            tell("owd_ms", ms(self.smoothed_8 >> 3));
+            tell("least_owd_ms", ms(self.least));
+            tell("most_owd_ms", ms(self.most));
+        }
+        if self.remote_hz > 0 {
+            tell("remote_hz", f64::from(self.remote_hz));
+        }
+        tell("inference", f64::from(u8::from(self.within_inference)));
     }
 }
 

@@ -1,7 +1,9 @@
 //! Scalable TCP: the window grows by one segment for every hundred acknowledged, whatever it is, and loses an eighth (T. Kelly, "Scalable TCP:
 //! improving performance in highspeed wide area networks", CCR 33(2), 2003; Linux 6.12 net/ipv4/tcp_scalable.c).
 
-use super::{AnyCc, BoxedControl, CongestionControl, Control, Needs, Parameter, Parameters, Version, View, Window};
+use super::{
+    AnyCc, BoxedControl, CongestionControl, Control, Needs, Parameter, Parameters, State, Tell, Version, View, Window,
+};
 
 /// A loss takes the window less 2^-3 of it.
 const DECREASE_SHIFT: u32 = 3;
@@ -20,6 +22,10 @@ pub(super) const CONTROL: Control = Control {
     )],
     build: |p| AnyCc::Boxed(Box::new(Scalable::new(p))),
 };
+
+/// State variables that a scenario may record.
+pub(super) const STATE: &[State] =
+    &[State::new("cnt", "packets", "segments to acknowledge for an increase of the window by one, outside slow start")];
 
 /// Scalable TCP keeps no state.
 #[derive(Clone, Debug)]
@@ -49,6 +55,10 @@ impl CongestionControl for Scalable {
         if acked > 0 {
             w.additive_increase(v, w.cwnd.min(self.ai_cnt), acked);
         }
+    }
+
+    fn state(&self, _: &View, w: &Window, tell: &mut Tell) {
+        tell("cnt", f64::from(w.cwnd.min(self.ai_cnt)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the SCE senders share: signed byte credit, slow start, the cut after CE
 //! (chromi/sce net/ipv4/tcp_reno_sce.c and tcp_dctcp_sce.c, the form of June 2019 as far as it is known).
 
-use super::{CongestionControl, Event, Parameter, Parameters, RateSample, View, Window};
+use super::{CongestionControl, Event, Parameter, Parameters, RateSample, State, Tell, View, Window};
 use crate::packet::MSS;
 
 /// Parameters that the SCE senders share.
@@ -19,6 +19,20 @@ pub(super) const CUT_TWICE: Parameter = Parameter::flag(
     false,
     "cuts twice for one CE mark or loss: the stack to half, then the module to 3/4 or 7/8 of that; else only the module cuts",
 );
+
+/// State variables that a scenario may record.
+pub(super) const STATE: &[State] = &[
+    State::new(
+        "sce_credit",
+        "packets",
+        "segments acknowledged and not yet grown by, negative where SCE echoes outweigh them",
+    ),
+    State::new(
+        "sce_recent",
+        "",
+        "ACKs until the last SCE echo is forgotten, so that a CE mark takes a quarter of the window; 0 if it is",
+    ),
+];
 
 /// How strongly one byte acknowledged with an SCE echo counts against the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +183,11 @@ impl CongestionControl for SceWindow {
             }
         }
         self.recent = self.recent.saturating_sub(1);
+    }
+
+    fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
+        tell("sce_credit", self.credit as f64 / self.scale as f64);
+        tell("sce_recent", f64::from(self.recent));
     }
 }
 

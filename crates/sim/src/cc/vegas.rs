@@ -31,6 +31,8 @@ pub(super) const CONTROL: Control = Control {
 pub(super) const STATE: &[State] = &[
     State::new("base_rtt_ms", "ms", "least RTT that it has measured (baseRTT)"),
     State::new("round_rtt_ms", "ms", "least RTT of the round so far (minRTT)"),
+    State::new("rtt_samples", "", "RTTs that it has measured in the round (cntRTT)"),
+    State::flag("watched", "rounds are watched: there is no recovery (doing_vegas_now)"),
     State::new("diff", "packets", "segments that it takes to be queued, by the RTTs of the round so far (diff)"),
 ];
 
@@ -72,6 +74,8 @@ impl Rounds {
     pub fn state(&self, tell: &mut Tell) {
         tell("base_rtt_ms", ms_of_us(self.base_rtt));
         tell("round_rtt_ms", ms_of_us(self.min_rtt));
+        tell("rtt_samples", f64::from(self.samples));
+        tell("watched", f64::from(u8::from(self.watched)));
     }
 
     /// The round is over.

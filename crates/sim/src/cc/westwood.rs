@@ -41,6 +41,7 @@ pub(super) const CONTROL: Control = Control {
 pub(super) const STATE: &[State] = &[
     State::new("bw_bps", "bit/s", "bandwidth that the window after a loss is set by (bw_est)"),
     State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
+    State::new("last_rtt_ms", "ms", "RTT that it has measured last"),
 ];
 
 /// Westwood+.
@@ -160,6 +161,7 @@ impl CongestionControl for Westwood {
     fn state(&self, v: &View, _: &Window, tell: &mut Tell) {
         tell("bw_bps", f64::from(self.bandwidth) * f64::from(v.hz) * 8.0);
         tell("base_rtt_ms", f64::from(self.rtt_min) * 1e3 / f64::from(v.hz));
+        tell("last_rtt_ms", f64::from(self.rtt) * 1e3 / f64::from(v.hz));
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) const CONTROL: Control = Control {
 pub(super) const STATE: &[State] = &[
     State::new("base_rtt_ms", "ms", "least RTT that it has measured"),
     State::new("round_rtt_ms", "ms", "least RTT of the round so far"),
+    State::new("rtt_samples", "", "RTTs that it has measured in the round (cntRTT)"),
+    State::flag("watched", "rounds are watched: there is no recovery (doing_vegas_now)"),
     State::new("diff", "packets", "segments that it took to be queued at the end of the last round (lastQ)"),
     State::new("reno_count", "packets", "window that a Reno flow in its place would have"),
 ];

@@ -18,15 +18,15 @@ use crate::time::Time;
 pub const MOST: usize = 10_000_000;
 
 /// Kinds of events, in the order of their numbers.
-pub const KINDS: &[(&str, &str, &str)] = &[
-    ("ack", "acks", "an ACK arrived"),
-    ("loss", "losses", "segments are deemed lost"),
-    ("retransmit", "losses", "segments were sent again"),
-    ("timeout", "losses", "the retransmission timer fired"),
-    ("undo", "losses", "a reduction was taken back"),
-    ("drop", "losses", "a port dropped or lost a packet of the flow"),
-    ("mark", "marks", "an ACK brought ECN echoes"),
-    ("state", "state", "the congestion state, or a state of the congestion control, became another"),
+pub const KINDS: &[(&str, &str)] = &[
+    ("ack", "an ACK arrived"),
+    ("loss", "segments are deemed lost"),
+    ("retransmit", "segments were sent again"),
+    ("timeout", "the retransmission timer fired"),
+    ("undo", "a reduction was taken back"),
+    ("drop", "a port dropped or lost a packet of the flow"),
+    ("mark", "an ACK brought ECN echoes"),
+    ("state", "the congestion state, or a state of the congestion control, became another"),
 ];
 
 const fn quantity(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {

@@ -17,10 +17,8 @@ pub use waiting::{latencies, levels};
 /// The whole schema, as the Python package reads it.
 #[must_use]
 pub fn listing() -> serde_json::Value {
-    let kinds: Vec<_> = events::KINDS
-        .iter()
-        .map(|(name, asked, meaning)| serde_json::json!({"name": name, "asked": asked, "meaning": meaning}))
-        .collect();
+    let kinds: Vec<_> =
+        events::KINDS.iter().map(|(name, meaning)| serde_json::json!({"name": name, "meaning": meaning})).collect();
     serde_json::json!({
         "series": {
             "flow": schema::FLOW_SERIES,

@@ -194,11 +194,11 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
         .by(Source::EveryEngineOfTcp)
         .or_none(),
     total("rx_bytes", "bytes", "payload that the receiving application has read").by(Source::EveryEngineOfTcp),
-    total("sent_packets", "packets", "data packets that left the sending host, those sent again included"),
-    total("arrived_packets", "packets", "data packets that reached the receiving host"),
+    total("sent_packets", "packets", "packets that left the sending host: data, also sent again, ACKs, SYN and FIN"),
+    total("arrived_packets", "packets", "of these, those that reached the receiving host"),
     total("duplicate_packets", "packets", "of these, those that brought nothing new").by(Source::Sim),
-    total("dropped_packets", "packets", "data packets dropped on the way").by(Source::Sim),
-    gauge("in_flight_packets", "packets", "data packets under way").by(Source::Sim),
+    total("dropped_packets", "packets", "of those sent, those dropped on the way").by(Source::Sim),
+    gauge("in_flight_packets", "packets", "of those sent, those under way").by(Source::Sim),
     total("duplicated_packets", "packets", "copies of data packets that links made").by(Source::Sim).or_none(),
     total("retransmits", "packets", "segments sent again").by(Source::EveryEngineOfTcp),
     limited(
@@ -226,6 +226,20 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     total("undos", "", "reductions of the window that were taken back").by(Source::Sim),
     gauge("min_rtt_ms", "ms", "the least RTT in the stack's memory").by(Source::Sim).or_none(),
     gauge("srtt_ms", "ms", "the stack's own smoothed RTT").by(Source::Sim).or_none(),
+    total("trace_packets", "packets", "packets of both directions in a capture at the sending host (`analyze: true`)")
+        .by(Source::Captures)
+        .or_none(),
+    total(
+        "trace_retransmits",
+        "packets",
+        "data packets of that capture that were retransmitted, as tcptrace counts them",
+    )
+    .by(Source::Captures)
+    .or_none(),
+    gauge("trace_rtt_ms", "ms", "mean RTT in that capture, as tcptrace measures it").by(Source::Captures).or_none(),
+    gauge("trace_window_bytes", "bytes", "mean window that the sending host advertises in that capture")
+        .by(Source::Captures)
+        .or_none(),
     gauge("startup_ms", "ms", "of streaming: from connect() to when playing began")
         .by(Source::EveryEngineOfTcp)
         .or_none(),
@@ -307,7 +321,7 @@ pub const GROUP_COLUMNS: &[Quantity] = &[
     total("stalls", "", "of streaming: how often buffers ran empty").or_none(),
     gauge("stalled_ms", "ms", "of streaming: for how long in all").or_none(),
     total("rx_bytes", "bytes", "payload that applications have read"),
-    total("sent_packets", "packets", "data packets that left the sending hosts, those sent again included"),
+    total("sent_packets", "packets", "packets that left the sending hosts: data, also sent again, ACKs, SYN and FIN"),
     total("retransmits", "packets", "segments sent again"),
     total("rto_timeouts", "", "retransmission timeouts").by(Source::Sim),
 ];
@@ -315,8 +329,16 @@ pub const GROUP_COLUMNS: &[Quantity] = &[
 /// Columns of the table of ports.
 pub const PORT_COLUMNS: &[Quantity] = &[
     label("port", "name, unique in the run"),
-    total("arrived_packets", "packets", "offered"),
-    total("sent_packets", "packets", "handed on"),
+    total("arrived_packets", "packets", "offered, as the queue discipline counts them"),
+    total("sent_packets", "packets", "handed on, likewise"),
+    total(
+        "arrived_segments",
+        "segments",
+        "where packets may have several segments (`offload: on`): those that were offered",
+    )
+    .by(Source::Kernel)
+    .or_none(),
+    total("sent_segments", "segments", "likewise, those that were handed on").by(Source::Kernel).or_none(),
     total("sent_bytes", "bytes", "handed on, headers included"),
     total("dropped_overflow", "packets", "dropped for want of room"),
     total("dropped_aqm", "packets", "dropped by the queue discipline's own decision"),
@@ -335,7 +357,7 @@ pub const PORT_COLUMNS: &[Quantity] = &[
         .or_none(),
     gauge("queued_packets", "packets", "queued"),
     gauge("delayed_packets", "packets", "handed on and in the port's delay").by(Source::Kernel),
-    total("ce_marks", "packets", "marked CE by the queue discipline"),
+    total("ce_marks", "packets", "marked CE by the queue discipline; red may drop some of them for want of room"),
     total("sce_marks", "packets", "marked SCE by the queue discipline").by(Source::Sim),
     time("first_drop_ns", "the first drop; none if there was none").by(Source::Sim).or_none(),
 ];

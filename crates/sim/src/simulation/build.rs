@@ -17,6 +17,7 @@ use crate::probe::Sampler;
 use crate::refusal::{Flaws, Part, Place, Refusal};
 use crate::segment::TcpHeaders;
 use crate::spec::{Direction, Heading, NetworkSpec, PathSpec, PortSpec, FORMAT};
+use crate::tcp::implementation::Implementation;
 use crate::tcp::transport::{ReceivingEnd, SendingEnd};
 use crate::time::{Time, MAX_TIME, SEC};
 use crate::traffic::arrivals::Making;
@@ -256,7 +257,10 @@ fn routes(spec: &NetworkSpec, groups: &[Group]) -> (Routes, Vec<Vec<FlowWay>>) {
 /// Return the header fields of all flows, for captures.
 fn headers(spec: &NetworkSpec, arena: &Arena, tuples: &[FlowTuple]) -> Vec<FlowHeaders> {
     let bulk = spec.connections().zip(&arena.flows).zip(tuples);
-    let bulk = bulk.map(|(((_, tcp, _), flow), tuple)| FlowHeaders::tcp(tcp, *tuple, flow.receiver.window_scale()));
+    let bulk = bulk.map(|(((_, tcp, _), flow), tuple)| {
+        let stack = Implementation::from_spec(&tcp.stack).expect("connections are made of it");
+        FlowHeaders::tcp(tcp, *tuple, stack.idle_window(tcp), flow.receiver.window_scale())
+    });
     let others = spec.listed().zip(arena.all_others());
     bulk.chain(
         others.map(|((workload, _), (i, each, which))| each.headers(which, workload.heading().direction, tuples[i])),

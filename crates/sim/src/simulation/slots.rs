@@ -136,7 +136,7 @@ impl<'a> Slots<'a> {
         let (sender, receiver) = made.expect("what was made once can be made again");
         if let Some(tap) = network.tap() {
             tap.renew(index, headers.len() as u32, tcp.direction == Direction::Reverse);
-            headers.push(FlowHeaders::tcp(tcp, tuple, receiver.window_scale()));
+            headers.push(FlowHeaders::tcp(tcp, tuple, g.making.stack.idle_window(tcp), receiver.window_scale()));
         }
         let mut flow = Flow {
             name: g.name(number),

@@ -1,5 +1,7 @@
 //! Workloads, which make the traffic.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -171,6 +173,9 @@ pub struct TcpSpec {
     /// Negotiate timestamps (RFC 7323).
     #[serde(default = "yes")]
     pub timestamps: bool,
+    /// Negotiate scaled windows (RFC 7323). Without them no window is larger than 65,535 bytes.
+    #[serde(default = "yes")]
+    pub window_scaling: bool,
     /// Payload of a full segment, bytes: the path's MTU or the MSS of the connection, minus headers and timestamps.
     #[serde(default = "full_segment")]
     pub segment_bytes: u32,
@@ -192,7 +197,21 @@ impl TcpSpec {
     /// The options that both ends agree on.
     #[must_use]
     pub fn options(&self) -> Options {
-        Options { sack: self.sack, timestamps: self.timestamps, ecn_bytes: self.has_ecn_bytes() }
+        Options {
+            sack: self.sack,
+            timestamps: self.timestamps,
+            window_scaling: self.window_scaling,
+            ecn_bytes: self.has_ecn_bytes(),
+        }
+    }
+
+    /// The connections with the receive buffer of the end that sends the data.
+    #[must_use]
+    pub fn at_sender(&self) -> Cow<'_, Self> {
+        let Some(rmem) = self.host.sender_rmem else { return Cow::Borrowed(self) };
+        let mut own = self.clone();
+        own.host.rmem = rmem;
+        Cow::Owned(own)
     }
 
     fn has_ecn_bytes(&self) -> bool {
@@ -504,6 +523,10 @@ pub struct HostSettings {
     pub tso: bool,
     /// Receive buffer: least (without effect here), initial, most (sysctl tcp_rmem), bytes; Linux only.
     pub rmem: [u64; 3],
+    /// Receive buffer of the end that sends the data, in the order of `rmem`; `None`: that of `rmem`. It gives the window of the packets that this
+    /// end sends; Linux only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_rmem: Option<[u64; 3]>,
     /// An explicit SO_RCVBUF, bytes (as the kernel takes it: Linux doubles it): no auto-tuning.
     pub rcvbuf: Option<u64>,
     /// Send buffer: least, initial (both without effect here), most (sysctl tcp_wmem), bytes; Linux only.

@@ -21,7 +21,13 @@ pub const STATE: &[State] = &[
     State::new("sacked", "packets", "outstanding segments that are SACKed"),
     State::new("lost", "packets", "outstanding segments that are deemed lost"),
     State::new("retrans_out", "packets", "retransmissions outstanding"),
-    State::new("reordering", "packets", "degree of reordering that is expected"),
+    State::new("reordering", "packets", "degree of reordering that is expected; none with FreeBSD's TCP"),
+    State::new("dupacks", "packets", "FreeBSD's TCP: duplicate ACKs in a row (t_dupacks)"),
+    State::new(
+        "bytes_acked",
+        "bytes",
+        "FreeBSD's TCP: acknowledged towards the next increase of the window (t_bytes_acked)",
+    ),
 ];
 
 /// A sender. There is one a flow, and none is moved in a run: its size does not matter.

@@ -8,8 +8,10 @@ use crate::cc::{find, Control, Needs, Parameters, Version, CONTROLS};
 use crate::packet::MSS;
 use crate::refusal::Flaws;
 use crate::spec::{StackSpec, TcpSpec};
+use crate::tcp::common::idle_window::IdleWindow;
 use crate::tcp::common::overrides::overridden;
 use crate::tcp::linux::options::LossDetection;
+use crate::tcp::linux::receiver;
 use crate::tcp::linux::stack::{Stack, STACKS};
 
 /// A stack of any implementation.
@@ -37,6 +39,15 @@ impl Implementation {
             return Err(Flaws::one("name", format_args!("unknown {:?}", spec.name), expected));
         }
         Stack::from_spec(spec).map(Self::Linux)
+    }
+
+    /// Return the window of the end that sends the data of one-way connections.
+    #[must_use]
+    pub fn idle_window(&self, spec: &TcpSpec) -> IdleWindow {
+        match self {
+            Self::Linux(stack) => receiver::idle_window(spec, stack),
+            Self::Bsd(stack) => bsd::receiver::idle_window(spec, stack),
+        }
     }
 
     /// The window after the handshake, segments.
@@ -173,7 +184,9 @@ pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(),
             flaws.add(field, format_args!("true on the stack {name}"), false);
         }
     }
-    for (field, asked) in [("sack", spec.sack), ("timestamps", spec.timestamps)] {
+    for (field, asked) in
+        [("sack", spec.sack), ("timestamps", spec.timestamps), ("window_scaling", spec.window_scaling)]
+    {
         if !asked {
             flaws.add(field, format_args!("false on the stack {name}"), true);
         }

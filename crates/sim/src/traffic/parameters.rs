@@ -83,6 +83,17 @@ pub const HOST: Entry = Entry::plain(
         .sysctl("net.ipv4.tcp_rmem={}")
         .example("[4KiB, 128KiB, 1MiB]"),
         Parameter::new(
+            "sender_rmem",
+            Kind::Sizes,
+            "sender_rmem",
+            "sysctl tcp_rmem of the host that sends the data, by default that of `rmem`. It gives the window that this host \
+             advertises, which only captures show where no data come back.",
+        )
+        .or(Preset::Unset)
+        .at_most(MAX_BUFFER as i64)
+        .sysctl("net.ipv4.tcp_rmem={}")
+        .example("[4KiB, 128KiB, 1MiB]"),
+        Parameter::new(
             "wmem",
             Kind::Sizes,
             "wmem",

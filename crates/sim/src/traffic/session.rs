@@ -2,6 +2,8 @@
 //! connection has two [ends](TwoWayEnd). An [`Application`] gets the bytes that they have read and says what they write, on all connections
 //! of a session together. Applications act packet by packet.
 
+use std::borrow::Cow;
+
 use super::bulk::control;
 use super::site::{can_be_made, check_ends};
 use super::{Exchanged, Site, Traffic};
@@ -91,7 +93,7 @@ impl Link {
     fn volume(&self) -> Volume {
         Volume {
             rx_bytes: self.both(|end| end.receiver().bytes_read()),
-            sent: self.both(|end| end.sender().counters.sent),
+            sent: self.both(|end| end.counters().sent),
             delivered: self.both(|end| end.sender().view.delivered.into()),
             delivered_ce: self.both(|end| end.sender().view.delivered_ce.into()),
             retransmits: self.both(|end| end.sender().counters.retransmits),
@@ -193,7 +195,8 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
         let (cc, needs) = control(tcp, stack, site.controls)?;
         // The two ends draw apart.
         let seed = [site.network.seed, u64::from(index) | u64::from(!first) << 32];
-        Ok(TwoWayEnd::new(index, source, tcp, stack, cc, needs, first, opens).seeded(seed))
+        let own = if first { tcp.at_sender() } else { Cow::Borrowed(tcp) };
+        Ok(TwoWayEnd::new(index, source, &own, stack, cc, needs, first, opens).seeded(seed))
     };
     let link = |stack: &Stack, connection: &ConnectionSpec, i: usize| {
         let (index, source) = (site.index + i as u32, site.source + (APPLICATION + 1) * i);

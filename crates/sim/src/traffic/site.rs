@@ -107,7 +107,8 @@ fn most_segment(mtu: u32, options: Options) -> u32 {
 
 /// Check socket buffers. A buffer without room is an error, and so is one that Linux has no number for.
 fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
-    for (field, sizes) in [("host.rmem", host.rmem), ("host.wmem", host.wmem)] {
+    let sender_rmem = host.sender_rmem.unwrap_or(host.rmem);
+    for (field, sizes) in [("host.rmem", host.rmem), ("host.sender_rmem", sender_rmem), ("host.wmem", host.wmem)] {
         flaws.at_most(field, sizes.into_iter().max().unwrap_or(0), "bytes", MAX_BUFFER);
     }
     let mut check = |field, size: Option<u64>, field_of_sysctl, sysctl| match size {
@@ -118,6 +119,7 @@ fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
         None => flaws.at_least(field_of_sysctl, sysctl, "bytes", MIN_BUFFER),
     };
     check("host.rcvbuf", host.rcvbuf, "host.rmem", host.rmem[1].min(host.rmem[2]));
+    check("host.sender_rmem", None, "host.sender_rmem", sender_rmem[1].min(sender_rmem[2]));
     check("host.sndbuf", host.sndbuf, "host.wmem", host.wmem[2]);
 }
 

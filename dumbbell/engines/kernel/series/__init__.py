@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import functools
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux import cache
+from dumbbell.engines.linux.versions import numbers
 
 PLACE = Path(__file__).parent
 DEFAULT = "6.12"
@@ -49,10 +50,32 @@ class Series:
         """The changes to the sources, in the order in which they are applied."""
         return sorted((self.folder / "patch").glob("*.patch"))
 
-    @property
+    @functools.cached_property
     def recipe(self) -> str:
         """A hash of patches and configuration: what this version of the package applies to a kernel's sources."""
         return cache.digest_of_files([*self.patches, self.fragment])
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The names of the sets of further changes that a build can ask for: a patch in `patch/with`, or a folder of patches in `patch`."""
+        folders = [folder for folder in (self.folder / "patch").iterdir() if folder.is_dir() and folder.name != "with"]
+        return tuple(sorted(each.stem for each in (*folders, *(self.folder / "patch" / "with").glob("*.patch"))))
+
+    def patches_of(self, name: str) -> list[Path]:
+        """Return the changes of a set, in the order in which they are applied after the others."""
+        one = self.folder / "patch" / "with" / f"{name}.patch"
+        return [one] if one.is_file() else sorted((self.folder / "patch" / name).glob("*.patch"))
+
+    def config_of(self, name: str) -> list[str]:
+        """Return the lines of the configuration that a set adds, of `fragment-NAME` if there is one."""
+        return [line for path in self._fragment_of(name) for line in path.read_text(encoding="utf-8").splitlines() if line[:7] == "CONFIG_"]
+
+    def recipe_of(self, name: str) -> str:
+        """Return a hash of the patches and the configuration of a set."""
+        return cache.digest_of_files([*self.patches_of(name), *self._fragment_of(name)])
+
+    def _fragment_of(self, name: str) -> list[Path]:
+        return [path for path in [self.folder / f"fragment-{name}"] if path.is_file()]
 
 
 def versions() -> list[str]:
@@ -62,7 +85,12 @@ def versions() -> list[str]:
 
 def series(version: str = DEFAULT) -> Series:
     """The series of that version, which must be one of `versions`."""
-    folder = PLACE / version
+    return _read(version, PLACE / version)
+
+
+@functools.cache
+def _read(version: str, folder: Path) -> Series:
+    """Return the series in a folder. It is read once, because every run of the engine asks for it."""
     data = tomllib.loads((folder / "series.toml").read_text(encoding="utf-8"))
     foreign = tuple(data["foreign"])
     return Series(version, data["package"], data["suite"], data["objects"], foreign, data["tools"], data.get("stack", {}), folder)
@@ -72,12 +100,6 @@ def nearest(version: str) -> Series:
     """The series whose patches fit a kernel of this version best: the one with the least distance, the newer of two."""
     place = _place(version)
     return series(min(reversed(versions()), key=lambda each: abs(_place(each) - place)))
-
-
-def numbers(version: str) -> list[int]:
-    """The numbers of a version, such as those of 6.12.117, of 7.4-rc2 or of 7.3.0+, which sort as the versions do."""
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    return [int(part) for part in found[0].split(".")] if found else []
 
 
 def _place(version: str) -> int:

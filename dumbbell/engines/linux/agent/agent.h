@@ -3,7 +3,7 @@
  *
  * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c handles events, loop.c waits for them, socket.c is what all
  * sockets share; bulk.c, datagrams.c and transfers.c are kinds of traffic, session.c is that of applications over connections that stay
- * open: exchange.c, onoff.c, page.c, streaming.c, and program.c is that of other programs, whose sockets diag.c asks the kernel of; sample.c reads TCP_INFO and the queues, count.c writes what they come to, capture.c
+ * open: exchange.c, onoff.c, page.c, streaming.c, and program.c is that of other programs, whose sockets diag.c asks the kernel of; sample.c reads TCP_INFO and the queues, state.c what congestion controls and disciplines tell of themselves, count.c writes what they come to, capture.c
  * writes packets. */
 #ifndef AGENT_H
 #define AGENT_H
@@ -16,6 +16,8 @@
 #include <time.h>
 
 #define ERROR_FILE "error"
+
+#define MOST_CONTROL 128 /* bytes that a congestion control tells; 20 in Linux 6.12, and more where a patch lets others tell something */
 
 /* A program that makes the traffic of an end. */
 struct program {
@@ -62,6 +64,8 @@ struct end {
 	uint64_t awaited; /* bytes received when it has something to do; 0 or less than there are: with each that come */
 	struct noted *writes, *reads; /* notes in what it sends and receives; NULL: there are none */
 	struct tcp_info info; /* as last read */
+	char control[MOST_CONTROL]; /* what its congestion control tells, likewise */
+	uint32_t control_size;
 	struct program program; /* whose socket it is, if it is not the agent's: none without words */
 };
 
@@ -113,7 +117,13 @@ struct flow {
 	struct datagrams datagrams;
 	int listen_fd, timer_fd;
 	int64_t completed_ns, closed_ns; /* all data read; both ends closed. -1: not yet */
-	FILE *series;
+	FILE *series, *states;
+};
+
+/* Bytes in memory. */
+struct bytes {
+	char *data;
+	size_t size, room;
 };
 
 /* A device with a queue discipline. */
@@ -124,8 +134,10 @@ struct port {
 	int sampled;
 	int index; /* of the device */
 	uint32_t leaf; /* major number of the qdisc whose marks count */
-	double qlen, backlog, drops, marks, packets, bytes;
-	FILE *series;
+	double qlen, backlog, drops, marks, sce_marks, packets, bytes;
+	struct bytes statistics, classes; /* what that qdisc tells of itself, and its classes */
+	int has_classes; /* its flows are classes */
+	FILE *series, *states;
 };
 
 /* A device whose filters hand packets on. */
@@ -165,6 +177,7 @@ struct script {
 	const char *ports_namespace; /* of hops, and of ports that are on no host */
 	int netlink; /* a socket there */
 	int64_t sample_ns, duration_ns;
+	int senders_states, queues_states; /* their states are sampled, too */
 	struct timespec epoch; /* the run's time 0 on CLOCK_MONOTONIC */
 	struct timespec zero; /* the same on CLOCK_REALTIME */
 };
@@ -316,11 +329,14 @@ struct nlmsghdr;
 struct rtattr;
 typedef void (*reader)(const struct nlmsghdr *message, void *context);
 int open_netlink(const char *namespace);
-void add_dualpi2(char **words, int n);
 void dump(int netlink, int type, int index, uint32_t parent, reader read, void *context);
 const struct rtattr *find(const void *from, int left, int type);
 void *payload(const struct rtattr *attribute, void *to, size_t size);
 uint64_t count_packets(const struct rtattr *stats);
+
+/* qdisc.c, dualpi2.c, which share qdisc.h */
+void add_dualpi2(char **words, int n);
+void set_qdisc(char **words, int n);
 
 /* program.c */
 void read_application(struct flow *flow, char **words);
@@ -340,6 +356,8 @@ struct seen {
 	uint16_t local, remote; /* ports */
 	int is_there, has_info, is_closing; /* is_closing: it is past the other end's FIN, or closed */
 	struct tcp_info info;
+	char control[MOST_CONTROL];
+	uint32_t control_size;
 };
 int diag_socket(const char *namespace);
 int event_socket(const char *namespace);
@@ -354,6 +372,11 @@ void sample_flows(struct script *script, int64_t t_ns);
 void sample_ports(struct script *script, int64_t t_ns);
 void read_qdiscs(struct script *script);
 void close_series(struct script *script);
+
+/* state.c */
+void write_sender_state(struct flow *flow, int64_t t_ns);
+void keep_statistics(struct port *port, const struct rtattr *app);
+void write_queue_state(struct port *port, int64_t t_ns);
 
 /* machine.c; without open_machine the others do nothing */
 void open_machine(void);

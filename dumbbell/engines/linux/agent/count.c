@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/gen_stats.h>
+#include <linux/if_link.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_gact.h>
@@ -22,6 +23,12 @@
 static void count(FILE *file, int i, const char *key, int64_t value)
 {
 	fprintf(file, "flow %d %s %" PRId64 "\n", i, key, value);
+}
+
+/* Packets that an end has sent: data, ACKs, SYN and FIN. The end that was called sent its SYN-ACK before it had a socket that counts. */
+static int64_t sent_by(const struct tcp_info *info, int was_called)
+{
+	return info->tcpi_segs_out + (was_called && info->tcpi_segs_out);
 }
 
 /* How long an end that sends had data to send or not acknowledged, and for how much of that not its window but something else held it back. */
@@ -52,9 +59,9 @@ static void count_flow(FILE *file, const struct script *script, struct flow *flo
 	}
 	read_sender(flow);
 	read_info(&flow->to);
-	count(file, i, "sent_packets", from->tcpi_data_segs_out);
+	count(file, i, "sent_packets", sent_by(from, flow->opened_by_to));
 	count(file, i, "retransmits", from->tcpi_total_retrans);
-	count(file, i, "arrived_packets", to->tcpi_data_segs_in);
+	count(file, i, "arrived_packets", to->tcpi_segs_in);
 	count(file, i, "delivered", from->tcpi_delivered);
 	count(file, i, "delivered_ce", from->tcpi_delivered_ce);
 	count(file, i, "acks_arrived", from->tcpi_segs_in);
@@ -62,9 +69,9 @@ static void count_flow(FILE *file, const struct script *script, struct flow *flo
 	if (flow->traffic == SESSION) {
 		count(file, i, "transactions", flow->done);
 		count(file, i, "reply_received", flow->from.received);
-		count(file, i, "reply_sent_packets", to->tcpi_data_segs_out);
+		count(file, i, "reply_sent_packets", sent_by(to, !flow->opened_by_to));
 		count(file, i, "reply_retransmits", to->tcpi_total_retrans);
-		count(file, i, "reply_arrived_packets", from->tcpi_data_segs_in);
+		count(file, i, "reply_arrived_packets", from->tcpi_segs_in);
 		count(file, i, "reply_delivered", to->tcpi_delivered);
 		count(file, i, "reply_delivered_ce", to->tcpi_delivered_ce);
 	}
@@ -144,7 +151,23 @@ void count_flows(struct script *script)
 	close_counters(file);
 }
 
-/* What the filters count, as text. */
+/* out DEVICE PACKETS: what has left the queue of a device. A packet of several segments counts once here, as in the queue's drops and its length, while
+ * the statistics of queues and filters count segments. */
+static void count_device(const struct nlmsghdr *message, void *context)
+{
+	const struct ifinfomsg *about = NLMSG_DATA(message);
+	int left = message->nlmsg_len - NLMSG_LENGTH(sizeof(*about));
+	const struct rtattr *first = (const void *)((const char *)about + NLMSG_ALIGN(sizeof(*about)));
+	const struct rtattr *name = find(first, left, IFLA_IFNAME), *stats = find(first, left, IFLA_STATS64);
+	struct rtnl_link_stats64 counted;
+
+	if (!name || !stats)
+		return;
+	payload(stats, &counted, sizeof(counted));
+	fprintf(context, "out %s %llu\n", (const char *)RTA_DATA(name), (unsigned long long)counted.tx_packets);
+}
+
+/* What devices and filters count, as text. */
 static char *count_hops(const struct script *script)
 {
 	struct counting counting;
@@ -155,6 +178,7 @@ static char *count_hops(const struct script *script)
 	counting.file = open_memstream(&text, &size);
 	if (!counting.file)
 		fail("memory: %s", strerror(errno));
+	dump(script->netlink, RTM_GETLINK, 0, 0, count_device, counting.file);
 	for (i = 0; i < script->n_hops; i++) {
 		counting.hop = &script->hops[i];
 		dump(script->netlink, RTM_GETTFILTER, if_nametoindex(script->hops[i].device), TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), count_filter, &counting);
@@ -197,7 +221,8 @@ void count_ports(struct script *script)
 	for (i = 0; i < script->n_ports; i++) {
 		const struct port *port = &script->ports[i];
 
-		fprintf(file, "queue %s %.0f %.0f %.0f %.0f %.0f\n", port->name, port->packets, port->bytes, port->drops, port->qlen, port->marks);
+		fprintf(file, "queue %s %.0f %.0f %.0f %.0f %.0f %.0f\n", port->name, port->packets, port->bytes, port->drops, port->qlen, port->marks,
+			port->sce_marks);
 	}
 	close_counters(file);
 }

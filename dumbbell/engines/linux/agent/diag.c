@@ -20,6 +20,8 @@
 #define LISTENING 10
 #define CLOSING_BOTH 11
 
+#define INET_DIAG_CUBICINFO 23 /* patch/with/state.patch of the engine kernel */
+#define FIRST_CONTROL INET_DIAG_VEGASINFO /* with it each congestion control tells what it has, as the request has 8 bits */
 #define ROOM (1 << 20) /* bytes of notices that may wait */
 
 static int open_socket(const char *namespace, uint32_t groups)
@@ -46,11 +48,15 @@ int event_socket(const char *namespace)
 	return open_socket(namespace, 1 << (SKNLGRP_INET_TCP_DESTROY - 1));
 }
 
+static const int controls[] = { INET_DIAG_VEGASINFO, INET_DIAG_DCTCPINFO, INET_DIAG_BBRINFO, INET_DIAG_CUBICINFO };
+
 static struct seen read_socket(const struct nlmsghdr *message)
 {
 	const struct inet_diag_msg *about = NLMSG_DATA(message);
 	const struct rtattr *info = find(about + 1, message->nlmsg_len - NLMSG_LENGTH(sizeof(*about)), INET_DIAG_INFO);
 	struct seen seen = { .local = ntohs(about->id.idiag_sport), .remote = ntohs(about->id.idiag_dport) };
+	const struct rtattr *control;
+	size_t i;
 
 	seen.is_there = about->idiag_state != LISTENING && seen.remote;
 	seen.is_closing = about->idiag_state == CLOSE_WAIT || about->idiag_state == LAST_ACK || about->idiag_state == CLOSING_BOTH ||
@@ -58,6 +64,11 @@ static struct seen read_socket(const struct nlmsghdr *message)
 	seen.has_info = info && about->idiag_state != TIME_WAIT;
 	if (seen.has_info)
 		payload(info, &seen.info, sizeof(seen.info));
+	for (i = 0; i < sizeof(controls) / sizeof(*controls); i++)
+		if ((control = find(about + 1, message->nlmsg_len - NLMSG_LENGTH(sizeof(*about)), controls[i]))) {
+			seen.control_size = RTA_PAYLOAD(control) < sizeof(seen.control) ? RTA_PAYLOAD(control) : sizeof(seen.control);
+			payload(control, seen.control, sizeof(seen.control));
+		}
 	return seen;
 }
 
@@ -69,7 +80,7 @@ static struct seen query(int diag, int is_dump, uint32_t states, const struct in
 		struct inet_diag_req_v2 request;
 	} question = { .header = { .nlmsg_len = sizeof(question), .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 				   .nlmsg_flags = NLM_F_REQUEST | (is_dump ? NLM_F_DUMP : 0) },
-		       .request = { .sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_ext = 1 << (INET_DIAG_INFO - 1),
+		       .request = { .sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (FIRST_CONTROL - 1),
 				    .idiag_states = states, .id = *id } };
 	static char buffer[1 << 16];
 	struct seen first = { 0 };

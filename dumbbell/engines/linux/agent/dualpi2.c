@@ -1,16 +1,12 @@
 /* The queue discipline dualpi2 (Linux 6.17 and later), by rtnetlink: a tc that is older than the kernel of the guest does not know it. Words are
  * those of tc-dualpi2(8), but for max_rtt and typical_rtt, of which tc makes target, tupdate, alpha and beta. */
 #include "agent.h"
+#include "qdisc.h"
 
-#include <errno.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* Attributes of include/uapi/linux/pkt_sched.h of 6.17. */
 enum {
@@ -18,36 +14,8 @@ enum {
 	C_PROTECTION, ECN_MASK, SPLIT_GSO
 };
 #define HZ_UNITS 256 /* of alpha and beta */
-#define MOST 1024
 
-struct request {
-	struct nlmsghdr header;
-	struct tcmsg about;
-	char attributes[MOST];
-};
-
-static struct rtattr *put(struct request *request, int type, const void *value, size_t size)
-{
-	struct rtattr *attribute = (void *)((char *)request + NLMSG_ALIGN(request->header.nlmsg_len));
-
-	if (NLMSG_ALIGN(request->header.nlmsg_len) + RTA_SPACE(size) > sizeof(*request))
-		fail("qdisc dualpi2: too many words");
-	attribute->rta_type = type;
-	attribute->rta_len = RTA_LENGTH(size);
-	if (size)
-		memcpy(RTA_DATA(attribute), value, size);
-	request->header.nlmsg_len = NLMSG_ALIGN(request->header.nlmsg_len) + RTA_SPACE(size);
-	return attribute;
-}
-
-static void put32(struct request *request, int type, double value)
-{
-	uint32_t number = value;
-
-	put(request, type, &number, sizeof(number));
-}
-
-static void put8(struct request *request, int type, uint8_t value)
+static void put8(struct qdisc_request *request, int type, uint8_t value)
 {
 	put(request, type, &value, sizeof(value));
 }
@@ -109,7 +77,7 @@ static const struct {
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* Puts what a word says, with the next one if it has a value. Returns how many they are. */
-static int put_word(struct request *request, char **words)
+static int put_word(struct qdisc_request *request, char **words)
 {
 	double value;
 	size_t i;
@@ -125,7 +93,7 @@ static int put_word(struct request *request, char **words)
 			if (numbers[i].bytes == 1)
 				put8(request, numbers[i].type, value);
 			else
-				put32(request, numbers[i].type, value + 0.5);
+				put32(request, numbers[i].type, value);
 			return 2;
 		}
 	if (strcmp(words[0], "step_thresh"))
@@ -138,53 +106,17 @@ static int put_word(struct request *request, char **words)
 	return 2;
 }
 
-static uint32_t handle(const char *word)
-{
-	char *rest;
-	uint32_t major = strtoul(word, &rest, 16);
-
-	if (!strcmp(word, "root"))
-		return TC_H_ROOT;
-	if (*rest != ':')
-		fail("qdisc dualpi2: %s is no handle", word);
-	return TC_H_MAKE(major << 16, strtoul(rest + 1, NULL, 16));
-}
-
-/* Words: what, namespace, device, parent, handle, dualpi2, words of tc. */
 void add_dualpi2(char **words, int n)
 {
-	struct request request = { .header = { .nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)), .nlmsg_type = RTM_NEWQDISC,
-					       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL },
-				   .about = { .tcm_family = AF_UNSPEC, .tcm_parent = handle(words[3]), .tcm_handle = handle(words[4]) } };
-	struct {
-		struct nlmsghdr header;
-		struct nlmsgerr error;
-		char rest[MOST];
-	} answer;
+	struct qdisc_request request;
 	struct rtattr *options;
-	int netlink = open_netlink(words[1]), i;
-	ssize_t size;
+	int i;
 
-	if (strcmp(words[5], "dualpi2"))
-		fail("qdisc %s: only dualpi2 is made without tc", words[5]);
-	request.about.tcm_ifindex = if_nametoindex(words[2]);
-	if (!request.about.tcm_ifindex)
-		fail("qdisc dualpi2: device %s is not there", words[2]);
-	put(&request, TCA_KIND, "dualpi2", sizeof("dualpi2"));
+	begin_qdisc(&request, words, NLM_F_CREATE | NLM_F_EXCL);
 	options = put(&request, TCA_OPTIONS | NLA_F_NESTED, NULL, 0);
 	/* The kernel takes no empty options: the kind of split is the default one. */
 	put8(&request, SPLIT_GSO, 1);
 	for (i = 6; i < n;)
 		i += put_word(&request, words + i);
-	options->rta_len = (char *)&request + request.header.nlmsg_len - (char *)options;
-	if (send(netlink, &request, request.header.nlmsg_len, 0) < 0)
-		fail("qdisc dualpi2: %s", strerror(errno));
-	size = recv(netlink, &answer, sizeof(answer), 0);
-	if (size < (ssize_t)NLMSG_LENGTH(sizeof(answer.error)) || answer.header.nlmsg_type != NLMSG_ERROR)
-		fail("qdisc dualpi2: no answer");
-	if (answer.error.error == -ENOENT)
-		fail("qdisc dualpi2: this kernel has no such queue discipline");
-	if (answer.error.error)
-		fail("qdisc dualpi2: the kernel refuses it: %s", strerror(-answer.error.error));
-	close(netlink);
+	end_qdisc(&request, options, words);
 }

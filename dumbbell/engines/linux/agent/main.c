@@ -254,6 +254,17 @@ static void read_egress(struct script *script, char **words)
 	port->leaf = number(words[2]);
 }
 
+static void read_states(struct script *script, char **words)
+{
+	for (words++; *words; words++)
+		if (!strcmp(*words, "senders"))
+			script->senders_states = 1;
+		else if (!strcmp(*words, "queues"))
+			script->queues_states = 1;
+		else
+			fail("script: there are no states of %s", *words);
+}
+
 static void read_hop(struct script *script, char **words)
 {
 	script->hops = grow(script->hops, script->n_hops, sizeof(*script->hops));
@@ -290,6 +301,7 @@ static const struct {
 	{ "capture", 3 },   { "delay", 4 },   { "hop", 2 },    { "egress", 3 },     { "option", 3 },
 	{ "ping", 12 },	    { "drain", 1 },    { "transfers", 10 }, { "end", 4 },
 	{ "application", 12 }, { "program", 5 }, { "files", 1 }, { "file", 3 },    { "qdisc", 6 },
+	{ "state", 2 },
 };
 
 static void make_traffic(struct script *script)
@@ -327,7 +339,7 @@ static void carry_out(struct script *script, char **words, int n)
 	else if (!strcmp(what, "offload"))
 		set_offload(words[1], words[2], words[3]);
 	else if (!strcmp(what, "qdisc"))
-		add_dualpi2(words, n);
+		set_qdisc(words, n);
 	else if (!strcmp(what, "tcp"))
 		read_tcp(script, words);
 	else if (!strcmp(what, "application"))
@@ -358,6 +370,8 @@ static void carry_out(struct script *script, char **words, int n)
 		read_end(script, words);
 	else if (!strcmp(what, "sample"))
 		script->sample_ns = number(words[1]);
+	else if (!strcmp(what, "state"))
+		read_states(script, words);
 	else if (!strcmp(what, "duration"))
 		script->duration_ns = number(words[1]);
 	else if (!strcmp(what, "drain"))

@@ -233,6 +233,8 @@ static void take(const struct script *script, struct flow *flow, struct end *end
 	if (!seen->has_info)
 		return;
 	end->info = seen->info;
+	memcpy(end->control, seen->control, sizeof(end->control));
+	end->control_size = seen->control_size;
 	received = end->info.tcpi_bytes_received;
 	if (received && seen->is_closing)
 		received--;

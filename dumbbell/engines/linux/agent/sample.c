@@ -16,6 +16,7 @@
 
 #define NO_SSTHRESH 0x7fffffff
 #define DUALPI2_MARKS (6 * sizeof(uint32_t)) /* ecn_mark in struct tc_dualpi2_xstats of 6.17; step_marks are among these */
+#define CAKE_TIN_SCE_MARKS 64 /* TCA_CAKE_TIN_STATS_SCE_MARKED_PACKETS of the kernel's patch sce/02-cake */
 #define BUFFER (16 << 10) /* of a file; without one of its own it would be 1 kB in a guest */
 
 static FILE *open_rows(const char *kind, int i)
@@ -54,9 +55,15 @@ void open_series(struct script *script)
 	for (i = 0; i < script->n_ports; i++)
 		if (script->ports[i].sampled)
 			script->ports[i].series = open_rows("port", i);
+	for (i = 0; i < script->n_ports; i++)
+		if (script->ports[i].sampled && script->queues_states)
+			script->ports[i].states = open_rows("state-port", i);
 	for (i = 0; i < script->n_flows; i++)
 		if (script->flows[i].traffic != DATAGRAMS)
 			script->flows[i].series = open_rows("flow", i);
+	for (i = 0; i < script->n_flows; i++)
+		if (script->flows[i].traffic != DATAGRAMS && script->senders_states)
+			script->flows[i].states = open_rows("state-flow", i);
 }
 
 static void write_row(FILE *file, const double *row, size_t n)
@@ -95,6 +102,7 @@ void sample_flows(struct script *script, int64_t t_ns)
 				      info->tcpi_delivered, info->tcpi_delivered_ce, info->tcpi_total_retrans, flow->to.received,
 				      info->tcpi_ca_state },
 			  11);
+		write_sender_state(flow, t_ns);
 	}
 }
 
@@ -110,14 +118,28 @@ static const struct {
 	{ "dualpi2", DUALPI2_MARKS },
 };
 
+/* A counter of all tins of a cake together. */
+static double count_in_tins(const struct rtattr *app, int counter)
+{
+	const struct rtattr *tins = find(RTA_DATA(app), RTA_PAYLOAD(app), TCA_CAKE_STATS_TIN_STATS), *tin, *found;
+	uint32_t count = 0;
+	double sum = 0;
+	int left = tins ? RTA_PAYLOAD(tins) : 0;
+
+	for (tin = tins ? RTA_DATA(tins) : NULL; tins && RTA_OK(tin, left); tin = RTA_NEXT(tin, left)) {
+		found = find(RTA_DATA(tin), RTA_PAYLOAD(tin), counter);
+		if (found)
+			sum += *(uint32_t *)payload(found, &count, sizeof(count));
+	}
+	return sum;
+}
+
 /* CE marks; cake's are in its tins. */
 static double marks_of(const char *kind, const struct rtattr *app)
 {
-	const struct rtattr *tins, *tin, *marked;
 	struct tc_fq_qd_stats fq;
 	uint32_t count = 0;
 	double sum = 0;
-	int left;
 	size_t i;
 
 	for (i = 0; i < sizeof(mark_counters) / sizeof(*mark_counters); i++)
@@ -127,15 +149,7 @@ static double marks_of(const char *kind, const struct rtattr *app)
 		}
 	if (!strcmp(kind, "fq"))
 		return ((const struct tc_fq_qd_stats *)payload(app, &fq, sizeof(fq)))->ce_mark;
-	if (strcmp(kind, "cake") || !(tins = find(RTA_DATA(app), RTA_PAYLOAD(app), TCA_CAKE_STATS_TIN_STATS)))
-		return sum;
-	left = RTA_PAYLOAD(tins);
-	for (tin = RTA_DATA(tins); RTA_OK(tin, left); tin = RTA_NEXT(tin, left)) {
-		marked = find(RTA_DATA(tin), RTA_PAYLOAD(tin), TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS);
-		if (marked)
-			sum += *(uint32_t *)payload(marked, &count, sizeof(count));
-	}
-	return sum;
+	return strcmp(kind, "cake") ? sum : count_in_tins(app, TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS);
 }
 
 struct reading {
@@ -166,6 +180,12 @@ static void read_qdisc(const struct nlmsghdr *message, void *context)
 	part = find(first, left2, TCA_STATS_APP);
 	if (about->tcm_handle >> 16 == port->leaf && part)
 		port->marks = marks_of(RTA_DATA(kind), part);
+	if (about->tcm_handle >> 16 == port->leaf && part && !strcmp(RTA_DATA(kind), "cake"))
+		port->sce_marks = count_in_tins(part, CAKE_TIN_SCE_MARKS);
+	if (about->tcm_handle >> 16 == port->leaf && part && port->states) {
+		keep_statistics(port, part);
+		port->has_classes = !strcmp(RTA_DATA(kind), "fq_codel") || !strcmp(RTA_DATA(kind), "cake");
+	}
 	if (about->tcm_parent != TC_H_ROOT)
 		return;
 	if ((part = find(first, left2, TCA_STATS_BASIC)))
@@ -198,12 +218,13 @@ void sample_ports(struct script *script, int64_t t_ns)
 
 	read_qdiscs(script);
 	for (i = 0; i < script->n_ports; i++) {
-		const struct port *port = &script->ports[i];
+		struct port *port = &script->ports[i];
 
 		if (!port->sampled)
 			continue;
 		write_row(port->series,
 			  (double[]){ t_ns, port->backlog, port->qlen, port->drops, port->marks, port->packets, port->bytes }, 7);
+		write_queue_state(port, t_ns);
 	}
 }
 
@@ -219,8 +240,11 @@ void close_series(struct script *script)
 
 	for (i = 0; i < script->n_flows; i++) {
 		close_rows(script->flows[i].series);
+		close_rows(script->flows[i].states);
 		close_rows(script->flows[i].transactions);
 	}
-	for (i = 0; i < script->n_ports; i++)
+	for (i = 0; i < script->n_ports; i++) {
 		close_rows(script->ports[i].series);
+		close_rows(script->ports[i].states);
+	}
 }

@@ -278,9 +278,9 @@ static void read_came(struct connection *c)
 	read_info(&c->from);
 	read_info(&c->to);
 	c->came->received = c->to.received;
-	c->came->sent_packets = from->tcpi_data_segs_out;
+	c->came->sent_packets = from->tcpi_segs_out;
 	c->came->retransmits = from->tcpi_total_retrans;
-	c->came->arrived_packets = to->tcpi_data_segs_in;
+	c->came->arrived_packets = to->tcpi_segs_in;
 	c->came->delivered = from->tcpi_delivered;
 	c->came->delivered_ce = from->tcpi_delivered_ce;
 	c->came->acks_arrived = from->tcpi_segs_in;

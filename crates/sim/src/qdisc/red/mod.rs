@@ -184,9 +184,9 @@ impl Qdisc for Red {
             Action::Hard => self.ecn && !self.harddrop,
         };
         if may_mark && mark_ce(&mut s.packets[id].packet) {
-            let verdict = self.queue.enqueue(id, s);
-            self.stats.ce_marks += u64::from(verdict == Verdict::Queued);
-            return verdict;
+            // Linux counts the mark of a packet for which there is no room then, too.
+            self.stats.ce_marks += 1;
+            return self.queue.enqueue(id, s);
         }
         if may_mark && self.nodrop {
             return self.queue.enqueue(id, s);

@@ -86,6 +86,11 @@ impl NewReno {
         self.cwnd = (self.cwnd + increment).min(self.most);
     }
 
+    /// Bytes acknowledged towards the next increase.
+    pub fn bytes_acked(&self) -> u64 {
+        self.bytes_acked
+    }
+
     /// Three duplicate ACKs.
     pub fn enter_recovery(&mut self) {
         if !self.fast_recovery {

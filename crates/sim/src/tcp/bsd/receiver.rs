@@ -15,6 +15,7 @@ use crate::outbox::{End, Outbox};
 use crate::packet::{Direction, Ecn, Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
 use crate::segment::{flags, Segment};
 use crate::spec::TcpSpec;
+use crate::tcp::common::idle_window::IdleWindow;
 use crate::tcp::common::layout::Layout;
 use crate::tcp::common::lazy_timer::{LazyTimer, Ticks};
 use crate::tcp::common::ranges::{self, Latest};
@@ -63,6 +64,21 @@ pub struct Receiver {
     completed: Option<Time>,
 }
 
+/// Return the window of the end that sends the data of one-way connections (FreeBSD 9.3 sys/netinet/tcp_output.c).
+pub fn idle_window(spec: &TcpSpec, stack: &Stack) -> IdleWindow {
+    let (scale, room) = (stack.window_scale(), buffer(spec, stack).bytes);
+    IdleWindow {
+        syn: room.min(MAX_WINDOW) as u16,
+        bytes: (room.min(MAX_WINDOW << scale) >> scale << scale) as u32,
+        scale: scale as u8,
+    }
+}
+
+/// Return the receive buffer of either end.
+fn buffer(spec: &TcpSpec, stack: &Stack) -> Size {
+    Size::new(stack, spec.host.rcvbuf, stack.recvspace, stack.recvbuf_inc, stack.recvbuf_max)
+}
+
 impl Receiver {
     /// A listening receiver whose delayed-ACK timer is event source `source`.
     #[must_use]
@@ -75,7 +91,7 @@ impl Receiver {
             delays: stack.delayed_ack,
             hz: stack.hz,
             scale: stack.window_scale(),
-            buffer: Size::new(stack, spec.host.rcvbuf, stack.recvspace, stack.recvbuf_inc, stack.recvbuf_max),
+            buffer: buffer(spec, stack),
             rcv_nxt: 1,
             queue: VecDeque::new(),
             sacks: Latest::new(),

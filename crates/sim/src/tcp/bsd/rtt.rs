@@ -114,6 +114,16 @@ impl RttEstimator {
         (self.srtt != 0).then(|| self.srtt as f64 * 1000.0 / f64::from(self.hz << RTT_SHIFT))
     }
 
+    /// Mean deviation of the RTT, ms.
+    pub fn rttvar_ms(&self) -> Option<f64> {
+        (self.srtt != 0).then(|| self.rttvar as f64 * 1000.0 / f64::from(self.hz << RTTVAR_SHIFT))
+    }
+
+    /// Timeout with its backoff, ms.
+    pub fn timeout_ms(&self) -> f64 {
+        self.rxtcur as f64 * 1000.0 / f64::from(self.hz)
+    }
+
     fn value(&self) -> u64 {
         self.min.max((((self.srtt >> (RTT_SHIFT - DELTA_SHIFT)) + self.rttvar) >> DELTA_SHIFT) as u64)
     }

@@ -9,6 +9,7 @@ use super::rtt::RttEstimator;
 use super::sack::Holes;
 use super::sockbuf::{SendBuffer, Size};
 use super::stack::Stack;
+use crate::catalogue::Tell;
 use crate::cc::CaState;
 use crate::outbox::{End, Outbox};
 use crate::packet::{Way, ACK_FRAME, HEADERS, MSS, NO_ATTACHMENT, SYN_FRAME};
@@ -241,6 +242,18 @@ impl Sender {
     #[must_use]
     pub fn acked_until(&self) -> u32 {
         self.snd_una
+    }
+
+    /// Tells its state by the names of [`super::super::endpoint::STATE`]. It does not pace and expects no reordering.
+    pub fn tell(&self, tell: &mut Tell) {
+        tell("rto_ms", self.rtt.timeout_ms());
+        if let Some(ms) = self.rtt.rttvar_ms() {
+            tell("rttvar_ms", ms);
+        }
+        tell("sacked", f64::from(self.holes.sacked(self.snd_una)));
+        tell("retrans_out", f64::from(self.holes.retransmitted));
+        tell("dupacks", f64::from(self.dupacks));
+        tell("bytes_acked", self.window.bytes_acked() as f64);
     }
 
     /// What a sample shows of it.

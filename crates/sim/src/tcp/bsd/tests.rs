@@ -26,6 +26,7 @@ fn flow(rcvbuf: Option<u64>, sndbuf: Option<u64>, bytes: Option<u64>) -> TcpSpec
         host: HostSettings {
             tso: false,
             rmem: [0; 3],
+            sender_rmem: None,
             rcvbuf,
             wmem: [0; 3],
             sndbuf,

@@ -2,6 +2,7 @@
 
 use super::receiver::Receiver;
 use super::sender::Sender;
+use crate::catalogue::Tell;
 use crate::outbox::Outbox;
 use crate::segment::Segment;
 use crate::tcp::common::lazy_timer::Turn;
@@ -35,6 +36,9 @@ impl SendingEnd for Sender {
     }
     fn sample(&self) -> SenderSample {
         self.sample()
+    }
+    fn state(&self, tell: &mut Tell) {
+        self.tell(tell);
     }
 }
 

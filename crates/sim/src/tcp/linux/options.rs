@@ -59,8 +59,11 @@ words! {
         Off = "off",
         /// To twice what was read in the last round trip (until 3.13).
         Twice = "twice",
-        /// The same, and ahead of a sender that speeds up.
+        /// The same, and ahead of a sender that speeds up (3.14 and later).
         Ahead = "ahead",
+        /// To twice what was read; more for a sender that speeds up, by what its rate grew (commit aa251c84636c); where the RTT is below
+        /// `rcvbuf_low_rtt_us`, in proportion to the RTT; and for what came out of order, at once (commit 63ad7dfedfae; 6.19 and later).
+        ByRtt = "by-rtt",
     }
 
     /// Bytes that a connection may have in its host's queue, if the host has a queue of its own.

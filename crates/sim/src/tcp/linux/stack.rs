@@ -79,6 +79,17 @@ options! {
         /// SACK compression of 4.18 to 5.7: without slack, 41 ACKs at most, and what is held back goes when a fifth range makes the receiver forget another;
         /// later with a segment of the third range, at most 44, and with a slack of 0.1 ms.
         pub early_sack_compression: bool,
+        /// SACKs beyond the third duplicate wait for at most this share of an RTT (sysctl tcp_comp_sack_rtt_percent, commit 416dd649f3aa); null: a
+        /// twentieth (until 6.18).
+        pub sack_compression_rtt_percent: Option<u32> => .range("%", 1, 1000).sysctl("net.ipv4.tcp_comp_sack_rtt_percent={}").since("6.19"),
+        /// They may go so much later, with another timer (sysctl tcp_comp_sack_slack_ns; 100 until 6.18, commit ca412f25d6b2).
+        pub sack_compression_slack_us: u32 => .range("us", 0, 1000).sysctl("net.ipv4.tcp_comp_sack_slack_ns={}000").since("5.8"),
+        /// The timestamp of an ACK that waited for other SACKs is that of the last arrival or read, not of the time when it goes (`tcp_compressed_ack_kick`
+        /// before 7.x looks at no clock).
+        pub sack_compression_stale_clock: bool,
+        /// A packet without data that comes late, with an old timestamp and a number before the one expected, is dropped without an answer
+        /// (commit 124c4c32e9f3, 6.14 and later).
+        pub ignore_old_acks: bool => .since("6.14"),
         /// Packets without data that are dropped are answered once in half a second (sysctl tcp_invalid_ratelimit, 4.0 and later); else each is.
         pub limit_answers: bool => .sysctl("|net.ipv4.tcp_invalid_ratelimit=0").since("4.0"),
         /// A SYN that is sent again does not offer ECN any more (sysctl tcp_ecn_fallback, 4.2 and later).
@@ -108,6 +119,8 @@ options! {
         pub small_queues: SmallQueues,
         /// The most that a connection may have in its host's queue, bytes (sysctl tcp_limit_output_bytes; 128 KiB until 4.19).
         pub output_limit_bytes: u32 => .range("bytes", 1, i32::MAX as i64).sysctl("net.ipv4.tcp_limit_output_bytes={}").since("3.6"),
+        /// That limit holds for paced connections, too (commit c4221a8cc3a7, 6.16 and later).
+        pub output_limit_paced: bool => .since("6.16"),
         /// Small queues hold nothing back while one TSO segment is outstanding (5.17 and later), else only while none is.
         pub small_queues_spare_one: bool => .since("5.17"),
         /// Congestion control hears of an ACK before the acknowledged segments are counted (true) or after (6.12.117).
@@ -130,6 +143,13 @@ options! {
         pub delayed_ack_below_rto: bool => .since("6.7"),
         /// See [`ReceiveTuning`].
         pub receive_tuning: ReceiveTuning,
+        /// The RTT below which a receive buffer that is tuned `by-rtt` grows less (sysctl tcp_rcvbuf_low_rtt, commit ecfea98b7d0d).
+        pub rcvbuf_low_rtt_us: u32 => .range("us", 0, 1_000_000).sysctl("net.ipv4.tcp_rcvbuf_low_rtt={}").since("6.19"),
+        /// The receiver's estimate of the RTT takes a longer sample only if the application has read all that came before (commit a00f135cd986,
+        /// 6.16 and later).
+        pub receive_rtt_of_read: bool => .since("6.16"),
+        /// The receive buffer is tuned by the time of the last arrival, not of the read (commit 0ae1ac7335ca, 6.19 and later).
+        pub tune_by_arrival: bool => .since("6.19"),
         /// Share of the receive buffer that is window: 1 - 2^-n (sysctl tcp_adv_win_scale); null: what the first segment shows (6.6 and later).
         pub adv_win_scale: Option<u32> => .range("", 1, 31),
         /// First window offered, segments (3.0 to 4.19); null: as much as the buffer takes.
@@ -200,6 +220,10 @@ const LINUX_6_12: Stack = Stack {
     cubic_idle_shift: true,
     sack_compression: true,
     early_sack_compression: false,
+    sack_compression_rtt_percent: None,
+    sack_compression_slack_us: 100,
+    sack_compression_stale_clock: true,
+    ignore_old_acks: false,
     limit_answers: true,
     ecn_fallback: true,
     accecn: false,
@@ -214,6 +238,7 @@ const LINUX_6_12: Stack = Stack {
     pacing: true,
     small_queues: SmallQueues::Rate,
     output_limit_bytes: 1 << 20,
+    output_limit_paced: false,
     small_queues_spare_one: true,
     ack_event_first: false,
     tso_grow: true,
@@ -225,6 +250,9 @@ const LINUX_6_12: Stack = Stack {
     delayed_ack_capped: true,
     delayed_ack_below_rto: true,
     receive_tuning: ReceiveTuning::Ahead,
+    rcvbuf_low_rtt_us: 1000,
+    receive_rtt_of_read: false,
+    tune_by_arrival: false,
     adv_win_scale: None,
     initial_rwnd: None,
     initial_window_unscaled: false,
@@ -246,8 +274,22 @@ const LINUX_6_12: Stack = Stack {
     sce_cut_twice: false,
 };
 
-/// Linux 7.3: AccECN (net/ipv4/sysctl_net_ipv4.c tcp_ecn).
-const LINUX_7_3: Stack = Stack { accecn: true, ..LINUX_6_12 };
+/// Linux 7.3.4. All that its TCP does differently from 6.12.117 is an option that names its commit, but for what no packet of the simulator brings
+/// about: an answer to ACKs of data that was never sent (42726ec644cb), data beyond the window that was offered (9ca48d616ed7), and pruning.
+const LINUX_7_3: Stack = Stack {
+    accecn: true,
+    sack_compression_rtt_percent: Some(33),
+    sack_compression_slack_us: 10,
+    sack_compression_stale_clock: false,
+    ignore_old_acks: true,
+    // tcp: increase tcp_limit_output_bytes default value to 4MB (commit 9ea3bfa61b09, 6.16).
+    output_limit_bytes: 4 << 20,
+    output_limit_paced: true,
+    receive_tuning: ReceiveTuning::ByRtt,
+    receive_rtt_of_read: true,
+    tune_by_arrival: true,
+    ..LINUX_6_12
+};
 
 const LINUX_5_1_SCE: Stack = Stack {
     early_sack_compression: true,
@@ -373,7 +415,8 @@ pub const STACKS: &[NamedStack] = &[
     },
     NamedStack {
         name: "linux-7.3",
-        summary: "Linux 7.3 (linux-6.12 with AccECN)",
+        summary:
+            "Linux 7.3 (as 6.12, with AccECN, SACK compression of a third of an RTT and receive buffers tuned by RTT)",
         version: Version(7, 3),
         options: LINUX_7_3,
     },

@@ -279,7 +279,9 @@ impl TwoWayEnd {
         let end = seq + u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN));
         let ahead = number.wrapping_sub(self.window_by) as i32;
         if self.is_to_drop(&ack, seq, end, ahead) {
-            self.answer_dropped(seq, end, out);
+            if end > seq || !self.receiver.is_late(&ack) || !self.receiver.ignores_late(seq) {
+                self.answer_dropped(seq, end, out);
+            }
             return self.receiver.bytes_read();
         }
         let is_predicted = !accepts && self.is_predicted(p, seq, &ack, blocks.count > 0);

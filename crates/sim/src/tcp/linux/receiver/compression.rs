@@ -8,6 +8,9 @@ use crate::outbox::Outbox;
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, MS, NEVER, US};
 
+/// The share of an RTT that SACKs wait for where no option says, as Linux computes it: times 8 and in ns, 1000/8 of a twentieth.
+const TWENTIETH: (u64, u64) = (125, 20);
+
 /// Duplicate ACKs sent at once before compression sets in.
 const DUPACKS_AT_ONCE: u32 = 3;
 /// ACKs merged at most (sysctl tcp_comp_sack_nr).
@@ -19,8 +22,8 @@ const DELAY_MAX: Time = MS;
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     merged_max: u32,
-    /// By how much the timer may be late, to fire with another one, ns (sysctl tcp_comp_sack_slack_ns).
-    slack: Time,
+    /// The timer may be late, to fire with another one (sysctl tcp_comp_sack_slack_ns).
+    has_slack: bool,
     /// A segment of the range at this place, or of a new one behind it, lets go what is held back; the most recent range is at 0.
     last_place: usize,
     /// So does a segment of a range that is known.
@@ -28,10 +31,10 @@ struct Rules {
 }
 
 /// Ranges behind the second may not fit in an ACK (`TCP_SACK_BLOCKS_EXPECTED`).
-const LATE: Rules = Rules { merged_max: MERGED_MAX, slack: 100 * US, last_place: 2, known_counts: true };
+const LATE: Rules = Rules { merged_max: MERGED_MAX, has_slack: true, last_place: 2, known_counts: true };
 /// The duplicates that were sent at once count as well. A new range lets go what is held back when it makes the receiver forget another.
 const EARLY: Rules =
-    Rules { merged_max: MERGED_MAX - DUPACKS_AT_ONCE, slack: 0, last_place: SACK_MEMORY, known_counts: false };
+    Rules { merged_max: MERGED_MAX - DUPACKS_AT_ONCE, has_slack: false, last_place: SACK_MEMORY, known_counts: false };
 
 /// Duplicate ACKs held back. Told of every duplicate ACK that is due, and of every ACK that is sent.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,12 @@ pub(super) struct Compression {
     source: usize,
     enabled: bool,
     rules: &'static Rules,
+    /// By how much the timer may be late, ns.
+    slack: Time,
+    /// Percent of an RTT that SACKs wait for; `None`: a twentieth.
+    rtt_percent: Option<u32>,
+    /// The timer does not look at the clock.
+    stale_clock: bool,
     /// Duplicate ACKs sent for the present gap, and which that is.
     sent: u32,
     gap: u32,
@@ -54,7 +63,19 @@ impl Compression {
     /// Nothing is held back, and nothing ever is without `sack`.
     pub fn new(source: usize, stack: &Stack, sack: bool) -> Self {
         let rules = if stack.early_sack_compression { &EARLY } else { &LATE };
-        Self { source, enabled: stack.sack_compression && sack, rules, sent: 0, gap: 0, held: 0, due: 0, looked: 0 }
+        Self {
+            source,
+            enabled: stack.sack_compression && sack,
+            rules,
+            slack: if rules.has_slack { u64::from(stack.sack_compression_slack_us) * US } else { 0 },
+            rtt_percent: stack.sack_compression_rtt_percent,
+            stale_clock: stack.sack_compression_stale_clock,
+            sent: 0,
+            gap: 0,
+            held: 0,
+            due: 0,
+            looked: 0,
+        }
     }
 
     /// All numbers are `by` lower from now on.
@@ -72,6 +93,21 @@ impl Compression {
     /// `__hrtimer_run_queues`).
     pub fn fires_with_another(&self, now: Time) -> bool {
         self.holds() && now >= self.due
+    }
+
+    /// When the receiver has looked at the clock last.
+    pub fn looked(&self) -> Time {
+        self.looked
+    }
+
+    /// How long SACKs wait at most where an RTT is `rtt_us8`/8 us, ns (`__tcp_ack_snd_check`).
+    fn delay(&self, rtt_us8: u64) -> Time {
+        let share = match self.rtt_percent {
+            // A hundredth of 1000/8 is 1.25.
+            Some(percent) => (rtt_us8 + (rtt_us8 >> 2)) * u64::from(percent),
+            None => rtt_us8 * TWENTIETH.0 / TWENTIETH.1,
+        };
+        DELAY_MAX.min(share)
     }
 
     /// The receiver looks at the clock.
@@ -124,10 +160,13 @@ impl Receiver {
         }
     }
 
-    /// The timer's event has come: sends what is held back. The timestamp is that of the last arrival or read, as the timer does not look at the clock
-    /// (`tcp_compressed_ack_kick`).
+    /// The timer's event has come: sends what is held back. Where the timer does not look at the clock, the timestamp is that of the last arrival or
+    /// read (`tcp_compressed_ack_kick`).
     pub(super) fn on_compression_timer(&mut self, out: &mut impl Outbox) {
         if self.compression.holds() {
+            if !self.compression.stale_clock {
+                self.compression.look(out.now());
+            }
             let stamp = self.compression.looked;
             self.send_ack_stamped(self.rcv_nxt, stamp, out);
         } else {
@@ -144,14 +183,14 @@ impl Receiver {
 
     /// The time that the clock shows when the event of timer `which` comes `now`.
     pub(in crate::tcp::linux) fn clock_at(&self, which: usize, now: Time) -> Time {
-        if which == 1 && self.compression.holds() {
+        if which == 1 && self.compression.holds() && self.compression.stale_clock {
             self.compression.looked
         } else {
             now
         }
     }
 
-    /// Sends a duplicate ACK, or holds it back for a twentieth of an RTT.
+    /// Sends a duplicate ACK, or holds it back for a share of an RTT.
     #[inline(always)]
     pub(super) fn compress_ack(&mut self, out: &mut impl Outbox) {
         if !self.compression.hold(self.rcv_nxt, out.now()) {
@@ -159,9 +198,8 @@ impl Receiver {
         } else if self.compression.held == 1 {
             let (rtt_us8, srtt_us) = (self.buffer.rtt_us8(), self.rtt.srtt_us);
             let rtt_us8 = if srtt_us > 0 { rtt_us8.min(srtt_us << 3) } else { rtt_us8 };
-            let delay = DELAY_MAX.min(rtt_us8 * 125 / 20);
-            self.compression.due = out.now() + delay;
-            out.set_timer(self.compression.source, self.compression.due + self.compression.rules.slack);
+            self.compression.due = out.now() + self.compression.delay(rtt_us8);
+            out.set_timer(self.compression.source, self.compression.due + self.compression.slack);
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::tcp::linux::stack::SceEcho;
 pub(super) struct Wish {
     /// Acknowledge first what came before this segment, with the flags as they were.
     pub special_ack: bool,
+    /// That ACK is for this number, which is older than what came before; None: for what came before.
+    pub special_at: Option<u32>,
     /// Then acknowledge this segment at once.
     pub ack_now: bool,
     /// Ask for that many quick ACKs.
@@ -32,6 +34,8 @@ pub(super) struct Echo {
     dctcp: Option<bool>,
     sce: Option<SceEcho>,
     sce_keeps_dctcp: bool,
+    /// Expected number when DCTCP's machine was last told of a segment, if others have come since (`prior_rcv_nxt`).
+    dctcp_expected: Option<u32>,
     sce_prior: bool,
     /// ESCE on the next ACK.
     pub sce_request: bool,
@@ -50,6 +54,7 @@ impl Echo {
             dctcp: (enabled && dctcp).then_some(false),
             sce: sce.filter(|_| enabled),
             sce_keeps_dctcp: sce_keeps_dctcp && sce.is_some(),
+            dctcp_expected: None,
             sce_prior: false,
             sce_request: false,
         }
@@ -117,9 +122,9 @@ impl Echo {
         dctcp && sce
     }
 
-    /// A segment with codepoint `ecn`; `waiting`: a delayed ACK is pending. With a special ACK due, the flags still
+    /// A segment with codepoint `ecn`; `waiting`: a delayed ACK is pending; `before`: the number expected before this segment. With a special ACK due, the flags still
     /// describe what came before; call [`Echo::after_special`] when it is sent.
-    pub fn on_segment(&mut self, ecn: Ecn, waiting: bool) -> Wish {
+    pub fn on_segment(&mut self, ecn: Ecn, waiting: bool, before: u32) -> Wish {
         if !self.enabled {
             return Wish::default();
         }
@@ -129,7 +134,12 @@ impl Echo {
             Ecn::NotEct if self.seen => Wish { quick: 2, reset_interval: true, ..Wish::default() },
             Ecn::NotEct => Wish::default(),
             Ecn::Ce => self.dctcp_event(true, waiting),
-            Ecn::Ect1 if self.sce_keeps_dctcp => self.sce_event(true, waiting),
+            Ecn::Ect1 if self.sce_keeps_dctcp => {
+                if self.dctcp.is_some() {
+                    self.dctcp_expected.get_or_insert(before);
+                }
+                self.sce_event(true, waiting)
+            }
             // ECT(0), and a mark of SCE to a receiver whose DCTCP takes it for that.
             _ => merge(self.dctcp_event(false, waiting), self.sce_event(ecn == Ecn::Ect1, waiting)),
         }
@@ -144,6 +154,7 @@ impl Echo {
                     self.latch = prior;
                 }
                 wish.special_ack = waiting;
+                wish.special_at = self.dctcp_expected.filter(|_| waiting);
                 wish.ack_now = true;
             }
         }
@@ -163,6 +174,7 @@ impl Echo {
         let changed = self.sce_prior != sce && waiting;
         Wish {
             special_ack: changed,
+            special_at: None,
             ack_now: false,
             quick: match variant {
                 SceEcho::Tb => 1,
@@ -183,6 +195,7 @@ impl Echo {
             if ecn == Ecn::Ce || no_ce {
                 *state = ecn == Ecn::Ce;
                 self.latch = *state;
+                self.dctcp_expected = None;
             }
         }
         if ecn == Ecn::Ce && !self.accurate {
@@ -207,6 +220,7 @@ impl Echo {
 fn merge(a: Wish, b: Wish) -> Wish {
     Wish {
         special_ack: a.special_ack || b.special_ack,
+        special_at: a.special_at.or(b.special_at),
         ack_now: a.ack_now || b.ack_now,
         quick: a.quick.max(b.quick),
         reset_interval: a.reset_interval || b.reset_interval,
@@ -218,7 +232,7 @@ mod tests {
     use super::*;
 
     fn feed(e: &mut Echo, ecn: Ecn, waiting: bool) -> Wish {
-        let w = e.on_segment(ecn, waiting);
+        let w = e.on_segment(ecn, waiting, 0);
         e.after_special(ecn);
         w
     }
@@ -250,7 +264,7 @@ mod tests {
         let mut e = Echo::new(Ecn::Ect0, true, None, false);
         feed(&mut e, Ecn::Ce, false);
         e.on_cwr();
-        assert!(e.on_segment(Ecn::Ect0, true).special_ack && e.take_flags() == flags::ECE);
+        assert!(e.on_segment(Ecn::Ect0, true, 0).special_ack && e.take_flags() == flags::ECE);
         e.after_special(Ecn::Ect0);
         assert_eq!(e.take_flags(), 0);
     }
@@ -265,6 +279,22 @@ mod tests {
         assert!(!e.latch);
     }
 
+    /// A DCTCP receiver acknowledges a change from where it was last told of a segment: SCE marks do not count as such in the SCE tree.
+    #[test]
+    fn the_special_ack_of_dctcp_after_sce_marks_is_an_old_one() {
+        let mut e = Echo::new(Ecn::Ect0, true, Some(SceEcho::T1), true);
+        feed(&mut e, Ecn::Ect0, false);
+        for before in [1000, 2000] {
+            e.on_segment(Ecn::Ect1, false, before);
+            e.after_special(Ecn::Ect1);
+        }
+        let w = e.on_segment(Ecn::Ce, true, 3000);
+        assert_eq!((w.special_ack, w.special_at), (true, Some(1000)));
+        e.after_special(Ecn::Ce);
+        let w = e.on_segment(Ecn::Ect0, true, 4000);
+        assert_eq!((w.special_ack, w.special_at), (true, None));
+    }
+
     #[test]
     fn sce_changes_are_acknowledged_apart() {
         let mut e = Echo::new(Ecn::Ect0, false, Some(SceEcho::T1), true);
@@ -274,6 +304,6 @@ mod tests {
         assert_eq!(w, Wish::default());
         let w = feed(&mut e, Ecn::Ect0, true);
         assert!(w.special_ack && !e.sce_request);
-        assert_eq!(Echo::new(Ecn::Ect0, false, None, true).on_segment(Ecn::Ect1, true), Wish::default());
+        assert_eq!(Echo::new(Ecn::Ect0, false, None, true).on_segment(Ecn::Ect1, true, 0), Wish::default());
     }
 }

@@ -75,7 +75,7 @@ impl Receiver {
     #[inline(always)]
     fn count_fast_data(&mut self, p: &Segment, now: Time) {
         self.rcv_nxt = p.seq + 1;
-        self.buffer.rtt_by_timestamp(p.tsecr, now);
+        self.buffer.rtt_by_timestamp(p.tsecr, false, now);
         self.time_delayed_ack(now);
         if self.buffer.grow_in_order() {
             self.delay.grant_odd();

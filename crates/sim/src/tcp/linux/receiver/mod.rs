@@ -22,6 +22,8 @@ mod validate;
 mod window;
 mod window_rtt;
 
+pub use window::idle_window;
+
 use self::accecn::Counts;
 use self::application::Application;
 use self::buffer::ReceiveBuffer;
@@ -78,6 +80,9 @@ struct Kernel {
     /// A segment in order is acknowledged before it is read, while it is charged.
     charges_in_order: bool,
     returns_memory: bool,
+    ignores_old_acks: bool,
+    /// The buffer is tuned by the time of the last arrival.
+    tunes_by_arrival: bool,
     cost: Cost,
 }
 
@@ -142,10 +147,7 @@ impl Receiver {
     pub fn new(flow: u32, source: usize, spec: &TcpSpec, stack: &Stack, needs: &Needs) -> Self {
         let clock = Clock::of(stack);
         let layout = Layout::of(spec);
-        let mut buffer = ReceiveBuffer::new(&spec.host, stack, layout.mss());
-        if !spec.timestamps {
-            buffer.without_timestamps();
-        }
+        let buffer = ReceiveBuffer::of(spec, stack, layout.mss());
         let sce = spec.sce_echo.then_some(stack.sce_echo_variant);
         let handshake = if needs.ecn { spec.codepoint() } else { Ecn::NotEct };
         Self {
@@ -196,6 +198,8 @@ impl Receiver {
                 widens_out_of_order: stack.widen_out_of_order && spec.sack,
                 charges_in_order: stack.ack_before_read,
                 returns_memory: stack.returns_memory,
+                ignores_old_acks: stack.ignore_old_acks,
+                tunes_by_arrival: stack.tune_by_arrival,
                 cost: Cost::of(stack, layout.mss()),
             },
             layout,
@@ -325,6 +329,7 @@ impl Receiver {
         }
         if self.reader.is_some() {
             // The application reads when it is its turn.
+            self.compression.look(out.now());
             return;
         }
         self.update_fast_path(p.ecn());
@@ -433,9 +438,9 @@ impl Receiver {
     }
 
     fn on_news(&mut self, ecn: Ecn, before: u32, out: &mut impl Outbox) {
-        let wish = self.echo.on_segment(ecn, self.delay.is_waiting());
+        let wish = self.echo.on_segment(ecn, self.delay.is_waiting(), before);
         if wish.special_ack {
-            self.send_ack(before, out);
+            self.send_ack(wish.special_at.unwrap_or(before), out);
         }
         self.echo.after_special(ecn);
         self.ack_now |= wish.ack_now;

@@ -60,6 +60,11 @@ impl OutOfOrder {
         self.ranges.is_empty()
     }
 
+    /// Where the last of the ranges ends; `None` if there is none.
+    pub fn until(&self) -> Option<u32> {
+        self.ranges.back().map(|range| range.1)
+    }
+
     /// What the segments are charged that wait for what is missing, bytes.
     #[inline]
     pub fn charged(&self) -> u64 {
@@ -224,6 +229,10 @@ impl Receiver {
                 self.early.report_duplicate(seq, end);
                 self.tell_of(seq, end, out);
             }
+        }
+        if self.buffer.grows_out_of_order() {
+            let early = self.bytes_early();
+            self.buffer.make_room_for(early);
         }
     }
 

@@ -114,20 +114,27 @@ impl Receiver {
     /// The turn of an application that reads at a rate.
     pub fn on_turn(&mut self, out: &mut impl Outbox) {
         let arrived = self.bytes_of_data(self.rcv_nxt) + u64::from(self.has_ended());
+        let early = self.bytes_early();
         let Some(reader) = &mut self.reader else { return };
         let read_before = reader.read;
         let Turn { all, first } = reader.take_turn(&self.kernel.cost);
-        if all > 0 {
+        let by_arrival = self.kernel.tunes_by_arrival;
+        if all > 0 && !by_arrival {
             self.compression.look(out.now());
         }
-        if all > 0 && self.buffer.is_to_tune(out.now()) {
+        let clock = if by_arrival { self.compression.looked() } else { out.now() };
+        if all > 0 && self.buffer.is_to_tune(clock) {
             // Linux copied the payload of the first head then, and nothing else.
             let read = read_before + first;
-            self.buffer.tune(read, arrived - read, out.now() / US);
+            self.buffer.tune(read, arrived - read, early, clock / US);
         }
         self.unread.charged = reader.charged();
         let has_read_all = reader.has_read_all();
+        let acks = self.counters.acks_sent;
         self.ack_after_read(all > 0, out);
+        if self.counters.acks_sent > acks {
+            self.compression.look(out.now());
+        }
         if has_read_all && self.rcv_nxt >= self.layout.end() {
             self.completed.get_or_insert(out.now());
         }

@@ -141,7 +141,7 @@ fn the_first_segment_out_of_order_widens_the_window_before_it_is_charged() {
 fn only_what_is_read_adapts_the_buffer() {
     for stack in ["linux-6.12", "linux-3.9", "linux-2.6"] {
         let mut sink = Sink::new(stack, None);
-        sink.receiver.buffer.rtt_by_timestamp(1, 11 * MS);
+        sink.receiver.buffer.rtt_by_timestamp(1, false, 11 * MS);
         (1..31).for_each(|seq| drop(sink.segment(seq)));
         sink.out.now += 10 * MS;
         (32..35).for_each(|seq| drop(sink.segment(seq)));

@@ -21,6 +21,11 @@ impl Receiver {
         self.form.tsecr
     }
 
+    /// A packet without data that has this number is not answered if its timestamp is too old (`tcp_disordered_ack_check`).
+    pub(in crate::tcp::linux) fn ignores_late(&self, seq: u32) -> bool {
+        self.kernel.ignores_old_acks && seq < self.rcv_nxt
+    }
+
     /// What a packet carries, up to the segment `end`, lies before all that was acknowledged.
     #[inline]
     pub(in crate::tcp::linux) fn is_stale(&self, end: u32) -> bool {
@@ -65,11 +70,18 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn on_bare(&mut self, p: &Segment, out: &mut impl Outbox) {
         if self.is_late(p) || self.is_stale(p.seq) {
-            self.answer_bare(out);
+            if !(self.is_late(p) && self.ignores_late(p.seq)) {
+                self.answer_bare(out);
+            }
         } else {
             self.note_timestamp(p.seq, p);
             self.buffer.note_echo(p.tsecr);
         }
+    }
+
+    /// Data in order wait to be read.
+    fn has_unread(&self) -> bool {
+        self.reader.as_ref().map_or(!self.unread.is_empty(), |reader| !reader.has_read_all())
     }
 
     /// Notes the timestamps of a segment.
@@ -84,7 +96,8 @@ impl Receiver {
     fn time_echo(&mut self, p: &Segment, now: Time) {
         let length = u64::from(u32::from(p.len) - HEADERS + u32::from(p.has(flags::FIN)));
         if length >= self.buffer.seen_mss() {
-            self.buffer.rtt_by_timestamp(p.tsecr, now);
+            let waits = self.has_unread();
+            self.buffer.rtt_by_timestamp(p.tsecr, waits, now);
         } else {
             self.buffer.note_echo(p.tsecr);
         }

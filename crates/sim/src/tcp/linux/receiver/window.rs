@@ -1,12 +1,25 @@
 //! The window of a receiver, counted in bytes: what came, what is left, and what a packet advertises (Linux 6.12 net/ipv4/tcp_output.c
 //! `tcp_select_window`, tcp_input.c `tcp_measure_rcv_mss`, `tcp_data_queue`, tcp.c `__tcp_cleanup_rbuf`).
 
-use super::buffer::Length;
+use super::buffer::{Length, ReceiveBuffer};
 use super::closing::is_bare_fin;
 use super::Receiver;
 use crate::packet::HEADERS;
 use crate::segment::{flags, Segment};
+use crate::spec::{Opener, TcpSpec};
+use crate::tcp::common::idle_window::IdleWindow;
+use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, US};
+
+/// Return the window of the end that sends the data of one-way connections.
+pub fn idle_window(spec: &TcpSpec, stack: &Stack) -> IdleWindow {
+    let mut buffer = ReceiveBuffer::of(&spec.at_sender(), stack, spec.payload_bytes());
+    if spec.opener == Opener::From {
+        buffer.open_first();
+    }
+    let syn = buffer.offered() as u16;
+    IdleWindow { syn, bytes: buffer.advertise(1, 0, 0), scale: buffer.scale() }
+}
 
 impl Receiver {
     /// Notes how long a segment is, and whether a write of the sender's ends with it.
@@ -116,13 +129,18 @@ impl Receiver {
             return self.tune_in_full(behind_first, now);
         }
         let came = self.bytes_of_data(self.rcv_nxt);
-        self.buffer.tune(came, u64::from(self.closing.has_ended()), now / US);
+        self.buffer.tune(came, u64::from(self.closing.has_ended()), self.bytes_early(), now / US);
+    }
+
+    /// How far what came out of order reaches behind what is missing, bytes.
+    pub(super) fn bytes_early(&self) -> u64 {
+        self.early.until().map_or(0, |end| self.bytes_between(self.rcv_nxt, end))
     }
 
     #[inline(never)]
     fn tune_in_full(&mut self, behind_first: u32, now: Time) {
         let came = self.bytes_of_data(self.rcv_nxt);
         let read = self.bytes_of_data(self.rcv_nxt - behind_first);
-        self.buffer.tune(read, came + u64::from(self.closing.has_ended()) - read, now / US);
+        self.buffer.tune(read, came + u64::from(self.closing.has_ended()) - read, self.bytes_early(), now / US);
     }
 }

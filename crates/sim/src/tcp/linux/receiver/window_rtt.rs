@@ -14,15 +14,23 @@ pub(super) struct WindowRtt {
     full_at: u64,
     /// The echo that was last taken as a sample.
     last_tsecr: u32,
+    /// A longer sample counts only if all has been read.
+    of_read: bool,
 }
 
 impl Default for WindowRtt {
     fn default() -> Self {
-        Self { us8: 0, from_us: 0, full_at: 1, last_tsecr: u32::MAX }
+        Self { us8: 0, from_us: 0, full_at: 1, last_tsecr: u32::MAX, of_read: false }
     }
 }
 
 impl WindowRtt {
+    /// Makes this an estimate for which a longer sample counts only if the application has read all.
+    #[must_use]
+    pub fn of_read(self, of_read: bool) -> Self {
+        Self { of_read, ..self }
+    }
+
     /// Without timestamps nothing ever echoes another one than 0, which is no sample.
     pub fn expect_no_echo(&mut self) {
         self.last_tsecr = 0;
@@ -66,13 +74,14 @@ impl WindowRtt {
         self.last_tsecr = tsecr;
     }
 
-    /// A segment echoes a timestamp of ours, ms, that none did before; true if that was a sample.
-    pub fn by_timestamp(&mut self, tsecr: u32, now: Time) -> bool {
+    /// A segment echoes a timestamp of ours, ms, that none did before, while something `waits` to be read or nothing does; true if that was a sample.
+    pub fn by_timestamp(&mut self, tsecr: u32, waits: bool, now: Time) -> bool {
         self.last_tsecr = tsecr;
         let sample = u64::from(((now / MS) as u32).saturating_sub(tsecr)) * 1000;
-        if sample > 0 {
-            self.us8 =
-                if self.us8 == 0 || sample << 3 < self.us8 { sample << 3 } else { self.us8 - (self.us8 >> 3) + sample };
+        if sample > 0 && (self.us8 == 0 || sample << 3 < self.us8) {
+            self.us8 = sample << 3;
+        } else if sample > 0 && !(waits && self.of_read) {
+            self.us8 = self.us8 - (self.us8 >> 3) + sample;
         }
         sample > 0
     }
@@ -99,13 +108,25 @@ mod tests {
     fn echoes_are_averaged_and_a_lower_one_counts_at_once() {
         let mut rtt = WindowRtt::default();
         assert!(rtt.is_new_echo(0), "what left in the first millisecond is echoed as 0");
-        assert!(rtt.by_timestamp(10, 50 * MS));
+        assert!(rtt.by_timestamp(10, false, 50 * MS));
         assert_eq!(rtt.us8() >> 3, 40_000);
         assert!(!rtt.is_new_echo(10), "the same echo says nothing new");
-        assert!(rtt.by_timestamp(11, 91 * MS));
+        assert!(rtt.by_timestamp(11, true, 91 * MS));
         assert_eq!(rtt.us8() >> 3, 45_000);
-        assert!(rtt.by_timestamp(90, 100 * MS));
+        assert!(rtt.by_timestamp(90, false, 100 * MS));
         assert_eq!(rtt.us8() >> 3, 10_000);
+    }
+
+    #[test]
+    fn what_waits_to_be_read_keeps_a_longer_echo_from_counting() {
+        let mut rtt = WindowRtt::default().of_read(true);
+        assert!(rtt.by_timestamp(10, true, 50 * MS));
+        assert!(rtt.by_timestamp(11, true, 91 * MS));
+        assert_eq!(rtt.us8() >> 3, 40_000, "the first counts at once, the second is longer");
+        assert!(rtt.by_timestamp(12, false, 92 * MS));
+        assert_eq!(rtt.us8() >> 3, 45_000, "all has been read");
+        assert!(rtt.by_timestamp(90, true, 100 * MS));
+        assert_eq!(rtt.us8() >> 3, 10_000, "a shorter one counts");
     }
 
     #[test]

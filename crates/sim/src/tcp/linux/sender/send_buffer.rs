@@ -380,6 +380,7 @@ mod tests {
         HostSettings {
             tso: false,
             rmem: [4096, 131_072, 6_291_456],
+            sender_rmem: None,
             rcvbuf: None,
             wmem: [4096, 16_384, most],
             sndbuf,

@@ -240,7 +240,8 @@ impl Sender {
     /// What may be on the account when a TSO segment of `n` segments from `seq` on is sent, bytes.
     fn rate_limit(&self, seq: u32, n: u32) -> u64 {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
-        let most = if self.view.is_paced { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
+        let unlimited = self.view.is_paced && !self.stack.output_limit_paced;
+        let most = if unlimited { u64::MAX } else { u64::from(self.stack.output_limit_bytes) };
         (2 * self.truesize(seq, n)).max(rate).min(most)
     }
 

@@ -1,5 +1,5 @@
 //! How the window grows with what comes, and the buffer with what is read (Linux 6.12 net/ipv4/tcp_input.c `tcp_grow_window`,
-//! `tcp_rcv_space_adjust`).
+//! `tcp_rcv_space_adjust`; 7.3 `tcp_rcvbuf_grow`).
 
 use super::ReceiveBuffer;
 use crate::tcp::linux::options::ReceiveTuning;
@@ -66,21 +66,22 @@ impl ReceiveBuffer {
         now >= self.reading.until
     }
 
-    /// The application has read so many bytes of the connection, and others wait to be read (`tcp_rcv_space_adjust`).
+    /// The application has read so many bytes of the connection, and others wait to be read. What came out of order reaches `early` bytes behind what
+    /// is missing (`tcp_rcv_space_adjust`).
     #[inline]
-    pub fn tune(&mut self, read: u64, waiting: u64, now_us: u64) {
+    pub fn tune(&mut self, read: u64, waiting: u64, early: u64, now_us: u64) {
         let copied = (read - self.reading.since).saturating_sub(waiting);
         self.reading.since = read;
         self.reading.since_us = now_us;
         self.plan();
         if copied > self.reading.bytes {
-            self.grow_for(copied);
+            self.grow_for(copied, early);
         }
     }
 
     /// The application has read so many bytes in a round trip, more than ever.
     #[inline(never)]
-    fn grow_for(&mut self, copied: u64) {
+    fn grow_for(&mut self, copied: u64, early: u64) {
         match self.tuning {
             ReceiveTuning::Off => {}
             ReceiveTuning::Twice => {
@@ -106,8 +107,39 @@ impl ReceiveBuffer {
                     self.clamp = self.full;
                 }
             }
+            ReceiveTuning::ByRtt => self.grow_by_rtt(copied, early),
         }
         self.reading.bytes = copied;
         self.update_in_order();
+    }
+
+    /// The buffer is tuned by RTT, and grows with what comes out of order.
+    #[inline]
+    pub fn grows_out_of_order(&self) -> bool {
+        self.tuning == ReceiveTuning::ByRtt
+    }
+
+    /// A segment came out of order; what did reaches `early` bytes behind what is missing.
+    #[inline(never)]
+    pub fn make_room_for(&mut self, early: u64) {
+        self.grow_by_rtt(self.reading.bytes, early);
+        self.update_in_order();
+    }
+
+    /// Grows the buffer for `copied` bytes in a round trip and for what came out of order (7.3 `tcp_rcvbuf_grow`).
+    fn grow_by_rtt(&mut self, copied: u64, early: u64) {
+        let (before, rtt_us) = (self.reading.bytes, self.rtt.us8() >> 3);
+        // What was read shows what came a round trip ago.
+        let mut window = copied << 1;
+        window += if rtt_us < self.low_rtt_us {
+            window * rtt_us / self.low_rtt_us
+        } else {
+            (window << 1) * (copied - before) / before
+        };
+        let size = (((window + early) << 8) / self.ratio).min(self.most);
+        if size > self.size {
+            self.resize(size);
+            self.clamp = self.full;
+        }
     }
 }

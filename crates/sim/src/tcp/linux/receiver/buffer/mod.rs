@@ -10,7 +10,7 @@ mod tests;
 
 use super::window_rtt::WindowRtt;
 use crate::packet::TIMESTAMPS;
-use crate::spec::HostSettings;
+use crate::spec::{HostSettings, TcpSpec};
 use crate::tcp::linux::options::ReceiveTuning;
 use crate::tcp::linux::stack::Stack;
 use crate::time::{Time, NEVER, US};
@@ -21,6 +21,8 @@ const DEFAULT_RATIO: u64 = 128;
 const GROWTH_BESIDE: u64 = 304 + 576;
 /// Largest net.core.rmem_max considered for the window scale, bytes.
 const RMEM_MAX: u64 = 212_992;
+/// Largest window without a scale, bytes.
+const LARGEST_UNSCALED: u64 = 65_535;
 
 /// Assumed length of a full segment before one has come, bytes (TCP_MSS_DEFAULT).
 const FULL_UNSEEN: u64 = 536;
@@ -62,6 +64,23 @@ struct Reading {
     until: Time,
 }
 
+/// The bounds of the first window.
+#[derive(Clone, Copy, Debug)]
+struct FirstWindow {
+    /// Maximum, bytes.
+    most: u64,
+    /// Maximum in segments, which takes the place of the other one.
+    segments: Option<u64>,
+}
+
+impl FirstWindow {
+    /// Return the first window of a buffer with room for `full` bytes of payload, in whole segments.
+    fn of(self, full: u64, segment: u64) -> u64 {
+        let most = self.segments.map_or(self.most, |segments| segments * segment);
+        (full / segment * segment).clamp(segment, most)
+    }
+}
+
 /// How long a segment is beside those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
@@ -85,6 +104,8 @@ pub(super) struct ReceiveBuffer {
     /// Bytes that timestamps take of a segment, not counted in `mss`.
     timestamps: u64,
     tuning: ReceiveTuning,
+    /// The RTT below which a buffer that is tuned by RTT grows less, us.
+    low_rtt_us: u64,
     charge: Charge,
     most: u64,
     size: u64,
@@ -101,8 +122,7 @@ pub(super) struct ReceiveBuffer {
     reading: Reading,
     rtt: WindowRtt,
     in_order: InOrder,
-    /// Largest first window, bytes.
-    most_at_first: u64,
+    first: FirstWindow,
 }
 
 /// What holds for every segment in order until the buffer changes; see [`ReceiveBuffer::update_in_order`].
@@ -122,16 +142,30 @@ struct InOrder {
 }
 
 impl ReceiveBuffer {
+    /// Return the buffer of a connection whose full segments have `mss` bytes.
+    pub fn of(spec: &TcpSpec, stack: &Stack, mss: u32) -> Self {
+        let mut buffer = Self::new(&spec.host, stack, mss);
+        if !spec.timestamps {
+            buffer.without_timestamps();
+        }
+        if !spec.window_scaling {
+            buffer.without_scaling();
+        }
+        buffer
+    }
+
     /// That of a receiver of segments of `mss` bytes.
-    pub fn new(host: &HostSettings, stack: &Stack, mss: u32) -> Self {
+    fn new(host: &HostSettings, stack: &Stack, mss: u32) -> Self {
         let (mss, truesize) = (u64::from(mss), u64::from(stack.receive_charge(mss)));
         let size = host.rcvbuf.unwrap_or(host.rmem[1]);
         let most = host.rmem[2];
         let ratio = stack.adv_win_scale.map_or(DEFAULT_RATIO, |scale| 256 - (256 >> scale));
         let full = (size * ratio) >> 8;
-        let unlimited = if stack.initial_window_unscaled { 65_535 } else { u64::MAX };
-        let most_at_first = stack.initial_rwnd.map_or(unlimited, |segments| u64::from(segments) * mss);
-        let window = (full / mss * mss).clamp(mss, most_at_first);
+        let first = FirstWindow {
+            most: if stack.initial_window_unscaled { LARGEST_UNSCALED } else { u64::MAX },
+            segments: stack.initial_rwnd.map(u64::from),
+        };
+        let window = first.of(full, mss);
         // An explicit buffer bounds the scale, too.
         let scaled =
             if host.rcvbuf.is_some() && stack.scale_by_buffer { full.max(1) } else { full.max(most).max(RMEM_MAX) };
@@ -145,6 +179,7 @@ impl ReceiveBuffer {
             last_length: 0,
             timestamps: TIMESTAMPS.into(),
             tuning: if host.rcvbuf.is_some() { ReceiveTuning::Off } else { stack.receive_tuning },
+            low_rtt_us: stack.rcvbuf_low_rtt_us.into(),
             charge: Charge {
                 head: u64::from(stack.receive_charge(0)),
                 assumed: stack.adv_win_scale.is_some(),
@@ -160,7 +195,7 @@ impl ReceiveBuffer {
             cut_off: (1 << scale) - 1,
             advertised: Advertised { bytes: window, from: 1 },
             reading: Reading { bytes: ssthresh.min(10 * mss), since_us: 0, since: 0, until: NEVER },
-            rtt: WindowRtt::default(),
+            rtt: WindowRtt::default().of_read(stack.receive_rtt_of_read),
             in_order: InOrder {
                 charged: if stack.ack_before_read { truesize } else { 0 },
                 grown: false,
@@ -169,24 +204,32 @@ impl ReceiveBuffer {
                 small: false,
                 tight_from: 0,
             },
-            most_at_first,
+            first,
         };
         buffer.update_in_order();
         buffer
     }
 
     /// Makes this the buffer of a connection without timestamps.
-    pub fn without_timestamps(&mut self) {
+    fn without_timestamps(&mut self) {
         self.timestamps = 0;
         self.charge.beside = self.charge.beside.saturating_sub(TIMESTAMPS.into());
         self.rtt.expect_no_echo();
+    }
+
+    /// Makes this the buffer of a connection without scaled windows (Linux 6.12 net/ipv4/tcp_output.c `tcp_select_initial_window`).
+    fn without_scaling(&mut self) {
+        (self.scale, self.cut_off) = (0, 0);
+        self.clamp = self.clamp.min(LARGEST_UNSCALED);
+        self.ssthresh = self.ssthresh.min(self.clamp);
+        self.update_in_order();
     }
 
     /// Makes this the buffer of an end that opens the connection: its first window is in segments without a timestamp, because whether there
     /// will be timestamps is not known yet (Linux 6.12 net/ipv4/tcp_output.c `tcp_connect_init`).
     pub fn open_first(&mut self) {
         let segment = self.mss + self.timestamps;
-        let window = (self.full / segment * segment).clamp(segment, self.most_at_first);
+        let window = self.first.of(self.full, segment);
         self.ssthresh = window.min(self.clamp);
         self.advertised.bytes = window;
         self.update_in_order();
@@ -408,12 +451,12 @@ impl ReceiveBuffer {
     #[inline]
     fn advertise_no_less(&mut self, rcv_nxt: u32, window: u64) -> u32 {
         self.advertised = Advertised { bytes: window, from: rcv_nxt };
-        window.min(65_535 << self.scale) as u32
+        window.min(LARGEST_UNSCALED << self.scale) as u32
     }
 
     /// The window of the SYN-ACK, which is not scaled, bytes.
     pub fn offered(&self) -> u32 {
-        self.advertised.bytes.min(65_535) as u32
+        self.advertised.bytes.min(LARGEST_UNSCALED) as u32
     }
 
     /// True if an ACK sent before the application has read would offer no less than the last one (`__tcp_ack_snd_check`).
@@ -461,11 +504,11 @@ impl ReceiveBuffer {
         self.rtt.us8()
     }
 
-    /// RTT by the echo of our own timestamp on a full segment.
+    /// RTT by the echo of our own timestamp on a full segment, while something `waits` to be read or nothing does.
     #[inline]
-    pub fn rtt_by_timestamp(&mut self, tsecr: u32, now: Time) {
+    pub fn rtt_by_timestamp(&mut self, tsecr: u32, waits: bool, now: Time) {
         if self.rtt.is_new_echo(tsecr) {
-            self.take_echo(tsecr, now);
+            self.take_echo(tsecr, waits, now);
         }
     }
 
@@ -475,8 +518,8 @@ impl ReceiveBuffer {
     }
 
     #[inline(never)]
-    fn take_echo(&mut self, tsecr: u32, now: Time) {
-        if self.rtt.by_timestamp(tsecr, now) {
+    fn take_echo(&mut self, tsecr: u32, waits: bool, now: Time) {
+        if self.rtt.by_timestamp(tsecr, waits, now) {
             self.plan();
         }
     }

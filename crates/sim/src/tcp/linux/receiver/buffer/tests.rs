@@ -10,6 +10,7 @@ fn host(rcvbuf: Option<u64>) -> HostSettings {
     HostSettings {
         tso: false,
         rmem: [4096, 131_072, 67_108_864],
+        sender_rmem: None,
         rcvbuf,
         wmem: [4096, 16_384, 67_108_864],
         sndbuf: None,
@@ -51,8 +52,8 @@ fn linux_2_6_offers_four_segments_then_three_quarters_of_the_buffer_less_one() {
 fn linux_2_6_counts_on_so_much_that_three_quarters_of_it_hold_a_segment() {
     // tcp_rcv_space_adjust: 1460 + 208 + 16 + 172 = 1856, of which three quarters are 1392; 1984 are enough.
     let mut b = ReceiveBuffer::new(&host(None), &stack("linux-2.6"), MSS);
-    b.rtt_by_timestamp(1, 81 * MS);
-    b.tune(100 * FULL, 0, 100_000);
+    b.rtt_by_timestamp(1, false, 81 * MS);
+    b.tune(100 * FULL, 0, 0, 100_000);
     assert_eq!((b.size, b.clamp), (200 * 1984, 200 * 1448));
 }
 
@@ -60,20 +61,20 @@ fn linux_2_6_counts_on_so_much_that_three_quarters_of_it_hold_a_segment() {
 fn twice_what_was_read_in_a_round_trip_grows_the_buffer() {
     let tuned = Stack { receive_tuning: ReceiveTuning::Twice, ..stack("linux-3.9") };
     let mut b = ReceiveBuffer::new(&host(None), &tuned, MSS);
-    b.rtt_by_timestamp(1, 81 * MS);
-    b.tune(100 * FULL, 0, 100_000);
+    b.rtt_by_timestamp(1, false, 81 * MS);
+    b.tune(100 * FULL, 0, 0, 100_000);
     assert_eq!((b.size, b.clamp), (200 * 2968, 200 * 1448));
 }
 
 #[test]
 fn of_a_long_read_the_first_head_adapts_the_buffer() {
     let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
-    b.rtt_by_timestamp(1, 81 * MS);
+    b.rtt_by_timestamp(1, false, 81 * MS);
     let size = b.size;
     // 100 segments are there, of which 17 are read and 83 wait: nothing was gained. The next round trip counts from the 17th on.
-    b.tune(17 * FULL, 83 * FULL, 100_000);
+    b.tune(17 * FULL, 83 * FULL, 0, 100_000);
     assert_eq!((b.size, b.reading.bytes), (size, 10 * 1448));
-    b.tune(150 * FULL, 0, 200_000);
+    b.tune(150 * FULL, 0, 0, 200_000);
     assert_eq!(b.reading.bytes, (150 - 17) * 1448);
     assert!(b.size > size);
 }
@@ -95,15 +96,43 @@ fn a_buffer_whose_share_is_assumed_grows_by_whole_segments() {
     // Linux 5.1: 2 * 100 + 16 segments, and four times that for ninety more than the ten of the round trip before.
     let before = Stack { adv_win_scale: Some(1), ..stack("linux-6.12") };
     let mut b = ReceiveBuffer::new(&host(None), &before, MSS);
-    b.rtt_by_timestamp(1, 81 * MS);
-    b.tune(100 * FULL, 0, 100_000);
+    b.rtt_by_timestamp(1, false, 81 * MS);
+    b.tune(100 * FULL, 0, 0, 100_000);
     let segments = 216 + 2 * 216 * 90 / 10;
     assert_eq!((b.size, b.clamp), (segments * 2968, segments * 2968 / 2));
     let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
     b.measure(MSS, false);
-    b.rtt_by_timestamp(1, 81 * MS);
-    b.tune(100 * FULL, 0, 100_000);
+    b.rtt_by_timestamp(1, false, 81 * MS);
+    b.tune(100 * FULL, 0, 0, 100_000);
     assert_eq!(b.size, ((segments * u64::from(MSS)) << 8) / 162, "what segments cost here, once that is known");
+}
+
+#[test]
+fn a_buffer_that_is_tuned_by_rtt_grows_by_what_the_rate_grew_and_with_what_is_early() {
+    let grown = |rtt_ms: u64, early: u64| {
+        let mut b = ReceiveBuffer::new(&host(None), &stack("linux-7.3"), MSS);
+        b.measure(MSS, false);
+        b.rtt_by_timestamp(1, false, (1 + rtt_ms) * MS);
+        b.tune(100 * FULL, 0, early, 100_000);
+        b.size
+    };
+    let holding = |window: u64| (window << 8) / 162;
+    // Twice what was read, and twice that for ninety segments more than the ten of the round trip before.
+    assert_eq!(grown(80, 0), holding(200 * FULL + 2 * 200 * FULL * 90 / 10));
+    assert_eq!(grown(80, 7 * FULL), holding(200 * FULL + 2 * 200 * FULL * 90 / 10 + 7 * FULL));
+    // A path of less than rcvbuf_low_rtt_us.
+    let short = Stack { rcvbuf_low_rtt_us: 4000, ..stack("linux-7.3") };
+    let mut b = ReceiveBuffer::new(&host(None), &short, MSS);
+    b.measure(MSS, false);
+    b.rtt_by_timestamp(1, false, 2 * MS);
+    b.tune(100 * FULL, 0, 0, 100_000);
+    assert_eq!(b.size, holding(200 * FULL + 200 * FULL / 4));
+    // What is early makes room by itself, and no read is needed.
+    let size = b.size;
+    b.make_room_for(60 * FULL);
+    assert_eq!(b.size, holding(200 * FULL + 200 * FULL / 4 + 60 * FULL));
+    assert!(b.size > size && b.grows_out_of_order());
+    assert!(!ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS).grows_out_of_order());
 }
 
 #[test]
@@ -152,10 +181,10 @@ fn a_window_without_a_scale_is_whole_segments_and_stays_as_long_as_it_fits() {
 fn a_fixed_buffer_stays() {
     let mut b = ReceiveBuffer::new(&host(Some(600_000)), &stack("linux-6.12"), MSS);
     b.measure(MSS, false);
-    b.rtt_by_timestamp(1, 21 * MS);
+    b.rtt_by_timestamp(1, false, 21 * MS);
     for i in 1..1000u32 {
         b.grow(MSS, true, 0);
-        b.tune(u64::from(i - 1) * FULL, 0, u64::from(i) * 100_000);
+        b.tune(u64::from(i - 1) * FULL, 0, 0, u64::from(i) * 100_000);
     }
     assert_eq!(b.size, 600_000);
     assert!(b.advertise(1000, 0, 0) <= (600_000u32 * 162 / 256).next_multiple_of(2048));
@@ -165,14 +194,14 @@ fn a_fixed_buffer_stays() {
 fn a_fast_flow_opens_the_window() {
     let mut b = ReceiveBuffer::new(&host(None), &stack("linux-6.12"), MSS);
     b.measure(MSS, false);
-    b.rtt_by_timestamp(1, 81 * MS);
+    b.rtt_by_timestamp(1, false, 81 * MS);
     let mut seq = 1;
     for round in 1..12u64 {
         for _ in 0..10 << round.min(8) {
             seq += 1;
             b.grow(MSS, true, 0);
         }
-        b.tune(u64::from(seq - 1) * FULL, 0, round * 100_000);
+        b.tune(u64::from(seq - 1) * FULL, 0, 0, round * 100_000);
     }
     assert!(b.advertise(seq, 0, 0) > 4_000_000, "{}", b.advertised.bytes);
 }
