@@ -5,8 +5,8 @@
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` for the results of `dumbbell agree SET`)
 and `<!-- end -->`. Blocks without a folder stay as they are, and so do rows of the table of congestion controls (`agree/controls`), which
 are from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results, of the keys of a `scenario` and
-of `coverage` need no folder, and neither do those of `conform`, which run the cases. docs/controls.py makes those of `controls`. The words of
-shell completion (dumbbell/completion) are made as well. The same folders, sources and records give the same bytes.
+of `coverage` need no folder, and neither do those of `conform`, which run the cases. docs/controls.py makes those of `controls`. The words
+of shell completion (dumbbell/completion) are made as well. The same folders, sources and records give the same bytes.
 """
 
 from __future__ import annotations
