@@ -38,8 +38,8 @@ FILE = Path(__file__).parent / "kernel_pairs.csv"
 COMMAND = "dumbbell reproduce sce --part kernel-pairs --engine kernel"
 STARTS = 10
 CC_PAIRS = (("reno", "reno-sce"), ("cubic", "dctcp-sce"), ("reno-sce", "dctcp-sce"), ("dctcp", "dctcp-sce"), ("cubic", "reno"))
-BANDWIDTHS_MBIT = (1.0, 10.0)
-DELAYS_MS = (20.0, 80.0)
+POINTS = ((1.0, 0.0), (1.0, 10.0), (1.0, 20.0), (1.0, 80.0), (10.0, 20.0), (10.0, 80.0))
+"""Bandwidths (Mbit/s) with delays (ms)."""
 QUICK_CC_PAIRS = CC_PAIRS[:2]
 LEAST, MEDIAN, MOST = "share_least", "share", "share_most"
 _NEAR = 0.01
@@ -49,8 +49,8 @@ _NEAR = 0.01
 def cells(quick: bool = False) -> list[pairs.PairCell]:
     """Return the cells that run, those of `--quick` or all."""
     chosen = QUICK_CC_PAIRS if quick else CC_PAIRS
-    grid = itertools.product(pairs.QUEUE_MODES, chosen, BANDWIDTHS_MBIT, DELAYS_MS)
-    return [pairs.PairCell(mode, cc1, cc2, bandwidth, delay) for mode, (cc1, cc2), bandwidth, delay in grid]
+    grid = itertools.product(pairs.QUEUE_MODES, chosen, POINTS)
+    return [pairs.PairCell(mode, cc1, cc2, *point) for mode, (cc1, cc2), point in grid]
 
 
 def scenarios(request: Request) -> list[ResolvedScenario]:
