@@ -55,7 +55,7 @@ fn captures_have_the_option_and_the_lengths() {
         let options: Vec<u16> = wires
             .iter()
             .filter_map(|wire| match wire.header {
-                Header::Tcp { syn: Some((mss, ..)), .. } => Some(mss),
+                Header::Tcp { syn: Some(syn), .. } => Some(syn.mss),
                 _ => None,
             })
             .collect();

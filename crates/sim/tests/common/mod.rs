@@ -19,6 +19,7 @@ pub fn host() -> HostSettings {
     HostSettings {
         tso: false,
         rmem: [4096, 131_072, 6_291_456],
+        sender_rmem: None,
         rcvbuf: None,
         wmem: [4096, 16_384, 4_194_304],
         sndbuf: None,
@@ -51,6 +52,7 @@ pub fn flow(name: &str, cc: &str, stack: &str) -> TcpSpec {
         accecn: None,
         sack: true,
         timestamps: true,
+        window_scaling: true,
         segment_bytes: MSS as u32,
         dscp: 0,
         gro: false,
