@@ -44,7 +44,7 @@ KINDS = {
         },
         users=(
             *("dumbbell/", "crates/fuzz/", "crates/ends/", "crates/sim/src/probe/", "crates/sim/src/simulation/"),
-            "crates/sim/src/traffic/session.rs",
+            *("crates/sim/src/traffic/session.rs", "crates/sim/src/traffic/mod.rs"),
         ),
     ),
     "a stack": Kind({"linux-5.1-sce": r"\"linux-5\.1-sce\"", "freebsd-9": r"\"freebsd-9\""}),
@@ -56,6 +56,8 @@ KINDS = {
         # The word is a value of `rmem` and `wmem`, too, and `dumbbell regress` is about kernels.
         users=(
             *(*USERS, "dumbbell/engines/testbed/", "dumbbell/engines/linux/cache.py", "dumbbell/cli/regress.py"),
+            # Comparing two engines names both, and a part of a study runs on a kernel beside the simulator.
+            *("dumbbell/cli/agree.py", "dumbbell/cli/agree_ends.py", "dumbbell/study/", "dumbbell/engines/linux/collect.py"),
             *("dumbbell/scenario/tcp.py", "dumbbell/scenario/check.py", "dumbbell/plan/workloads.py"),
         ),
     ),

@@ -47,8 +47,8 @@ WithOption = Annotated[
     typer.Option(
         "--with",
         metavar="WHAT",
-        help="Add changes of dumbbell's own: sce (SCE in cake, its echo and senders), state (cubic tells its state, as bbr, dctcp and "
-        "vegas do), bpf (BPF programs on streams of sockets and on routes). The kernel is called SERIES-WHAT.",
+        help="Add changes of dumbbell's own: sce (SCE in cake, its echo and senders), state (cubic tells its state, as "
+        "others do), bpf (BPF programs on streams of sockets and on routes). The kernel is called SERIES-WHAT.",
     ),
 ]
 NameOption = Annotated[

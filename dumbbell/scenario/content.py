@@ -37,7 +37,8 @@ class Content:
 
     def of_cell(self, settings: Settings, touched: Collection[str]) -> Content:
         """Return the content of settings that differ from those of this content only in the keys `touched`."""
-        return self._with(touched, _plain(settings, touched), _plain(settings, touched, exclude_defaults=True))
+        data = _plain(settings, touched)
+        return self._with(touched, data, _of_kinds(_plain(settings, touched, exclude_defaults=True), data))
 
     def replaced(self, changed: Mapping[str, Any]) -> Content:
         """With other values of some keys, which are plain."""
@@ -58,3 +59,11 @@ def _plain(settings: Settings, keys: Collection[str], exclude_defaults: bool = F
         left_out.add("series")
     left_out.update([key for key in ("stages", "paths", "events", "measure") if not getattr(settings, key)])
     return settings.model_dump(mode="json", include={*keys} - left_out, exclude_defaults=exclude_defaults, context=CONTENT)
+
+
+def _of_kinds(own: Any, data: Any) -> Any:
+    """Return `own`, which lacks defaults, with the kinds that `data` has: the kind of a queue discipline is a default of its model."""
+    if isinstance(own, dict):
+        kind = {"kind": data["kind"]} if "kind" in data else {}
+        return {**{key: _of_kinds(value, data[key]) for key, value in own.items()}, **kind}
+    return [_of_kinds(one, each) for one, each in zip(own, data, strict=True)] if isinstance(own, list) else own

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario import ResolvedScenario, ScenarioError, Settings
+if TYPE_CHECKING:
+    from dumbbell.scenario import ResolvedScenario
 
 _LINUX = "linux-"
 """Prefix of the names of all stacks of Linux."""
@@ -47,6 +48,7 @@ def on_hosts_of_today(runs: Iterable[ResolvedScenario], engine: str) -> tuple[li
     reason with the number of its runs.
     """
     from dumbbell.running.prepare import refuse
+    from dumbbell.scenario import ResolvedScenario, ScenarioError, Settings
 
     stack = _stack_of(engine)
     there: list[ResolvedScenario] = []

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.trace.connections import analyze
+from dumbbell.native import native
+from dumbbell.trace.files import readable
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -19,13 +20,13 @@ def with_analysis(run: Run) -> Run:
     names = _flows(run.required_plan)
     found: dict[str, dict[str, Any]] = {}
     for file, content in run.captures.items():
-        analysis = analyze(content).found
+        analysis = native().analyze(readable(content), None)
         for connection in analysis.connections(0, len(analysis)):
             ports = connection["source"][1], connection["destination"][1]
             for ends, own, other in ((ports, "forward", "reverse"), (ports[::-1], "reverse", "forward")):
                 side, name = names.get(ends, ("", ""))
                 if name and file.startswith(side):
-                    found[name] = _columns(connection[own], connection[other])  # type: ignore[literal-required]
+                    found[name] = _columns(connection[own], connection[other])
     return replace(run, flows=Table.of_rows(FLOWS, [{**row, **found.get(str(row["flow"]), {})} for row in run.flows.rows()]))
 
 

@@ -194,7 +194,7 @@ def test_without_json_tables_are_printed(dumbbell, flavoured, tmp_path):
         ),
         (
             ("standard", "--count", "3"),
-            "the set standard has always the same scenarios; expected --count with the sets random, pairs and stability alone",
+            "the set standard has always the same scenarios; expected --count with the sets random, pairs, stability and state alone",
         ),
         (
             ("stability",),

@@ -101,6 +101,7 @@ OTHERS = [
     ("workloads.0.host.rcvbuf", 4607, "workload 0", "host.rcvbuf", "4607 bytes", "at least 4608"),
     ("workloads.0.host.sndbuf", 4607, "workload 0", "host.sndbuf", "4607 bytes", "at least 4608"),
     ("workloads.0.host.rmem", [1, 4607, 9999], "workload 0", "host.rmem", "4607 bytes", "at least 4608"),
+    ("workloads.0.host.sender_rmem", [1, 4607, 9999], "workload 0", "host.sender_rmem", "4607 bytes", "at least 4608"),
     ("workloads.0.host.wmem", [1, 2, 4607], "workload 0", "host.wmem", "4607 bytes", "at least 4608"),
     ("workloads.0.cc.kind", "vegas2", "workload 0", "cc.kind", 'unknown "vegas2"', "one of reno, cubic, "),
     ("workloads.0.cc.speed", 3, "workload 0", "cc.speed", "no such parameter", "fast_convergence, "),
@@ -108,7 +109,7 @@ OTHERS = [
     ("workloads.1.ect", 2, "workload 1", "ect", "2", "0 or 1"),
     ("workloads.1.interval_ns", 0, "workload 1", "interval_ns", "0 ns", "at least 1"),
     ("workloads.1.size_bytes", 1515, "workload 1", "size_bytes", "1515 bytes", "64 to 1514"),
-    ("series.flows", [1], "run", "series.flows", "workload 1", "workloads of bulk flows"),
+    ("series.flows", [1], "run", "series.flows", "workload 1", "workloads of TCP connections that exist"),
     ("series.groups", [1], "run", "series.groups", "workload 1", "workloads of bulk flows or of connections that come and go"),
     ("series.shares", [9], "run", "series.shares", "port 9 of 4", "ports that there are"),
     ("schedule.0.port", 9, "change 0", "port", "port 9 of 4", "one that there is"),
@@ -460,6 +461,12 @@ def test_all_of_a_plan_is_told_at_once_and_a_workload_once_however_many_connecti
     ]
 
 
+def test_dropped_packets_are_at_least_one_packet_apart():
+    plan = base()
+    plan["schedule"] = [{"kind": "drop", "at_ns": 0, "port": 1, "packets": 1, "every": 0}]
+    assert [(each.field, each.what, each.expected) for each in refused(plan)] == [("every", "0 packets", "at least 1")]
+
+
 def test_what_is_no_plan_is_no_refusal():
     plan = base()
     plan["ports"][0]["colour"] = "red"
@@ -481,6 +488,7 @@ def test_no_refusal_is_missing_here():
     provoked |= {field for field, *_ in (*OF_EXCHANGES, *OF_TRANSFERS, *OF_DRAWS, *OF_SOURCES, *OF_PAGES, *OF_STREAMING)}
     provoked |= {field for _, _, field, _ in OF_ARRIVALS}
     provoked |= {
+        "every",
         "shaper.at_ms",
         "on.ns",
         "opener",

@@ -40,7 +40,7 @@ def test_a_page_of_a_million_points_is_small(made):
     folder, file = made("million")
     (detail,) = details(file.read_bytes())
     shown = [each for each in detail["series"] if not each.get("left_out") and not each["idle"]]
-    assert len(shown) == 18
+    assert len(shown) == 19
     assert sum(each["samples"] for each in shown) > 1_000_000
     assert not any("reduced" in each for each in shown)
     assert file.stat().st_size <= 1_300_000

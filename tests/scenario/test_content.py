@@ -39,7 +39,7 @@ def key(text, **changes):
 
 def test_it_has_what_differs_from_the_defaults_alone():
     (run,) = runs(MINIMAL)
-    path = '{"bottleneck": {"qdisc": {}, "rate": "10mbit"}, "rtt": "20ms"}'
+    path = '{"bottleneck": {"qdisc": {"kind": "fq_codel"}, "rate": "10mbit"}, "rtt": "20ms"}'
     assert run.content.text == f'{{"duration": "3s", "flows": [{{"cc": "cubic"}}], "path": {path}}}'
     assert "target" in str(run.dump()), "what is stored has all of it"
 

@@ -239,7 +239,7 @@ def test_claims_as_json(dumbbell, keep, published_runs):
     status, out, _ = dumbbell("claims", "sce", keep(published_runs), "--json")
     assert status == 0
     found = json.loads(out)
-    assert found["pass"] + found["fail"] + found["expected_fail"] + found["not_applicable"] == len(found["claims"]) == 20
+    assert found["pass"] + found["fail"] + found["expected_fail"] + found["not_applicable"] == len(found["claims"]) == 22
     assert {"id", "status", "measured", "expected"} <= set(found["claims"][0])
     assert found["claims"][-1]["status"] == "not_applicable"
 

@@ -92,6 +92,8 @@ def test_the_documents_use_exactly_the_existing_blocks(generate):
         *generate.BENCHMARKS,
         *generate.KEYS,
         *generate.AGREEMENTS,
+        *generate.COVERED,
+        "bbr3",
         "figures",
         "omissions",
         "series",

@@ -41,7 +41,7 @@ impl Flow {
     /// The receiver calls connect(), and its sender has not heard of that to the end.
     #[must_use]
     pub fn is_being_opened(&self) -> bool {
-        self.is_download && !self.sender.is_established()
+        self.is_download && !self.sender.has_connected()
     }
 
     /// Loads ahead the end that a packet of this direction soon arrives at. Nothing of it is looked at, not even whose implementation it is:

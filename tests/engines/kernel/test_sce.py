@@ -95,7 +95,7 @@ def test_other_kernels_refuse_sce_by_name(changes):
 
 
 def test_changes_that_the_series_lacks_are_an_error():
-    with pytest.raises(BadInput, match=r"--with sc: the series 6.12 has no such changes; expected one of sce, state"):
+    with pytest.raises(BadInput, match=r"--with sc: the series 6.12 has no such changes; expected one of bpf, sce, state"):
         build.Request(sets=("sc",), name="x").of_series(series("6.12"))
     assert build.Request(sets=("sce",)).named().name == NAME
     asked = build.Request(sets=("sce",), name="x").of_series(series("6.12"))

@@ -88,8 +88,8 @@ impl SendingEnd for Sender {
     fn sample(&self) -> SenderSample {
         each!(self, SendingEnd::sample())
     }
-    fn is_established(&self) -> bool {
-        each!(self, SendingEnd::is_established())
+    fn has_connected(&self) -> bool {
+        each!(self, SendingEnd::has_connected())
     }
     fn on_host_with_queue(&mut self, kind: HostQueue) {
         each!(self, SendingEnd::on_host_with_queue(kind));

@@ -106,8 +106,8 @@ pub trait SendingEnd {
     /// A sample of the sender.
     fn sample(&self) -> SenderSample;
 
-    /// True if the connection is there, and the flow is not cut off. Asked where the receiver opens.
-    fn is_established(&self) -> bool {
+    /// True from the end of the handshake on, also after the flow is cut off. Asked where the receiver opens.
+    fn has_connected(&self) -> bool {
         true
     }
 

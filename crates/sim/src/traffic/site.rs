@@ -107,8 +107,7 @@ fn most_segment(mtu: u32, options: Options) -> u32 {
 
 /// Check socket buffers. A buffer without room is an error, and so is one that Linux has no number for.
 fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
-    let sender_rmem = host.sender_rmem.unwrap_or(host.rmem);
-    for (field, sizes) in [("host.rmem", host.rmem), ("host.sender_rmem", sender_rmem), ("host.wmem", host.wmem)] {
+    for (field, sizes) in [("host.rmem", host.rmem), ("host.wmem", host.wmem)] {
         flaws.at_most(field, sizes.into_iter().max().unwrap_or(0), "bytes", MAX_BUFFER);
     }
     let mut check = |field, size: Option<u64>, field_of_sysctl, sysctl| match size {
@@ -119,8 +118,11 @@ fn check_buffers(host: &HostSettings, flaws: &mut Flaws) {
         None => flaws.at_least(field_of_sysctl, sysctl, "bytes", MIN_BUFFER),
     };
     check("host.rcvbuf", host.rcvbuf, "host.rmem", host.rmem[1].min(host.rmem[2]));
-    check("host.sender_rmem", None, "host.sender_rmem", sender_rmem[1].min(sender_rmem[2]));
     check("host.sndbuf", host.sndbuf, "host.wmem", host.wmem[2]);
+    if let Some(sizes) = host.sender_rmem {
+        flaws.at_least("host.sender_rmem", sizes[1].min(sizes[2]), "bytes", MIN_BUFFER);
+        flaws.at_most("host.sender_rmem", sizes.into_iter().max().unwrap_or(0), "bytes", MAX_BUFFER);
+    }
 }
 
 /// An error without flaws, which [`check_ends`] finds, where no socket can be made with the segments and buffers: its sizes would overflow.

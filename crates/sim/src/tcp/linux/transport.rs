@@ -50,8 +50,8 @@ impl SendingEnd for Sender {
             state: v.state,
         }
     }
-    fn is_established(&self) -> bool {
-        self.is_established()
+    fn has_connected(&self) -> bool {
+        self.has_connected()
     }
     fn on_host_with_queue(&mut self, kind: HostQueue) {
         self.on_host_with_queue(kind);
@@ -94,7 +94,8 @@ impl SendingEnd for Sender {
         tell("lost", f64::from(v.lost_out));
         tell("retrans_out", f64::from(v.retrans_out));
         tell("reordering", f64::from(self.reordering_degree()));
-        if self.is_established() {
+        // A sample at the end of the flow comes after the flow is cut off.
+        if self.has_connected() {
             self.congestion_control().state(v, w, tell);
         }
     }

@@ -225,6 +225,12 @@ impl Sender {
         self.phase == Phase::Established
     }
 
+    /// True from the end of the handshake on, also after the flow is cut off. The handshake counts as one delivered packet.
+    #[must_use]
+    pub fn has_connected(&self) -> bool {
+        self.view.delivered != 0
+    }
+
     /// The application writes, or makes what it still has to write longer while it waits for room.
     pub(in crate::tcp::linux) fn append(&mut self, bytes: u64, out: &mut impl Outbox) {
         let waits = self.stream.waiting > 0;
