@@ -70,7 +70,7 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
         binary: The kernel and its programs.
         folder: Where the agent finds `script` and what it names, and writes its results. Without a script the guest starts and stops.
         seed: Seed of the guest's random numbers.
-        timeout_s: Host time after which a guest counts as hanging.
+        timeout_s: Host time after which a guest counts as hanging, unless it has had less than that of a processor and still computes.
         memory: Memory of the guest, such as `256M`.
 
     Raises `EnvironmentFault` with one line if the guest does not end regularly, `ShortOfMemory` if more memory would help, and `Aborted` if
@@ -167,7 +167,7 @@ def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float,
     console, in_time = _Console(), False
     try:
         with abortable(partial(_kill_group, process.pid)):
-            in_time = console.follow(process, time.monotonic() + timeout_s)
+            in_time = console.follow(process, timeout_s)
     finally:
         # Before wait4: until the process is reaped, its process group ID cannot be reused.
         _kill_group(process.pid)
@@ -194,12 +194,26 @@ def _wait_for_group(group: int) -> None:
 
 def _lives(group: int) -> bool:
     """True if a process of the group has not ended."""
+    return any(state not in "ZX" for state, _ in _processes(group))
+
+
+def owed_s(group: int, timeout_s: float) -> float:
+    """Return the processor's seconds that a group of processes lacks of `timeout_s`; 0 if none of it computes, so that it waits for nothing.
+
+    On a busy machine a guest may have had hardly any time when its limit is over.
+    """
+    found = list(_processes(group))
+    computes = any(state == "R" for state, _ in found)
+    return max(0.0, timeout_s - sum(cpu_s for _, cpu_s in found)) if computes else 0.0
+
+
+def _processes(group: int) -> Iterator[tuple[str, float]]:
+    """Yield the state and the CPU seconds of each process of a group."""
     for file in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has ended since
-            state, _parent, its_group = file.read_text(errors="replace").rpartition(")")[2].split()[:3]
-            if int(its_group) == group and state not in "ZX":
-                return True
-    return False
+            facts = file.read_text(errors="replace").rpartition(")")[2].split()
+            if int(facts[2]) == group:
+                yield facts[0], (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -208,11 +222,13 @@ class _Console:
 
     _kept: bytearray = field(default_factory=bytearray)
 
-    def follow(self, process: subprocess.Popen[bytes], deadline: float) -> bool:
-        """Reads until the guest ends. Returns False if it does not end by the deadline. The process is not reaped."""
+    def follow(self, process: subprocess.Popen[bytes], timeout_s: float) -> bool:
+        """Reads until the guest ends. Returns False if it hangs (`boot`). The process is not reaped."""
         assert process.stdout is not None  # a pipe
         stream = process.stdout.fileno()
-        while (left := deadline - time.monotonic()) > 0:
+        deadline = time.monotonic() + timeout_s
+        while (left := deadline - time.monotonic()) > 0 or (left := owed_s(process.pid, timeout_s)) > 0:
+            deadline = max(deadline, time.monotonic() + left)
             if select.select([stream], [], [], min(left, _POLL_S))[0]:
                 if not (read := os.read(stream, _CONSOLE_BYTES)):
                     return _ended(process, deadline)

@@ -321,3 +321,15 @@ def test_a_killed_kernel_is_one_clear_line(spinning, folder):
     assert "SIGKILL" in fault(spinning, folder)
     thread.join()
     assert processes_in(folder) == []
+
+
+@pytest.mark.parametrize(("program", "computes"), [("while True: pass", True), ("import time; time.sleep(600)", False)])
+def test_a_guest_that_computes_has_its_time_of_a_processor(program, computes):
+    command = [sys.executable, "-c", f"print(flush=True)\n{program}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        try:
+            wait_until(lambda: (guest.owed_s(process.pid, 1000.0) > 900) == computes)
+            assert guest.owed_s(process.pid, 0.0) == 0
+        finally:
+            process.kill()
