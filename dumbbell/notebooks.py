@@ -72,7 +72,7 @@ def notebook_progress(what: str) -> Iterator[Progress | None]:
         if shown:
             shown[0].update(page)
         else:
-            shown.append(display(page, display_id=True))
+            shown.append(display(page, display_id=True))  # type: ignore[no-untyped-call, unused-ignore]
 
     try:
         yield update

@@ -198,7 +198,7 @@ def _lives(group: int) -> bool:
 
 
 def owed_s(group: int, timeout_s: float) -> float:
-    """Return the processor's seconds that a group of processes lacks of `timeout_s`; 0 if none of it computes, so that it waits for nothing.
+    """Return how many CPU seconds a group of processes lacks of `timeout_s`; 0 if none of them computes, since more time helps none then.
 
     On a busy machine a guest may have had hardly any time when its limit is over.
     """
