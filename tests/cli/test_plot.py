@@ -156,7 +156,6 @@ def test_the_times_of_transfers_without_rows_are_those_of_their_group(dumbbell, 
 @pytest.mark.parametrize(
     ("per", "line"),
     [
-        ("port", "per='port' has series and no columns; dumbbell.plot draws them with x='time', per='port'; expected one of run, flow"),
         ("grup", "per='grup' is unknown (did you mean 'group'?); expected one of run, flow, group, stream"),
     ],
 )

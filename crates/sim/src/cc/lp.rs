@@ -24,7 +24,7 @@ pub(super) const CONTROL: Control = Control {
 
 /// State variables that a scenario may record.
 pub(super) const STATE: &[State] = &[
-    State::new("owd_ms", "ms", "smoothed difference of the two clocks' timestamps, which is the one-way delay but for a constant; none before the first"),
+    State::new("smoothed_owd_ms", "ms", "smoothed difference of the two clocks' timestamps, which is the one-way delay but for a constant; none before the first"),
     State::new("least_owd_ms", "ms", "least of these differences"),
     State::new("most_owd_ms", "ms", "largest of these differences"),
     State::new("remote_hz", "", "ticks a second of the peer's clock; none before it is known"),
@@ -148,7 +148,7 @@ impl CongestionControl for Lp {
     fn state(&self, _: &View, _: &Window, tell: &mut Tell) {
         let ms = |ticks: u32| f64::from(ticks) * 1e3 / f64::from(TS_HZ);
         if self.smoothed_8 > 0 {
-            tell("owd_ms", ms(self.smoothed_8 >> 3));
+            tell("smoothed_owd_ms", ms(self.smoothed_8 >> 3));
             tell("least_owd_ms", ms(self.least));
             tell("most_owd_ms", ms(self.most));
         }
