@@ -122,7 +122,7 @@ class Variable:
     """Mean over the run and the starts, of totals at the end."""
     ours: float
     likely: bool | None = None
-    """Whether the 95 % interval of the difference over the starts has 0 in it; None with fewer than three starts."""
+    """True if the 95 % interval of the difference over the starts has 0 in it; None with fewer than three starts."""
 
     @property
     def apart(self) -> float | None:

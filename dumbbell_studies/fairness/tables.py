@@ -65,7 +65,7 @@ def _rows(found: Transfers, scenario: str) -> list[list[Cell]]:
                 fixed(middle(lambda each: each.elapsed_s), 2),
                 fixed(middle(lambda each: each.mbit), 2),
                 fixed(middle(lambda each: each.trace_rtt_ms), 1),
-                # What TCP itself measures, less the sender's own delay: with what waits for the sender's line.
+                # TCP's own RTT less the sender's delay. It includes the wait for the sender's line.
                 fixed(middle(lambda each: each.srtt_ms) - setup.delay_ms, 1),
                 fixed(short(middle(lambda each: each.retransmits)), 0),
                 fixed(short(middle(lambda each: each.window_bytes)), 0),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _SIGNALS = ("dropped_overflow", "dropped_aqm", "ce_marks")
-"""What a classic sender answers to, among the counters of a port."""
+"""The counters of a port that a classic sender answers to."""
 LONG_S = 300.0
 """Duration of the draft's runs."""
 

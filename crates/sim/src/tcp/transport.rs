@@ -9,7 +9,7 @@ use crate::packet::Packet;
 use crate::tcp::common::lazy_timer::Turn;
 use crate::time::Time;
 
-/// What a sample shows of a sender; `None` where there is nothing yet. Windows are in segments of the full size.
+/// A sample of a sender. A field is `None` where there is no value yet. Windows are in segments of the full size.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderSample {
     /// Congestion window, segments.
@@ -26,13 +26,13 @@ pub struct SenderSample {
     pub in_flight: u32,
     /// Segments known to be delivered.
     pub delivered: u32,
-    /// Of these, with an ECN echo.
+    /// Delivered segments whose ACK had an ECN echo.
     pub delivered_ce: u32,
     /// Congestion state.
     pub state: CaState,
 }
 
-/// What a sender counts.
+/// The counters of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderCounters {
     /// Packets sent, all kinds.
@@ -51,7 +51,7 @@ pub struct SenderCounters {
     pub cwnd_reductions: u64,
 }
 
-/// What a receiver counts.
+/// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiverCounters {
     /// Packets that arrived, all kinds.

@@ -28,7 +28,7 @@ pub(super) enum Phase {
     Established,
 }
 
-/// What the sender's callout is for: BSD never has both at once.
+/// The purpose of the sender's callout. BSD never has both at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Retransmit,

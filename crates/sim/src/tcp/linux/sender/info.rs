@@ -51,7 +51,7 @@ impl Sender {
         self.reordering.degree()
     }
 
-    /// What the congestion control sees, with the clock of `now`. The clock of the sender stands still between packets.
+    /// Return the view of the congestion control at the time `now`. The clock of the sender itself stands still between packets.
     #[must_use]
     pub fn view_at(&self, now: Time) -> View {
         View { jiffies: self.clock.tick(now) as u32, ..self.view.clone() }

@@ -20,7 +20,7 @@ struct Transmission {
     delivered_us: u64,
     /// Segments delivered.
     delivered: u32,
-    /// Of these, with an ECN echo.
+    /// Delivered segments whose ACK had an ECN echo.
     delivered_ce: u32,
     /// Segments in flight, this one included.
     in_flight: u32,

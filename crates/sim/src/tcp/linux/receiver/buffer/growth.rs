@@ -129,7 +129,7 @@ impl ReceiveBuffer {
     /// Grows the buffer for `copied` bytes in a round trip and for what came out of order (7.3 `tcp_rcvbuf_grow`).
     fn grow_by_rtt(&mut self, copied: u64, early: u64) {
         let (before, rtt_us) = (self.reading.bytes, self.rtt.us8() >> 3);
-        // What was read shows what came a round trip ago.
+        // The bytes that were read are those that came a round trip ago.
         let mut window = copied << 1;
         window += if rtt_us < self.low_rtt_us {
             window * rtt_us / self.low_rtt_us

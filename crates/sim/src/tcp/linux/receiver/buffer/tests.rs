@@ -127,7 +127,7 @@ fn a_buffer_that_is_tuned_by_rtt_grows_by_what_the_rate_grew_and_with_what_is_ea
     b.rtt_by_timestamp(1, false, 2 * MS);
     b.tune(100 * FULL, 0, 0, 100_000);
     assert_eq!(b.size, holding(200 * FULL + 200 * FULL / 4));
-    // What is early makes room by itself, and no read is needed.
+    // Early segments make room by themselves, and no read is needed.
     let size = b.size;
     b.make_room_for(60 * FULL);
     assert_eq!(b.size, holding(200 * FULL + 200 * FULL / 4 + 60 * FULL));
