@@ -87,12 +87,7 @@ def _on_stack(scenario: Scenario, stack: str) -> Scenario:
 
 
 def _found(
-    name: str,
-    shared: Shared,
-    seeds: Sequence[int] = (),
-    count: int | None = None,
-    starts: int | None = None,
-    ccs: Sequence[str] | None = None,
+    name: str, shared: Shared, seeds: Sequence[int], count: int | None, starts: int | None, ccs: Sequence[str] | None
 ) -> ScenarioSet:
     """The set with this name; several `seeds`, `count` and `ccs` are allowed for the drawn ones only. Each seed has `count` scenarios.
 

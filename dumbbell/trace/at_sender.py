@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.native import native
 from dumbbell.trace.files import readable
+from dumbbell.trace.passive import flows_by_ports
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -17,7 +18,7 @@ def with_analysis(run: Run) -> Run:
     """Return the run with the columns `trace_*` of its TCP flows, from the captures of the hosts that their data come from."""
     from dumbbell.results.tables import FLOWS, Table
 
-    names = _flows(run.required_plan)
+    names = flows_by_ports(run.required_plan)
     found: dict[str, dict[str, Any]] = {}
     for file, content in run.captures.items():
         analysis = native().analyze(readable(content), None)
@@ -37,14 +38,4 @@ def _columns(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]
         "trace_retransmits": own["retransmitted_packets"],
         "trace_rtt_ms": own["rtt_avg_ms"],
         "trace_window_bytes": own["window_avg_bytes"],
-    }
-
-
-def _flows(plan: Mapping[str, Any]) -> dict[tuple[int, int], tuple[str, str]]:
-    """Return the side that the data come from and the name of each flow, by the ports that its data come from and go to."""
-    return {
-        tuple(connection["ports"]): (plan["hosts"][workload["from"]]["side"], connection["name"])
-        for workload in plan["workloads"]
-        if workload["kind"] == "tcp"
-        for connection in workload["connections"]
     }

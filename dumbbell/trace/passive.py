@@ -134,7 +134,7 @@ def flow_rtt(run: Run) -> dict[str, Series]:
     left, right = ([name for name in sorted(run.captures) if name.startswith(side)] for side in _SIDES)
     if not left or not right:
         raise BadInput(f"run {run.key[:10]} ({run.name}) has no captures of its hosts; expected `capture: true` in its scenario")
-    entities = _entities(run.required_plan)
+    entities = {ports: f"flow/{name}" for ports, (_, name) in flows_by_ports(run.required_plan).items()}
     found: dict[str, Series] = {}
     for names in product(left, right):
         for pair in _pairs(*(run.captures[name] for name in names)).found:
@@ -165,11 +165,13 @@ def without_unasked(run: Run) -> Run:
     return replace(run, captures={name: content for name, content in run.captures.items() if not name.startswith(_SIDES)})
 
 
-def _entities(plan: Mapping[str, Any]) -> dict[tuple[int, int], str]:
-    """The flows of a run by the ports that their data come from and go to: no two have both in common, and machines of a testbed have
-    addresses of their own."""
+def flows_by_ports(plan: Mapping[str, Any]) -> dict[tuple[int, int], tuple[str, str]]:
+    """Return the side that the data come from and the name of each flow of a run, by the ports that its data come from and go to.
+
+    No two flows have both ports in common. Addresses do not tell flows apart, because machines of a testbed have their own.
+    """
     return {
-        tuple(connection["ports"]): f"flow/{connection['name']}"
+        tuple(connection["ports"]): (plan["hosts"][workload["from"]]["side"], connection["name"])
         for workload in plan["workloads"]
         if workload["kind"] == "tcp"
         for connection in workload["connections"]
