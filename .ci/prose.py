@@ -25,14 +25,6 @@ SEMICOLONS = 2.0
 BEGINNINGS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 EXEMPT: tuple[str, ...] = (
     "docs/architecture.md",
-    "docs/fidelity/fairness.md",
-    "docs/fidelity/kernel.md",
-    "docs/fidelity/ordering.md",
-    "docs/fidelity/sce-one-flow.md",
-    "docs/fidelity/sce-two-flows.md",
-    "docs/fidelity/sce.md",
-    "docs/fidelity/scenarios.md",
-    "docs/fidelity/teacup.md",
     "docs/notes/fidelity.md",
     "docs/notes/performance.md",
 )
