@@ -303,6 +303,10 @@ impl TwoWayEnd {
         if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una || is_only_data {
             self.window_by = number;
         }
+        if p.has(flags::CWR) && ack.seq >= self.sender.view.snd_una {
+            // An ACK that others have overtaken says nothing, not even by its CWR (`tcp_ack`).
+            self.receiver.take_cwr(has_data);
+        }
         // `tcp_ack` of the packet that ends the handshake has no effect: congestion control begins behind it (`tcp_init_transfer`).
         if !is_only_data && !accepts {
             let segments = self.sender.segments_of(blocks);
@@ -343,8 +347,8 @@ impl TwoWayEnd {
 
     /// Puts the data of a packet, or its FIN, into the receive queue.
     fn take_data(&mut self, p: &Segment, is_predicted: bool, out: &mut impl Outbox) {
-        let data =
-            Segment { attachment: NO_ATTACHMENT, flags: p.flags & !(Direction::Reverse.flags() | flags::ECE), ..*p };
+        let not_of_data = Direction::Reverse.flags() | flags::ECE | flags::CWR;
+        let data = Segment { attachment: NO_ATTACHMENT, flags: p.flags & !not_of_data, ..*p };
         self.receiver.take_estimates(self.sender.estimates());
         let had_ended = self.receiver.has_ended();
         let (receiver, mut out) = self.acknowledging(out);

@@ -325,8 +325,7 @@ impl Sender {
                 }
             } else if a.flags & flag::UNA_ADVANCED != 0 && !recovered {
                 self.rec.extend_to(self.view.snd_nxt);
-                let is_open = self.peer.end() > self.view.snd_nxt || (self.tso.enabled && self.room_in_bytes() > 0);
-                if self.has_data() && is_open {
+                if self.has_data() && self.has_room_for_some() {
                     a.rexmit = Rexmit::New;
                     return;
                 }
@@ -397,6 +396,14 @@ impl Sender {
         if rearm {
             self.set_timer(out, Pending::Retransmit, self.rto_ticks() + self.pacing_delay(out.now()));
         }
+    }
+
+    /// True if the receiver's window has room for at least a part of the next segment, or for all of it if segments are never cut.
+    fn has_room_for_some(&self) -> bool {
+        let next = self.view.snd_nxt;
+        self.peer.end() > next
+            || (self.tso.enabled && self.room_in_bytes() > 0)
+            || (self.layout.is_stream() && self.stream.window_end > self.begins_at(next))
     }
 
     /// The second step of F-RTO: sends new data; true if it did. When small queues hold back the rest of them, what is lost goes first as soon as
