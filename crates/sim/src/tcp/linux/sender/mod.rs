@@ -390,7 +390,7 @@ impl Sender {
         let ratio = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
         let window = u64::from(self.window.cwnd.max(self.view.packets_out));
         // The kernel's 64 bits wrap for windows beyond 700 million segments (tcp_update_pacing_rate: `rate *= max(cwnd, packets_out)`).
-        let rate = (u64::from(self.layout.mss()) * 80_000 * ratio).wrapping_mul(window) / u64::from(self.view.srtt_us8);
+        let rate = (u64::from(self.mss_now()) * 80_000 * ratio).wrapping_mul(window) / u64::from(self.view.srtt_us8);
         rate.min(self.pacing.max_rate())
     }
 }

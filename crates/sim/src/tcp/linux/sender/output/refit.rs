@@ -5,8 +5,10 @@
 
 use crate::cc::{CongestionControl, Event, Renumbering};
 use crate::outbox::Outbox;
+use crate::tcp::linux::sender::output::transmit::Push;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::Sender;
+use crate::time::Time;
 
 /// The decision about the next segment of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,20 +29,33 @@ impl Sender {
 
     /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes.
     #[inline(never)]
-    pub(in crate::tcp::linux::sender) fn fit_next(&mut self, mss: u32, is_probe: bool) -> Fit {
+    pub(in crate::tcp::linux::sender) fn fit_next(&mut self, mss: u32, push: Push, now: Time) -> Fit {
         let seq = self.view.snd_nxt;
         self.grow_next(mss);
         if !self.window_takes_next(mss) {
             return Fit::BeyondWindow;
         }
         let payload = self.layout.payload(seq);
-        if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && !is_probe {
+        if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && push != Push::Probe {
             return Fit::Waits;
         }
         if payload > mss {
+            if push == Push::Pending && self.defers_part(now, payload) {
+                return Fit::BeyondWindow;
+            }
             self.cut_unsent(seq, mss);
         }
         Fit::Fits
+    }
+
+    /// True if a segment of `payload` bytes, of which only a part may go because SACK blocks take room, waits for a window that has room for all of it:
+    /// it counts as a TSO segment (`tcp_tso_should_defer`).
+    fn defers_part(&self, now: Time, payload: u32) -> bool {
+        let seq = self.view.snd_nxt;
+        let window = self.stream.window_end.saturating_sub(self.begins_at(seq));
+        let (full, len, is_tail) = (self.stream.mss, u64::from(payload), seq + 1 == self.buffer.written);
+        let has_fin = self.close.flag_of(seq) != 0;
+        (window <= len || !has_fin) && self.defers_until_ack(now, u64::from(full), window, (len, is_tail), full)
     }
 
     /// Cuts apart a segment that was not sent (`tso_fragment`).

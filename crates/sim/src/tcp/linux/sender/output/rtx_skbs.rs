@@ -82,6 +82,9 @@ impl Sender {
             let push = if n > 1 && sent == n - 1 && self.stack.tso_push { flags::PSH } else { 0 };
             result = if self.is_held_in_host() {
                 self.send_again_out_of_line(&mut Departing { at: departure, out }, seq + sent, push, count_as_lost)
+            } else if self.view.is_paced {
+                // The departure stays as it was: what is late for it makes up for that.
+                self.send_again_out_of_line(out, seq + sent, push, count_as_lost)
             } else {
                 self.send_again_unpaced(out, seq + sent, push, count_as_lost)
             };

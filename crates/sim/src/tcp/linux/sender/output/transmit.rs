@@ -137,7 +137,7 @@ impl Sender {
                 quota = 1;
             }
             let room = if self.layout.is_stream() {
-                match self.fit_next(mss, probe) {
+                match self.fit_next(mss, push, out.now()) {
                     Fit::Fits => 1,
                     Fit::BeyondWindow => 0,
                     Fit::Waits => break,
@@ -169,6 +169,7 @@ impl Sender {
             self.note_in_host(first, n);
             if self.layout.is_stream() {
                 self.note_short(first, n, mss);
+                self.note_bare_departure(out.now());
             }
             sent += n;
             if matches!(push, Push::One | Push::Probe) || n == 0 {

@@ -166,7 +166,8 @@ impl Sender {
         }
         let quota = u64::from(self.window.cwnd.saturating_sub(self.view.in_flight())) * mss;
         let window = self.room_in_bytes();
-        if !self.defers_until_ack(now, u64::from(limit) * mss, quota.min(window), len) {
+        let is_tail = self.skbs.head_is_tail();
+        if !self.defers_until_ack(now, u64::from(limit) * mss, quota.min(window), (len, is_tail), self.mss_now()) {
             return false;
         }
         let by_window = quota < window && quota <= len;
@@ -201,13 +202,20 @@ impl Sender {
     }
 
     /// Until the next ACK, if that is near, unless a full TSO segment, all of an skb that gets no more, or a third of the window may go: `limit`,
-    /// `sendable` and `len`, that of the skb, are bytes.
-    fn defers_until_ack(&self, now: Time, limit: u64, sendable: u64, len: u64) -> bool {
+    /// `sendable` and the length of the skb are bytes, and `is_tail` tells whether that is the last.
+    pub(super) fn defers_until_ack(
+        &self,
+        now: Time,
+        limit: u64,
+        sendable: u64,
+        (len, is_tail): (u64, bool),
+        mss: u32,
+    ) -> bool {
         if self.view.state >= CaState::Recovery || now > self.view.departure_ns + MS {
             return false;
         }
-        let is_whole = !self.skbs.head_is_tail() && sendable >= len;
-        let window = u64::from(self.peer.bytes()).min(u64::from(self.window.cwnd) * u64::from(self.mss_now()));
+        let is_whole = !is_tail && sendable >= len;
+        let window = u64::from(self.peer.bytes()).min(u64::from(self.window.cwnd) * u64::from(mss));
         if sendable >= limit || is_whole || sendable >= window / u64::from(WINDOW_DIVISOR) || self.view.packets_out == 0
         {
             return false;

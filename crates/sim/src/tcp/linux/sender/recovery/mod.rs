@@ -332,8 +332,7 @@ impl Sender {
                 }
             } else if a.flags & flag::UNA_ADVANCED != 0 && !recovered {
                 self.rec.extend_to(self.view.snd_nxt);
-                let is_open = self.peer.end() > self.view.snd_nxt || (self.tso.enabled && self.room_in_bytes() > 0);
-                if self.has_data() && is_open {
+                if self.has_data() && self.has_room_for_some() {
                     a.rexmit = Rexmit::New;
                     return;
                 }
@@ -369,17 +368,25 @@ impl Sender {
     /// Retransmits lost segments, lowest first, as the window allows.
     #[inline]
     pub(in crate::tcp::linux) fn retransmit_lost(&mut self, out: &mut impl Outbox) {
-        if self.view.packets_out > 0 && self.view.retrans_out < self.view.lost_out {
-            self.retransmit_first_lost(out);
+        if self.view.packets_out > 0 {
+            if self.view.retrans_out < self.view.lost_out {
+                self.retransmit_first_lost(out);
+            } else if self.is_early(out.now()) {
+                // It is asked before anything else whether it is too early, and that sets the timer (`tcp_pacing_check`).
+                self.wait_for_departure(out);
+            }
         }
     }
 
     #[inline(never)]
     fn retransmit_first_lost(&mut self, out: &mut impl Outbox) {
         let mut rearm = false;
-        while self.window.cwnd > self.view.in_flight() && self.view.retrans_out < self.view.lost_out {
+        loop {
             if self.is_early(out.now()) {
                 self.wait_for_departure(out);
+                break;
+            }
+            if self.window.cwnd <= self.view.in_flight() || self.view.retrans_out >= self.view.lost_out {
                 break;
             }
             let Some(seq) = self.board.next_lost(self.view.snd_una) else { break };
@@ -400,10 +407,27 @@ impl Sender {
                 break;
             }
             rearm |= seq == self.view.snd_una && self.timer.pending() != Pending::Reorder;
+            if self.is_last_outstanding(seq) {
+                break;
+            }
         }
         if rearm {
             self.set_timer(out, Pending::Retransmit, self.rto_ticks() + self.pacing_delay(out.now()));
         }
+    }
+
+    /// True if nothing is outstanding behind segment `seq`, or behind the skb that it begins.
+    fn is_last_outstanding(&self, seq: u32) -> bool {
+        let end = if self.tso.enabled { self.skbs.around(seq).map_or(seq + 1, |skb| skb.end) } else { seq + 1 };
+        end >= self.view.snd_nxt
+    }
+
+    /// True if the receiver's window has room for at least a part of the next segment, or for all of it if segments are never cut.
+    fn has_room_for_some(&self) -> bool {
+        let next = self.view.snd_nxt;
+        self.peer.end() > next
+            || (self.tso.enabled && self.room_in_bytes() > 0)
+            || (self.layout.is_stream() && self.stream.window_end > self.begins_at(next))
     }
 
     /// The second step of F-RTO: sends new data; true if it did. When small queues hold back the rest of them, what is lost goes first as soon as
