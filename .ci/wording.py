@@ -20,12 +20,7 @@ EXEMPT: tuple[str, ...] = (
     "crates/ends",
     "crates/sim/src/cc",
     "crates/sim/src/tcp",
-    "dumbbell/agreement",
-    "dumbbell/bench",
-    "dumbbell/engines/kernel",
-    "dumbbell_studies",
     "dumbbell/templates/cc/dumbbell_cc.rs",
-    "tests/studies",
 )
 """Folders and files that still begin comments so. The list only gets shorter."""
 _BEGINS = re.compile(rf"({'|'.join(WORDS)})\b(?!\?)")
