@@ -18,7 +18,6 @@ WORDS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 FOLDERS = (".ci", "benchmarks", "crates", "docs", "dumbbell", "dumbbell_studies", "examples", "fuzz", "tests")
 EXEMPT: tuple[str, ...] = (
     "crates/ends",
-    "crates/sim/src/cc",
     "crates/sim/src/tcp",
     "dumbbell/templates/cc/dumbbell_cc.rs",
 )
