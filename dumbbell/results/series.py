@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.errors import DamagedRun
-from dumbbell.results.checksums import StoredFile, damaged
-from dumbbell.results.parquet import check_extent
 from dumbbell.results.schema import schema
+from dumbbell.results.storage.checksums import StoredFile, damaged
+from dumbbell.results.storage.parquet import check_extent
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,13 +20,14 @@ from dumbbell.files import SafeFolder
 from dumbbell.results.summary import Summary
 
 INDEX = "index.jsonl"
-_ROOM = Path(__file__).parent
+_HERE = Path(__file__).parent
 _SOURCES = (
+    _HERE / "checksums.py",
     *(
-        _ROOM / f"{name}.py"
-        for name in ("checksums", "received", "record", "responsiveness", "run", "schema", "series", "summary", "tables", "windowed")
+        _HERE.parent / f"{name}.py"
+        for name in ("received", "record", "responsiveness", "run", "schema", "series", "summary", "tables", "windowed")
     ),
-    _ROOM.parent / "metrics",
+    _HERE.parent.parent / "metrics",
 )
 """The code that computes summaries: source files, and a folder of them."""
 _DIGITS = 32

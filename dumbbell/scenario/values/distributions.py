@@ -22,8 +22,8 @@ from pydantic_core import CoreSchema
 
 from dumbbell.documents.model import Model
 from dumbbell.documents.problems import Unfit
-from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.units import Duration, Quantity, Size
+from dumbbell.scenario.values.csv_files import located, read_columns
 
 Q = TypeVar("Q", Size, Duration)
 Known = Literal["web-search", "data-mining"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.files import FULL, PARTIAL, SafeFolder, expected, partial_name, temporary
-from dumbbell.results.locks import claim, flock, is_at, is_claimed, remove_unclaimed
+from dumbbell.results.storage.locks import claim, flock, is_at, is_claimed, remove_unclaimed
 
 STUDY = "study.json"
 CLAIM = ".claim-"

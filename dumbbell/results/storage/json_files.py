@@ -9,7 +9,7 @@ from typing import Any
 
 from dumbbell.errors import BadInput
 from dumbbell.files import Irregular, SafeFolder, parse_json
-from dumbbell.results.checksums import damaged, is_sealed, unreadable
+from dumbbell.results.storage.checksums import damaged, is_sealed, unreadable
 
 
 def to_json(record: Mapping[str, Any]) -> bytes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dumbbell.results.checksums import file_entry, seal
 from dumbbell.results.events import EVENTS
-from dumbbell.results.json_files import to_json
-from dumbbell.results.pack import PACKED, Packable
 from dumbbell.results.record import FORMAT, SERIES, as_record
 from dumbbell.results.run import Run
 from dumbbell.results.series import SeriesFile, to_frame, to_parquet
+from dumbbell.results.storage.checksums import file_entry, seal
+from dumbbell.results.storage.json_files import to_json
+from dumbbell.results.storage.pack import PACKED, Packable
 from dumbbell.results.tables import MOST_LISTED, NOT_ALWAYS
 
 RUN, HOST = "run.json", "host.json"

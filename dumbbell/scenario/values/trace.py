@@ -23,8 +23,8 @@ from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Unfit
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
-from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Rate
+from dumbbell.scenario.values.csv_files import located, read_columns
 
 OPPORTUNITY_BYTES = FRAME_BYTES
 """Size of an opportunity in the calculation of rates: a full frame. mahimahi's 1504 bytes are the same packet, a full IP packet with the 4

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from dumbbell.errors import DamagedRun
 from dumbbell.files import SafeFolder, parse_json
-from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
-from dumbbell.results.json_files import to_json
 from dumbbell.results.series import SeriesFile
+from dumbbell.results.storage.checksums import StoredFile, damaged, file_entry, is_sealed, seal
+from dumbbell.results.storage.json_files import to_json
 
 AGAIN, SERIES, EVENTS = "again.json", "again-series.parquet", "again-events.parquet"
 FILES = (AGAIN, SERIES, EVENTS)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from dumbbell.errors import BadInput
 from dumbbell.files import Irregular, SafeFolder
-from dumbbell.results.index import fingerprint
-from dumbbell.results.json_files import read_of_run
-from dumbbell.results.written import HOST, RUN
+from dumbbell.results.storage.index import fingerprint
+from dumbbell.results.storage.json_files import read_of_run
+from dumbbell.results.storage.written import HOST, RUN
 
 if TYPE_CHECKING:
-    from dumbbell.results.checksums import StoredFile
     from dumbbell.results.series import SeriesFile
+    from dumbbell.results.storage.checksums import StoredFile
     from dumbbell.results.summary import Summary
 
 

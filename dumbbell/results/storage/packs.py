@@ -10,8 +10,8 @@ import warnings
 
 from dumbbell.errors import DamagedRunWarning
 from dumbbell.files import SafeFolder, temporary
-from dumbbell.results.pack import Pack
-from dumbbell.results.place import StoreFolder, remove_folder, write_folder
+from dumbbell.results.storage.pack import Pack
+from dumbbell.results.storage.place import StoreFolder, remove_folder, write_folder
 
 PACKS = "packs"
 _ID = re.compile(r"[0-9a-f]{32}")

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.files import parse_json
-from dumbbell.results.joining import join, take_out
-from dumbbell.results.pack import PACKED, Gathered, Pack, Packable, contents
-from dumbbell.results.place import PACK, remove_folder
 from dumbbell.results.record import SERIES
 from dumbbell.results.series import SeriesFile, digest_of_frame
-from dumbbell.results.store import Store, leave_out
-from dumbbell.results.written import HOST, RUN
+from dumbbell.results.storage.joining import join, take_out
+from dumbbell.results.storage.pack import PACKED, Gathered, Pack, Packable, contents
+from dumbbell.results.storage.place import PACK, remove_folder
+from dumbbell.results.storage.store import Store, leave_out
+from dumbbell.results.storage.written import HOST, RUN
 
 _TAKEN = PACKED | {RUN, HOST}
 """The files of a run that are in its pack."""

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import DamagedRun
-from dumbbell.results import pack as limits
-from dumbbell.results.pack import Pack, Parts, of_parts
+from dumbbell.results.storage import pack as limits
+from dumbbell.results.storage.pack import Pack, Parts, of_parts
 
 if TYPE_CHECKING:
-    from dumbbell.results.store import Store
+    from dumbbell.results.storage.store import Store
 
 
 @dataclass

@@ -6,13 +6,13 @@ DIR/KEY/run.json            scenario, engine, command, tables of flows and ports
 DIR/KEY/host.json           facts about the machine that ran it; again name, cell and scenario, to rerun it if run.json is damaged
 DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
-DIR/KEY/events.parquet      the record of events, if the scenario asks for it; likewise again*, see dumbbell.results.more
+DIR/KEY/events.parquet      the record of events, if the scenario asks for it; likewise again*, see more.py
 DIR/KEY/flows.parquet       the table of flows if it is long; likewise ports.parquet
-DIR/packs/ID/               many runs, see dumbbell.results.pack; of such a run DIR/KEY has the captures and what programs have written
-DIR/index.jsonl             the summaries of the runs, see dumbbell.results.index
+DIR/packs/ID/               many runs, see pack.py; of such a run DIR/KEY has the captures and what programs have written
+DIR/index.jsonl             the summaries of the runs, see index.py
 DIR/.lock                   locked by writers: shared for a run and its line in the index, exclusive for study.json
 
-Every file of a run, and study.json, is checked when it is read (see dumbbell.results.checksums). A run that is not as it was written is
+Every file of a run, and study.json, is checked when it is read (see checksums.py). A run that is not as it was written is
 damaged: it is named in a warning, left out of what is read, and replaced only by `write`.
 
 Several processes may use one folder. Locks are the kernel's (flock), which releases them when a process dies.
@@ -37,23 +37,23 @@ from typing import Any, TypeVar
 from dumbbell.collector import collector_paused
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
 from dumbbell.files import SafeFolder, parse_json, temporary
-from dumbbell.results.checksums import StoredFile, damaged, file_entry, is_sealed, seal
 from dumbbell.results.events import EVENTS
-from dumbbell.results.index import INDEX, Index, fingerprint
-from dumbbell.results.json_files import read_of_store, sealed_record
-from dumbbell.results.more import AGAIN
-from dumbbell.results.more import FILES as MORE
-from dumbbell.results.more import read as read_more
 from dumbbell.results.names import NotOurs, is_cell, is_key, is_name
-from dumbbell.results.pack import PACKED, Pack, PackedFile
-from dumbbell.results.packs import PACKS, Packs, has_packs
-from dumbbell.results.place import STUDY, StoreFolder, write_folder
 from dumbbell.results.record import FORMAT, FORMATS, SERIES, checked, series_file, stored_files, tables
 from dumbbell.results.run import Coordinate, Results, Run
 from dumbbell.results.series import SeriesFile
-from dumbbell.results.shelf import Folders, Shelf
+from dumbbell.results.storage.checksums import StoredFile, damaged, file_entry, is_sealed, seal
+from dumbbell.results.storage.index import INDEX, Index, fingerprint
+from dumbbell.results.storage.json_files import read_of_store, sealed_record
+from dumbbell.results.storage.more import AGAIN
+from dumbbell.results.storage.more import FILES as MORE
+from dumbbell.results.storage.more import read as read_more
+from dumbbell.results.storage.pack import PACKED, Pack, PackedFile
+from dumbbell.results.storage.packs import PACKS, Packs, has_packs
+from dumbbell.results.storage.place import STUDY, StoreFolder, write_folder
+from dumbbell.results.storage.shelf import Folders, Shelf
+from dumbbell.results.storage.written import ASKED, HOST, RUN, as_files
 from dumbbell.results.summary import Outline, Summary, summarise
-from dumbbell.results.written import ASKED, HOST, RUN, as_files
 
 _STUDY_FORMAT = 2
 _STUDY_FORMATS = (1, _STUDY_FORMAT)
@@ -271,7 +271,7 @@ class Store:
             self._keep(key, fingerprint(files[RUN], self._folders.listed(key)), summary)
 
     def add_more(self, key: str, files: Mapping[str, bytes]) -> None:
-        """Write what was recorded of a stored run when it was computed again, see `dumbbell.results.more`. It replaces what there was."""
+        """Write what was recorded of a stored run when it was computed again, see `storage.more`. It replaces what there was."""
         with self.place.disk_errors(), self.place.locked(fcntl.LOCK_EX):
             self.folder.make(key)
             for name in MORE:  # again.json first: without it the others count for nothing

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.files import Irregular, SafeFolder
-from dumbbell.results.checksums import StoredFile, file_entry, lost, seal, unreadable
-from dumbbell.results.index import fingerprint, sources
-from dumbbell.results.json_files import sealed_record, to_json
 from dumbbell.results.names import is_key
-from dumbbell.results.parquet import check_extent
 from dumbbell.results.record import SERIES
 from dumbbell.results.run import Run
 from dumbbell.results.series import COLUMNS, SeriesFile, arrow_schema, digest_of_frame, parquet_errors, read_parquet
+from dumbbell.results.storage.checksums import StoredFile, file_entry, lost, seal, unreadable
+from dumbbell.results.storage.index import fingerprint, sources
+from dumbbell.results.storage.json_files import sealed_record, to_json
+from dumbbell.results.storage.parquet import check_extent
 from dumbbell.results.summary import RUN_METRICS, Summary
 from dumbbell.results.tables import KEYS
 
