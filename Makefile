@@ -62,6 +62,7 @@ bench: setup
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.captures
 	@$(BIN)/python -m benchmarks.explorer
+	@$(BIN)/python -m benchmarks.plots
 	@$(BIN)/python -m benchmarks.side_by_side
 	@cargo bench -q --locked -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -m benchmarks.instructions
