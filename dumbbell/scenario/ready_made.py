@@ -102,11 +102,24 @@ _READY: Mapping[str, Mapping[str, Any]] = {
         "arguments": {"size": 100_000, "objects": 20, "parallel": 6},
         "report": {"transactions": {"count": r"^[0-9.]+ [0-9.]+ [0-9.]+ [1-9][0-9]*$"}},
     },
+    "flent": {
+        "server": ["sh", "-c", 'irtt server -b "$1" & exec netserver -D -4 -L "$1" -p "$2"', "servers", "{server}", "{port}"],
+        "client": [
+            *("flent", "{test}", "-H", "{server}", "--local-bind", "{client}", "-4", "-l", "{length}", "-s", "{step}"),
+            *("--netperf-control-port", "{port}", "-t", "{title}", "-D", ".", "-f", "summary"),
+        ],
+        "transport": "any",
+        "environment": {"MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"},
+        "arguments": {"test": "rrul", "length": 20, "step": 0.2, "title": "dumbbell"},
+        "keep": ["*.flent.gz"],
+        "ends": True,
+    },
 }
 PACKAGES: Mapping[str, str] = {
     **{name: name for name in ("iperf3", "irtt", "curl", "vsftpd", "fping")},
     "ping": "iputils-ping",
     "nginx": "nginx-light",
+    "flent": "flent",
 }
 """Programs, with the packages of Debian and Ubuntu that have them."""
 ELSEWHERE: Mapping[str, str] = {
@@ -124,8 +137,20 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "ping": ("ping",),
     "irtt": ("irtt",),
     "http": ("curl", "nginx"),
+    "flent": ("flent", "fping", "irtt", "netperf", "netserver"),
 }
 """By ready-made program: the programs of the machine that it takes."""
+SUMMARIES: Mapping[str, str] = {
+    "iperf3": "iperf3 over TCP",
+    "iperf3-udp": "iperf3 over UDP",
+    "ftp": "vsftpd and curl",
+    "netperf": "netperf: a stream or requests",
+    "ping": "ping(8)",
+    "irtt": "irtt: isochronous round trips over UDP",
+    "http": "nginx and curl, HTTP/1.1 over several connections",
+    "flent": "Flent with netperf, irtt and fping: all packets between two hosts",
+}
+"""A line about each."""
 NAMES: tuple[str, ...] = tuple(NEEDED)
 
 

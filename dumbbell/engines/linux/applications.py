@@ -14,17 +14,18 @@ import math
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from dumbbell.engines.linux import flent
 from dumbbell.engines.linux.hosts import Ends, Hosts
 from dumbbell.engines.linux.identity import Identity, identity
 from dumbbell.errors import shortened
 from dumbbell.plan import Connection, Place, Plan, Refusal, Tcp, Workload
 from dumbbell.plan.addresses import address
-from dumbbell.scenario.program import Column, filled
+from dumbbell.scenario.program import Column, Scalar, filled
 from dumbbell.scenario.ready_made import ELSEWHERE, NEEDED, PACKAGES, ready_made
 from dumbbell.scenario.tcp import mss_option, segment_bytes
 
@@ -182,12 +183,20 @@ def _own_lines(plan: Plan, workload: Tcp, flow: Connection, i: int, ends: Ends) 
         end = roles.server if who == "server" else roles.client
         signal = _KILL if who == "server" else _NONE if program.ends_by_itself else _TERM
         if words := program.command(who):
-            yield _program(end, _said(i, who, "txt"), signal, *filled(words, values))[1]
-            for name, value in program.environment.items():
+            words, environment = _runnable(filled(words, values), program.environment)
+            yield _program(end, _said(i, who, "txt"), signal, *words)[1]
+            for name, value in environment.items():
                 yield f"environment {end} {quoted(f'{name}={value}')}"
             for file in program.files:
                 yield f"given {end} {given_name(file.sha256)} {755 if file.executable else 644} {quoted(file.name)}"
             yield from (f"kept {end} {quoted(pattern)}" for pattern in program.keep)
+
+
+def _runnable(words: list[str], environment: Mapping[str, Scalar]) -> tuple[list[str], Mapping[str, Scalar]]:
+    """A command and its environment, as another user can run it."""
+    if words[0] != flent.NAME or (found := flent.installed(_PATH)) is None:
+        return words, environment
+    return [*found.words, *words[1:]], {**environment, **dict(found.environment)}
 
 
 _WAYS = (("from", "out"), ("from", "in"), ("to", "out"), ("to", "in"))
@@ -361,7 +370,12 @@ _PATH = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 def missing(plan: Plan) -> list[str]:
     """Return a line for each program of a plan that is not installed here."""
-    return [not_installed(name) for name in sorted(needed(plan)) if shutil.which(name, path=_PATH) is None]
+    return [not_installed(name) for name in sorted(needed(plan)) if not is_installed(name)]
+
+
+def is_installed(name: str) -> bool:
+    """True if programs of a run can run this one."""
+    return flent.installed(_PATH) is not None if name == flent.NAME else shutil.which(name, path=_PATH) is not None
 
 
 def identities(plan: Plan) -> dict[str, Identity]:
@@ -371,7 +385,10 @@ def identities(plan: Plan) -> dict[str, Identity]:
     wanted = {name: name for name in needed(plan)} | {
         name: given[name] for program in own for who in _ENDS for name in program.command(who)[:1] if name in given
     }
-    return {name: found for name, path in sorted(wanted.items()) if (found := identity(path, _PATH)) is not None}
+    found = {name: each for name, path in sorted(wanted.items()) if (each := identity(path, _PATH)) is not None}
+    if flent.NAME in wanted and (there := flent.installed(_PATH)) is not None and (python := identity(there.program, _PATH)) is not None:
+        found[flent.NAME] = replace(python, mapped=(*python.mapped, ("flent", there.package)))
+    return found
 
 
 def not_installed(name: str) -> str:
