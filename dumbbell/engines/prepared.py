@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Allowed(NamedTuple):
-    """What the user allows a run to execute."""
+    """Permissions of the user for a run."""
 
     library: bool = False
     """The libraries that the scenario names."""

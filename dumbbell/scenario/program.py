@@ -60,7 +60,7 @@ NUMBERS: Mapping[str, str] = {
     "lost_packets": "packets that were lost",
     "transactions": "requests, pings or objects that were answered",
 }
-"""What a program may report; columns `reported_...` of the table of flows."""
+"""Numbers that a program may report, with their meaning: columns `reported_...` of the table of flows."""
 
 
 class GivenFile(Model):
@@ -214,7 +214,7 @@ class Program(Model):
         return self
 
     def plain(self) -> dict[str, Any]:
-        """What a run depends on, as plain data."""
+        """Return the content that a run depends on, as plain data."""
         found: dict[str, Any] = self.model_dump(mode="json", context=CONTENT, exclude_defaults=True)
         return found
 

@@ -39,7 +39,7 @@ class Identity:
 
     @property
     def key(self) -> str:
-        """What a run with the program depends on: contents, not places."""
+        """Return the hash of all contents: a run does not depend on where the files are."""
         return hashlib.sha256("\0".join((self.sha256, *sorted(sha256 for _, sha256 in self.mapped))).encode()).hexdigest()[:20]
 
     def plain(self) -> dict[str, Any]:
