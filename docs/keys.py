@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from dumbbell.catalogue import entries
-from dumbbell.cli.schema import names
+from dumbbell.cli.maintain.schema import names
 from dumbbell.comparing.tables import Table
 from dumbbell.escaping import in_markdown
 from dumbbell.native import native
