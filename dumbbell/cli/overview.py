@@ -19,6 +19,7 @@ GROUPS: Mapping[str, Mapping[str, About]] = {
     "Run": {
         "run": About("Run a scenario and print what differs.", "dumbbell run home --down 50mbit --up 10mbit"),
         "new": About("Print a ready-made test or an example to edit.", "dumbbell new rrul > mine.yaml"),
+        "flent": About("Run Flent itself in virtual time.", "dumbbell flent rrul --set path.rtt=80ms"),
         "plan": About("Sketch a scenario and estimate what it costs.", "dumbbell plan mine.yaml --set path.rtt=80ms"),
         "reproduce": About("Run a published study and compare its numbers.", "dumbbell reproduce teacup --quick"),
         "cluster": About("Show the workers of a cluster.", "dumbbell cluster local:4"),
@@ -56,6 +57,6 @@ GROUPS: Mapping[str, Mapping[str, About]] = {
         "testbed": About("Check hosts, or start a laboratory without them.", "dumbbell testbed check --hosts hosts.yaml"),
     },
 }
-"""Group -> command -> a line about it."""
+"""Group -> command -> a line about it. The modules of a group lie in the folder of its name."""
 COMMANDS: Mapping[str, About] = {name: about for commands in GROUPS.values() for name, about in commands.items()}
 """All commands, in the order of the help."""
