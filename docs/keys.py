@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from dumbbell.catalogue import entries
-from dumbbell.cli.schema import names
+from dumbbell.cli.maintain.schema import names
 from dumbbell.comparing.tables import Table
 from dumbbell.native import native
 from dumbbell.scenario.schema import schema

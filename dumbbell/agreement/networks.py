@@ -9,8 +9,8 @@ from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn
 from dumbbell.agreement.shared import Shared
 from dumbbell.catalogue.feature import Feature
-from dumbbell.scenario.trace import pack
 from dumbbell.scenario.units import FRAME_BYTES
+from dumbbell.scenario.values.trace import pack
 
 _FAULTS, _TRACE = 0.2, 0.1
 """Probabilities, of any scenario."""

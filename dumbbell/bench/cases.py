@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.scenario.trace import pack
+from dumbbell.scenario.values.trace import pack
 
 _USUAL = ("cubic", "100mbit", "40ms")
 _CAKE: dict[str, Any] = {"kind": "cake"}

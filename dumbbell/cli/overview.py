@@ -56,6 +56,6 @@ GROUPS: Mapping[str, Mapping[str, About]] = {
         "testbed": About("Check hosts, or start a laboratory without them.", "dumbbell testbed check --hosts hosts.yaml"),
     },
 }
-"""Group -> command -> a line about it."""
+"""Group -> command -> a line about it. The modules of a group lie in the folder of its name."""
 COMMANDS: Mapping[str, About] = {name: about for commands in GROUPS.values() for name, about in commands.items()}
 """All commands, in the order of the help."""

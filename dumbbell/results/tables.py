@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dumbbell.results.checksums import StoredFile, damaged
 from dumbbell.results.names import are_names
 from dumbbell.results.schema import Quantity, schema, whole
 from dumbbell.results.series import read_parquet
+from dumbbell.results.storage.checksums import StoredFile, damaged
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from dumbbell.engines.prepared import NOTHING, Allowed, Prepared, refuse_unallowed
 from dumbbell.errors import BadInput
-from dumbbell.results.more import as_files
 from dumbbell.results.schema import schema
 from dumbbell.results.series import Block, SeriesFile, digest, to_parquet
+from dumbbell.results.storage.more import as_files
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ResolvedScenario
 from dumbbell.scenario.model import Settings

@@ -17,7 +17,7 @@ from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Local, Threads, WorkerDied
 from dumbbell.executor.interrupt import Aborted, deferred, uninterrupted
 from dumbbell.executor.progress_state import Progress, ProgressState
-from dumbbell.results.place import CLUSTER
+from dumbbell.results.storage.place import CLUSTER
 from dumbbell.running.machine import host
 from dumbbell.running.prepare import not_storable
 from dumbbell.running.sweep import Jobs, Listed, Requested, requests

@@ -12,7 +12,6 @@ from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
 from dumbbell.scenario import ready_made
 from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, beyond, too_fast, too_long
-from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.impaired import wrong_impairment
 from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, Path, QueueStage, Settings, Stage
 from dumbbell.scenario.passing import (
@@ -28,12 +27,12 @@ from dumbbell.scenario.passing import (
     wrong_paths,
 )
 from dumbbell.scenario.program import wrong_use
-from dumbbell.scenario.qdiscs import Dummynet
+from dumbbell.scenario.qdiscs import Cake, Dummynet
 from dumbbell.scenario.series import CONTROL, NONE, QUEUE
 from dumbbell.scenario.tcp import Connections
-from dumbbell.scenario.trace import MOST_STEPS, Trace
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.values.trace import MOST_STEPS, Trace
 
 _LONGEST_RUN = Duration.parse("4h")
 _HOST = {each.name: each for each in entries("host")["host"].parameters}

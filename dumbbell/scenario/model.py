@@ -10,19 +10,18 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import EngineName, Kinded, Name
-from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.captures import Points, at_hosts
 from dumbbell.scenario.faults import Faults
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.generated.paths import Delay as Delay
 from dumbbell.scenario.generated.paths import ShaperKind as ShaperKind
 from dumbbell.scenario.program import Program, Scalar
-from dumbbell.scenario.qdiscs import Dummynet, Qdisc
+from dumbbell.scenario.qdiscs import Cake, Dummynet, Qdisc
 from dumbbell.scenario.series import Events, Series
 from dumbbell.scenario.tcp import Cc, Connections, Start
-from dumbbell.scenario.trace import Trace
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.values.trace import Trace
 
 # --- queues --------------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from dumbbell.documents.problems import Location, Unfit
 from dumbbell.errors import nearest, one_of
 from dumbbell.files import read_regular
 from dumbbell.scenario.base import CONTENT, Name
-from dumbbell.scenario.csv_files import located
+from dumbbell.scenario.values.csv_files import located
 
 MOST_BYTES = 256 << 20
 """Largest file that a program is given."""

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from support import docs_script
 
-from dumbbell.cli.schema import names
+from dumbbell.cli.maintain.schema import names
 from dumbbell.documents.source import parse, read
 from dumbbell.scenario import Bottleneck, Scenario, ScenarioError
 from dumbbell.scenario.scenario import KIND

@@ -18,7 +18,7 @@ from dumbbell.running.machine import host
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
-    from dumbbell.results.pack import Gathered
+    from dumbbell.results.storage.pack import Gathered
     from dumbbell.results.summary import Summary
     from dumbbell.running.sweep import Portion
 
@@ -87,7 +87,7 @@ def writers() -> dict[str, str]:
     import polars as pl
 
     from dumbbell import __version__
-    from dumbbell.results.index import sources
+    from dumbbell.results.storage.index import sources
 
     return {"dumbbell": __version__, "code of metrics": sources(), "polars": pl.__version__}
 
@@ -102,7 +102,7 @@ def halt(sweep: str) -> None:
 
 def compute(batch: Batch) -> Computed:
     """Computes the runs of a batch."""
-    from dumbbell.results.pack import Gathered, contents
+    from dumbbell.results.storage.pack import Gathered, contents
 
     found, gathered = Computed(), Gathered()
     with collector_paused():
@@ -144,9 +144,9 @@ def _jobs(batch: Batch) -> Iterator[Prepared]:
 
 def _take(batch: Batch, finished: Finished[Prepared], run: Run, found: Computed, gathered: Gathered) -> None:
     """Brings a run into the form that it is sent in."""
-    from dumbbell.results.pack import contents
+    from dumbbell.results.storage.pack import contents
+    from dumbbell.results.storage.written import RUN, as_files, packable
     from dumbbell.results.summary import summarise
-    from dumbbell.results.written import RUN, as_files, packable
 
     if not run.is_complete or batch.form == "memory":
         found.runs.append(run)

@@ -24,7 +24,7 @@ from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
 from dumbbell.executor.interrupt import uninterrupted
 from dumbbell.executor.progress_state import Progress, ProgressState
-from dumbbell.results.place import CLUSTER, PACK
+from dumbbell.results.storage.place import CLUSTER, PACK
 from dumbbell.running.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
 from dumbbell.running.cluster.confirmation import Check, Confirmations, Held
 from dumbbell.running.cluster.crew import Crew
@@ -265,7 +265,7 @@ class _Kept:
 
         `waits`: until another process that packs the store has ended, such as the sweep before this one: it does not know these packs.
         """
-        from dumbbell.results.joining import join
+        from dumbbell.results.storage.joining import join
 
         told = False
         while self._store is not None and not stopped():

@@ -3,9 +3,9 @@
 
 use super::bbr::Bbr;
 use super::cubic::Cubic;
-use super::cubic_sce::CubicSce;
 use super::dctcp::Dctcp;
 use super::reno::Reno;
+use super::sce::cubic::CubicSce;
 use super::sce::SceWindow;
 use super::{find, CongestionControl, Event, Lost, Needs, Parameters, RateSample, Tell, Value, View, Window, CONTROLS};
 use serde_json::Map;

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    bbr, bbr3, bic, cdg, cubic, cubic_sce, dctcp, dctcp_sce, fast, highspeed, htcp, hybla, illinois, lp, nv, prague,
-    reno, reno_sce, scalable, sce, vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters, State,
+    bbr, bbr3, bic, cdg, cubic, dctcp, fast, highspeed, htcp, hybla, illinois, lp, nv, prague, reno, scalable, sce,
+    vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters, State,
 };
 use crate::catalogue::{Draws, Entry};
 
@@ -112,9 +112,9 @@ pub const CONTROLS: &[Control] = &[
     reno::CONTROL,
     cubic::CONTROL,
     dctcp::CONTROL,
-    reno_sce::CONTROL,
-    dctcp_sce::CONTROL,
-    cubic_sce::CONTROL,
+    sce::reno::CONTROL,
+    sce::dctcp::CONTROL,
+    sce::cubic::CONTROL,
     bbr::CONTROL,
     bbr3::CONTROL,
     bic::CONTROL,

@@ -51,6 +51,9 @@ pub struct TwoWayEnd {
     receiver: Receiver,
     /// The number of the packet that changed the peer's window last (`snd_wl1`).
     window_by: u32,
+    /// Header prediction is on (`pred_flags`). At the end that opens it is not before the first data or the first change of the window
+    /// (`tcp_finish_connect`).
+    predicts: bool,
     ending: Ending,
     /// The application reads no more.
     stops_reading: bool,
@@ -80,6 +83,7 @@ impl TwoWayEnd {
             sender: Sender::new(flow, source + SENDER, spec, stack.clone(), cc, needs).streaming(),
             receiver: if opens { receiver.opening() } else { receiver },
             window_by: 0,
+            predicts: !opens,
             ending,
             stops_reading: false,
             counters: Counters::default(),
@@ -285,6 +289,7 @@ impl TwoWayEnd {
             return self.receiver.bytes_read();
         }
         let is_predicted = !accepts && self.is_predicted(p, seq, &ack, blocks.count > 0);
+        self.predicts |= accepts || !self.sender.is_window(ack.window);
         // Data that are what was expected say nothing by an ACK that says nothing new, and let nothing be sent.
         let is_only_data = is_predicted && has_data && ack.seq == self.sender.view.snd_una;
         if accepts || !self.is_open() {
@@ -303,6 +308,10 @@ impl TwoWayEnd {
         if newer && ack.seq >= self.sender.view.snd_una || ack.seq > self.sender.view.snd_una || is_only_data {
             self.window_by = number;
         }
+        if p.has(flags::CWR) && ack.seq >= self.sender.view.snd_una {
+            // An ACK that others have overtaken says nothing, not even by its CWR (`tcp_ack`).
+            self.receiver.take_cwr(has_data);
+        }
         // `tcp_ack` of the packet that ends the handshake has no effect: congestion control begins behind it (`tcp_init_transfer`).
         if !is_only_data && !accepts {
             let segments = self.sender.segments_of(blocks);
@@ -315,6 +324,7 @@ impl TwoWayEnd {
         }
         if !is_predicted && has_data && !self.is_done() {
             self.take_data(&data, false, out);
+            self.predicts |= self.receiver.rcv_nxt != expected;
         }
         if self.is_done() {
             self.finish(out);
@@ -343,8 +353,8 @@ impl TwoWayEnd {
 
     /// Puts the data of a packet, or its FIN, into the receive queue.
     fn take_data(&mut self, p: &Segment, is_predicted: bool, out: &mut impl Outbox) {
-        let data =
-            Segment { attachment: NO_ATTACHMENT, flags: p.flags & !(Direction::Reverse.flags() | flags::ECE), ..*p };
+        let not_of_data = Direction::Reverse.flags() | flags::ECE | flags::CWR;
+        let data = Segment { attachment: NO_ATTACHMENT, flags: p.flags & !not_of_data, ..*p };
         self.receiver.take_estimates(self.sender.estimates());
         let had_ended = self.receiver.has_ended();
         let (receiver, mut out) = self.acknowledging(out);
@@ -363,7 +373,8 @@ impl TwoWayEnd {
     /// The packet is what was expected, but for an ACK: the next in order, with the window of the one before (header prediction, for which
     /// neither end has closed, and for which there is memory).
     fn is_predicted(&self, p: &Segment, seq: u32, ack: &Segment, has_blocks: bool) -> bool {
-        self.is_open()
+        self.predicts
+            && self.is_open()
             && seq == self.receiver.rcv_nxt
             && ack.seq >= self.sender.view.snd_una
             && !has_blocks

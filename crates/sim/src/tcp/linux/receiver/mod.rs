@@ -344,13 +344,20 @@ impl Receiver {
         }
     }
 
+    /// The sender has reduced its window, as a packet tells that has data or not (`tcp_ecn_accept_cwr`).
+    pub(super) fn take_cwr(&mut self, has_data: bool) {
+        if self.accecn.is_none() {
+            self.echo.on_cwr();
+            self.ack_now |= has_data;
+        }
+    }
+
     /// Puts a segment into the receive queue, and notes what that means for an ACK.
     #[inline(always)]
     fn queue_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         let seq = p.seq;
-        if p.has(flags::CWR) && self.accecn.is_none() {
-            self.echo.on_cwr();
-            self.ack_now = true;
+        if p.has(flags::CWR) {
+            self.take_cwr(true);
         }
         match p.ecn() {
             Ecn::Ce => self.counters.ce += 1,

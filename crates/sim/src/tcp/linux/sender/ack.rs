@@ -471,6 +471,7 @@ impl Sender {
     /// Congestion control sets window and pacing rate by itself.
     #[inline(never)]
     pub(super) fn obey_control(&mut self, sample: &RateSample) {
+        self.view.mss = self.mss_now();
         self.cc.cong_control(&self.view, &mut self.window, sample);
         self.window.pacing_rate = self.window.pacing_rate.min(self.pacing.max_rate());
     }

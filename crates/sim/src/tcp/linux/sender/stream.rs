@@ -66,7 +66,7 @@ impl Stream {
     }
 }
 
-/// Segments that are acknowledged and of which it is known where they lay: D-SACKs tell of them.
+/// Segments that are acknowledged and of which it is known where they lay, at least, and as many as the largest window has: D-SACKs tell of them.
 const REMEMBERED: u32 = 64;
 
 impl Sender {
@@ -201,12 +201,13 @@ impl Sender {
     /// An ACK of a paced socket leaves: its timestamp is not before what was sent last departs, and the next segment is less late
     /// (`__tcp_transmit_skb`). Returns when that is, ms; 0: it is not paced.
     pub(in crate::tcp::linux) fn depart_bare(&mut self, now: Time) -> u32 {
-        if !self.view.is_paced || !self.is_established() {
-            return 0;
-        }
         let departs_ms = self.view.departure_ns / MS;
         self.note_bare_departure(now);
-        departs_ms as u32
+        if self.view.is_paced && self.is_established() {
+            departs_ms as u32
+        } else {
+            0
+        }
     }
 
     /// Return the memory that a stream is charged for its written and unacknowledged data, bytes.
@@ -258,7 +259,7 @@ impl Sender {
     /// come together since the last that has (`tcp_sendmsg_locked`, `forced_push`, `tcp_mark_push`, `tcp_push_one`).
     pub(super) fn take_written(&mut self, out: &mut impl Outbox) -> u32 {
         let (mss, una, end) = (self.current_mss(out), self.view.snd_una, self.layout.end());
-        self.layout.forget(una.saturating_sub(REMEMBERED));
+        self.layout.forget(una.saturating_sub(self.peer.largest().max(REMEMBERED)));
         self.buffer.note_payload(self.layout.span(una, end));
         self.buffer.extend(end, false);
         let (mut copied, mut sent) = (false, 0);

@@ -105,7 +105,10 @@ impl<O: Outbox> Outbox for ReceiverOutbox<'_, O> {
     fn send(&mut self, _: End, p: impl Into<Packet>) -> Verdict {
         let mut p = Segment::from(p.into());
         p.seq = p.seq.wrapping_add(self.base);
-        p.tsval = p.tsval.max(self.sender.depart_bare(self.clock));
+        if p.tsval > 0 {
+            // An RST without a socket has no timestamps.
+            p.tsval = p.tsval.max(self.sender.depart_bare(self.clock));
+        }
         let mut seq = if p.has(flags::SYN) { 0 } else { self.seq };
         if self.first {
             (p.seq, seq) = (seq, p.seq);
