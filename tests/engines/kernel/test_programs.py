@@ -300,7 +300,8 @@ def test_ready_made_programs_run_and_report(scenario, name, program, flow):
     (row,) = run.flows.rows()
     if name in ("ping", "irtt"):
         assert row["reported_rtt_ms"] == pytest.approx(20.2, abs=0.3)
-        assert row["arrived_packets"] == row["sent_packets"] >= 14
+        # One may be under way at the end.
+        assert 14 <= row["sent_packets"] <= row["arrived_packets"] + 1
     elif name == "http":
         assert (row["reported_transactions"], row["rx_bytes"] > 200_000) == (10, True)
     else:
