@@ -233,7 +233,7 @@ def values_of(plan: Plan, workload: Tcp, flow: Connection, roles: _Roles) -> dic
         "server": roles.server_address,
         "client": roles.client_address,
         "port": roles.server_port,
-        "port2": roles.control_port,
+        "control_port": roles.control_port,
         "client_port": roles.client_port,
         "duration": f"{lasts_ns / 1e9:.9g}",
         "seconds": -(-lasts_ns // 10**9),
