@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dumbbell.collector import collector_paused
 from dumbbell.engines import engine
-from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.prepared import NOTHING, Allowed, Prepared
 from dumbbell.errors import DumbbellError, EnvironmentFault
 from dumbbell.executor import Finished, WorkerDied
 from dumbbell.executor.base import produce
@@ -41,7 +41,7 @@ class Batch:
     """The address of the worker that it is sent to, for host.json."""
     command: str = ""
     """The command that asked for them."""
-    may_load: bool = False
+    allowed: Allowed = NOTHING
     apart: bool = False
     """Each run in a process of its own: one of them may have killed a worker."""
 
@@ -139,7 +139,7 @@ def _jobs(batch: Batch) -> Iterator[Prepared]:
         if prepared.key != key:
             what = f"a run has the key {prepared.key[:10]} on this worker and {key[:10]} where it was asked for"
             raise EnvironmentFault(f"{what}; expected the same version of dumbbell on both")
-        yield replace(prepared, may_load=True) if batch.may_load else prepared
+        yield prepared if batch.allowed == NOTHING else replace(prepared, allowed=batch.allowed)
 
 
 def _take(batch: Batch, finished: Finished[Prepared], run: Run, found: Computed, gathered: Gathered) -> None:
