@@ -16,7 +16,7 @@ import numpy as np
 from dumbbell import metrics
 from dumbbell.metrics import Array, Series
 from dumbbell.results.runs import Runs
-from dumbbell.scenario.web import RATE_MBIT
+from dumbbell.scenario.values.web import RATE_MBIT
 from dumbbell.study.claims import MissingRunError
 from dumbbell_studies.ordering.conditions import Condition
 from dumbbell_studies.ordering.controls import ERA, MODERN
