@@ -16,12 +16,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 FOLDERS = (".ci", "benchmarks", "crates", "docs", "dumbbell", "dumbbell_studies", "examples", "fuzz", "tests")
-EXEMPT: tuple[str, ...] = (
-    "crates/ends",
-    "crates/sim/src/tcp",
-    "dumbbell/templates/cc/dumbbell_cc.rs",
-)
-"""Folders and files that still begin comments so. The list only gets shorter."""
 _BEGINS = re.compile(rf"({'|'.join(WORDS)})\b(?!\?)")
 _RUST = re.compile(r"\s*//[/!]?(?: (?P<alone>.*)|$)|(?:[^\"]|\"[^\"]*\")*? // (?P<behind>.*)")
 
@@ -60,12 +54,10 @@ def found(path: Path) -> list[tuple[int, str]]:
 
 
 def files(roots: list[Path]) -> Iterator[Path]:
-    """The sources in Python and Rust below some paths, without what is exempt or built."""
+    """The sources in Python and Rust below some paths, without built ones."""
     for root in roots:
         for path in [root] if root.is_file() else sorted(root.rglob("*")):
-            name = path.resolve().relative_to(ROOT).as_posix()
-            is_exempt = any(name == each or name.startswith(f"{each}/") for each in EXEMPT)
-            if path.suffix in (".py", ".rs") and not is_exempt and not {"target", "__pycache__"} & set(path.parts):
+            if path.suffix in (".py", ".rs") and not {"target", "__pycache__"} & set(path.parts):
                 yield path
 
 

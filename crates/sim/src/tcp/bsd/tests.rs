@@ -337,7 +337,7 @@ fn idling_restarts_from_the_initial_window() {
     assert!((b.cwnd() * f64::from(MSS) - 4380.0).abs() < 1e-6, "{}", b.cwnd());
 }
 
-/// What the receiver sent: number, window, SACK blocks.
+/// An ACK that the receiver sent: number, window, SACK blocks.
 type Ack = (u32, u32, Vec<(u32, u32)>);
 
 /// A receiver with its peer played by the test.
@@ -365,7 +365,7 @@ impl Sink {
         Segment { len: 1514, flags, ..ack(seq, 0, &self.out) }
     }
 
-    /// As `new`, and the window has been announced.
+    /// A pair from `new` whose window has been announced.
     fn open() -> Self {
         let mut sink = Self::new(Some(600_000));
         assert_eq!(sink.acks(), [(1, FULL, vec![])]);

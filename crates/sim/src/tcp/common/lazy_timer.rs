@@ -273,7 +273,7 @@ mod tests {
     use crate::tcp::linux::options::TimerWheel;
     use crate::time::MS;
 
-    /// What a test does to a timer, some time after the step before.
+    /// Action of a test on a timer, some time after the step before.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         /// Sets it so many us ahead.

@@ -1,4 +1,4 @@
-//! What versions of Linux do differently: values that options of a [`crate::tcp::linux::stack::Stack`] take.
+//! Differences between versions of Linux: values that options of a [`crate::tcp::linux::stack::Stack`] take.
 
 use crate::catalogue::{words, Kind, OptionType};
 use crate::cc::Growth;
@@ -19,7 +19,7 @@ words! {
     pub enum EarlyRetransmit {
         /// Never.
         Off = "off",
-        /// As soon as all but one segment is SACKed (sysctl value 1).
+        /// Retransmits at once when all but one segment is SACKed (sysctl value 1).
         AtOnce = "at-once",
         /// A quarter of an RTT later, at least 2 ms (sysctl value 2).
         Delayed = "delayed",

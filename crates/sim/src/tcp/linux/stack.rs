@@ -395,7 +395,7 @@ const LINUX_2_6: Stack = Stack {
 
 /// A stack that can be asked for by name.
 pub struct NamedStack {
-    /// As a description names it.
+    /// Name in a description.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
@@ -465,7 +465,7 @@ impl Stack {
         overridden(&base.options, &spec.options, Self::PARAMETERS, Self::check)
     }
 
-    /// What the stack's fields say of the parameters of congestion controls.
+    /// Values of the stack's fields for the parameters of congestion controls.
     #[must_use]
     pub fn control_parameters(&self) -> Vec<(&'static str, Value)> {
         let clock = match self.hystart_clock {

@@ -195,7 +195,7 @@ impl AckDelay {
             self.interval = self.least;
             return true;
         }
-        // What came out of order may have set the interval before any data came in order.
+        // Segments out of order may have set the interval before any data came in order.
         let gap = self.ticks_since_data(now, clock);
         if gap <= self.step {
             self.interval = (self.interval >> 1) + self.step;

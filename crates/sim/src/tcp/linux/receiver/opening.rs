@@ -28,7 +28,7 @@ pub(super) struct Opening {
     retransmits: u32,
     /// Retransmissions after which the timeout doubles.
     linear: u32,
-    /// What is sent again does not offer ECN any more.
+    /// True if a retransmission does not offer ECN any more.
     ecn_fallback: bool,
 }
 

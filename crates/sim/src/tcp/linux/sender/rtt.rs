@@ -30,7 +30,7 @@ struct Backoff {
 /// Smoothed RTT, variance and retransmission timeout. Told of every sample and of timeouts; asked whenever the timer is set.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// What samples are rounded down to and the rest counts in, us.
+    /// Unit that samples are rounded down to and the rest counts in, us.
     unit_us: u32,
     /// Smoothed RTT times 8; 0 before the first sample.
     srtt8: u32,

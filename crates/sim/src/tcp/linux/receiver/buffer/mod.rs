@@ -33,14 +33,14 @@ const LEAST_FULL_INSIDE: u64 = 88 + 20;
 /// TCP header without options, bytes.
 const TCP_HEADER: u64 = 20;
 
-/// What a segment takes of the buffer, bytes.
+/// Room that a segment takes of the buffer, bytes.
 #[derive(Clone, Copy, Debug)]
 struct Charge {
     /// Memory charged for one segment without offloads beside its payload: head, sk_buff and shared info.
     head: u64,
     /// The share of the buffer for payload stays what it was assumed to be, and is not measured.
     assumed: bool,
-    /// What is counted on beside a segment when a buffer that assumes its share grows, bytes.
+    /// Bytes that are counted on top of a segment when a buffer that assumes its share grows.
     beside: u64,
 }
 
@@ -125,12 +125,12 @@ pub(super) struct ReceiveBuffer {
     first: FirstWindow,
 }
 
-/// What holds for every segment in order until the buffer changes; see [`ReceiveBuffer::update_in_order`].
+/// Facts that hold for every segment in order until the buffer changes; see [`ReceiveBuffer::update_in_order`].
 #[derive(Clone, Debug)]
 struct InOrder {
-    /// What is charged while a segment is acknowledged, bytes: nothing, or the one that is acknowledged before it is read.
+    /// Bytes that are charged while a segment is acknowledged: nothing, or the one that is acknowledged before it is read.
     charged: u64,
-    /// What may be advertised is all that it can be.
+    /// True if the window that may be advertised is as large as it can be.
     grown: bool,
     /// The window to advertise, bytes, unless more was offered before; and the one when the segment has been read.
     window: u64,

@@ -36,7 +36,7 @@ impl Sender {
             let (mut sorted, mut valid, mut all_count) = (Blocks::default(), Blocks::default(), true);
             let watched = self.fack.frto_mark().is_some();
             for &block in blocks {
-                // Of several blocks all but one are usually those of the ACK before (`recv_sack_cache`).
+                // All but one of several blocks are usually those of the ACK before (`recv_sack_cache`).
                 if !watched && self.board.has_tagged(block) {
                     valid.insert(block);
                     continue;
@@ -137,7 +137,7 @@ impl Sender {
         }
     }
 
-    /// What a block covers and the blocks of the last ACK do not is joined, as far as it was SACKed before and was not joined then.
+    /// Segments that a block covers and the blocks of the last ACK do not are joined, as far as they were SACKed before and were not joined then.
     #[cold]
     #[inline(never)]
     fn join_again(&mut self, walk: &Blocks, a: &AckState) {

@@ -43,7 +43,7 @@ impl Sender {
         self.skbs.split(start);
         self.skbs.split(duplicate.end);
         if start > first && start < duplicate.end && self.shifts(start) {
-            // What lay before it in the same skb takes it back.
+            // The segments before it in the same skb take it back.
             self.shift(start..duplicate.end);
         }
     }

@@ -29,14 +29,14 @@ use crate::tcp::linux::sender::Sender;
 
 /// A millisecond at the pacing rate (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
-/// What the account holds when nothing is sent, bytes.
+/// Bytes that the account holds when nothing is sent.
 const EMPTY: u64 = 1;
 
-/// What of a connection lies in its host's own queue, or before its device. Told of every packet that the queue takes and of every one that leaves it;
+/// Packets of a connection that lie in its host's own queue, or before its device. Told of every packet that the queue takes and of every one that leaves it;
 /// asked before each one is sent. Without such a queue that of a transfer stays empty and is never asked.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tcp::linux) struct SmallQueue {
-    /// What the queue is.
+    /// Kind of the queue.
     kind: HostQueue,
     /// It is asked.
     is_asked: bool,
@@ -237,7 +237,7 @@ impl Sender {
         self.rate_limit(next, 1).div_ceil(self.truesize(next, 1)) as u32
     }
 
-    /// What may be on the account when a TSO segment of `n` segments from `seq` on is sent, bytes.
+    /// Bytes that may be on the account when a TSO segment of `n` segments from `seq` on is sent.
     fn rate_limit(&self, seq: u32, n: u32) -> u64 {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
         let unlimited = self.view.is_paced && !self.stack.output_limit_paced;
