@@ -50,7 +50,7 @@ class Trial:
     queue_cov: float
     """CoV of the bottleneck's queue at the end of each second."""
     loss_synchronisation: float
-    """NaN if no high-speed flow sent anything again."""
+    """NaN if no high-speed flow retransmitted."""
 
     @property
     def ip_utilization(self) -> float:

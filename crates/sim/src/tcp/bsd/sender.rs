@@ -212,7 +212,7 @@ impl Sender {
         self.delivered = self.delivered.max(ack + self.holes.sacked(ack));
     }
 
-    /// True if what was sent before a timeout is being sent again.
+    /// True if what was sent before a timeout is being retransmitted.
     pub(super) fn going_back(&self) -> bool {
         self.snd_nxt != self.snd_max
     }

@@ -32,7 +32,7 @@ pub(in crate::tcp) trait Ticks {
     fn is_last_set_first(&self) -> bool;
 }
 
-/// Where a timer comes among those that fire in the same tick; the least is first.
+/// Where a timer comes among those that fire in the same tick; the minimum is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn(Reverse<u32>, Time, u32);
 

@@ -26,7 +26,7 @@ enum Fate {
     Marked,
     /// Arrives after the next one.
     Late,
-    /// Takes so long that what is sent again for it overtakes it.
+    /// Takes so long that what is retransmitted for it overtakes it.
     Overtaken,
 }
 

@@ -285,7 +285,7 @@ fn blocks_beside_data_take_room_and_cut_segments_that_are_sent_again() {
     pair.ends[SERVER].on_packet(&data[0], &mut pair.out);
     assert_eq!(pair.ends[SERVER].sender().view.sacked_out, 1);
     pair.out.take_sent();
-    // Nothing is acknowledged: the first segment is sent again, in two.
+    // Nothing is acknowledged: the first segment is retransmitted, in two.
     let nxt = pair.ends[CLIENT].sender().view.snd_nxt;
     let mut again = vec![];
     while again.is_empty() {

@@ -82,7 +82,7 @@ impl Receiver {
         }
     }
 
-    /// Does the work of [`Self::delay_ack`] on the fast path. If no ACK waits, the interval is the least one and would end after the timer's event,
+    /// Does the work of [`Self::delay_ack`] on the fast path. If no ACK waits, the interval is the minimum one and would end after the timer's event,
     /// only the present time is noted: its tick is computed if the ACK still waits when that event comes.
     #[inline]
     fn delay_ack_lazily(&mut self, out: &mut impl Outbox) {

@@ -66,7 +66,7 @@ struct RttEstimates {
     /// Smoothed RTT, us; 0: not known. The same in ticks.
     srtt_us: u64,
     srtt: u64,
-    /// Retransmission timeout, ticks, and the least of its variance, us.
+    /// Retransmission timeout, ticks, and the minimum of its variance, us.
     rto: u64,
     rto_min_us: u64,
 }

@@ -1,6 +1,6 @@
 //! The window that the receiver advertises (RFC 9293), and which segments it lets go.
 
-/// A window that a receiver with the least MSS would offer, bytes (`TCP_MSS_DEFAULT`).
+/// A window that a receiver with the minimum MSS would offer, bytes (`TCP_MSS_DEFAULT`).
 const MSS_DEFAULT: u32 = 536;
 
 /// Window that the receiver has advertised. Told of every ACK in order; asked before anything new is sent.

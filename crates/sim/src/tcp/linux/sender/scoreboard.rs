@@ -62,7 +62,7 @@ impl Segment {
         u64::from(self.sent_high) << 32 | u64::from(self.sent_low)
     }
 
-    /// It is sent again.
+    /// It is retransmitted.
     #[inline]
     pub fn set_sent_us(&mut self, sent_us: u64) {
         (self.sent_low, self.sent_high) = (sent_us as u32, (sent_us >> 32) as u16);

@@ -26,7 +26,7 @@ const LARGEST_UNSCALED: u64 = 65_535;
 
 /// Assumed length of a full segment before one has come, bytes (TCP_MSS_DEFAULT).
 const FULL_UNSEEN: u64 = 536;
-/// Minimum length of a segment that may be a full one, with the header: 20 bytes more than the MSS that each host takes, or than the least one if it
+/// Minimum length of a segment that may be a full one, with the header: 20 bytes more than the MSS that each host takes, or than the minimum one if it
 /// does not end a write (TCP_MIN_MSS).
 const LEAST_FULL: u64 = FULL_UNSEEN + 20;
 const LEAST_FULL_INSIDE: u64 = 88 + 20;
@@ -251,7 +251,7 @@ impl ReceiveBuffer {
         self.in_order.small = !self.has_scale() || 2 * self.in_order.window.saturating_sub(self.mss) <= self.clamp;
     }
 
-    /// The least number of bytes, more than none, with which less than half of the buffer is free when they are charged.
+    /// The smallest number of bytes, more than none, with which less than half of the buffer is free when they are charged.
     fn tight_from(&self) -> u64 {
         match self.clamp.min(self.full) >> 1 {
             0 => u64::MAX,

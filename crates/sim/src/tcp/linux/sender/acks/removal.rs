@@ -8,7 +8,7 @@ use crate::tcp::linux::sender::Sender;
 
 /// Facts about the segments that an ACK removes.
 struct Removed {
-    /// Earliest and latest transmission of those that were neither sent again nor SACKed, us.
+    /// Earliest and latest transmission of those that were neither retransmitted nor SACKed, us.
     first_us: Option<u64>,
     last_us: u64,
     /// Lowest of these, or the next new segment.

@@ -25,7 +25,7 @@ pub(in crate::tcp::linux) struct Rack {
     advanced: bool,
     /// A D-SACK came in this round trip.
     dsack_seen: bool,
-    /// Width of the reordering window, quarters of the least RTT.
+    /// Width of the reordering window, quarters of the minimum RTT.
     window_steps: u32,
     /// Recoveries after which it is narrow again.
     persist: u8,

@@ -5,11 +5,11 @@
 //! A packet is on the account of its connection (`sk_wmem_alloc`) until it leaves the host. What the send buffer is charged
 //! (`sk_wmem_queued`) is another account, which only an ACK gives back, so that leaving the host gives the application no room.
 //! A netem takes packets off the account when they come, as if they had left, so that it never holds anything back; but they keep
-//! their socket, and what still lies there is not sent again.
+//! their socket, and what still lies there is not retransmitted.
 //!
 //! Without such a queue the device takes what was sent when the packet or the timer that let it be sent is dealt with, and at once what a process
 //! sends, as softirqs do not interrupt each other. Of a stream, and of skbs, this is noticed: a small one behind full ones waits, takes in what follows
-//! it, and goes after what is sent again.
+//! it, and goes after what is retransmitted.
 //!
 //! A probe of a closed window is on the account, too (`tcp_xmit_probe_skb`): it takes what a segment without payload does.
 //!
