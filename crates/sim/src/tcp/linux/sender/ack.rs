@@ -120,6 +120,9 @@ impl Sender {
     /// An ACK arrives.
     pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
+        if self.departs_before_ack(out.now()) {
+            self.on_departure_timer(out);
+        }
         self.refresh(out.now());
         if !self.takes_fast_path(p) {
             self.on_ack_in_full(p, out);
