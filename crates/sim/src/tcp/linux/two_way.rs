@@ -317,10 +317,10 @@ impl TwoWayEnd {
         }
         // `tcp_ack` of the packet that ends the handshake has no effect: congestion control begins behind it (`tcp_init_transfer`).
         if !is_only_data && !accepts {
-            self.sender.note_acked(wire_ack);
+            let advances = self.sender.note_acked(wire_ack);
             let segments = self.sender.segments_of(blocks);
             let (sender, mut out) = self.sending(out, segments);
-            sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
+            sender.take_ack(&ack, Beside { data: has_data, newer, older, advances }, &mut out);
         }
         let ended = self.receiver.has_ended();
         if self.ending.is_orphan && !ended && self.ends_orphan(p, end - u32::from(p.has(flags::FIN)), wire_ack, out) {

@@ -24,6 +24,8 @@ pub(in crate::tcp::linux) struct Beside {
     /// Its own number is higher than that of the packet before it that changed the window, or lower.
     pub newer: bool,
     pub older: bool,
+    /// Its ACK is news, and lies within a segment.
+    pub advances: bool,
 }
 
 /// State that only the half of a stream has.
@@ -105,9 +107,12 @@ impl Sender {
         una.saturating_add_signed(i64::from(wire.wrapping_sub(una as u32) as i32))
     }
 
-    /// The peer has acknowledged all before a number.
-    pub(in crate::tcp::linux) fn note_acked(&mut self, wire: u32) {
-        self.stream.acked = self.stream.acked.max(self.number_of(wire));
+    /// The peer has acknowledged all before a number. True if that lies within the first segment and is news.
+    pub(in crate::tcp::linux) fn note_acked(&mut self, wire: u32) -> bool {
+        let (number, una) = (self.number_of(wire), self.view.snd_una);
+        let is_news = number > self.stream.acked;
+        self.stream.acked = self.stream.acked.max(number);
+        is_news && number > self.begins_at(una) && una < self.view.snd_nxt && number < self.begins_at(una + 1)
     }
 
     /// The segment that a number lies in, and true if it is not its first.
@@ -160,9 +165,13 @@ impl Sender {
     pub(in crate::tcp::linux) fn take_ack(&mut self, p: &Segment, beside: Beside, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
-        let Beside { data, newer, older } = beside;
+        let Beside { data, newer, older, advances } = beside;
         self.stream.is_old = older;
         self.beside = (if data { flag::DATA } else { 0 }) | (if newer { flag::WIN_UPDATE } else { 0 });
+        if advances {
+            self.beside |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
+            self.rec.note_progress();
+        }
         self.process_packet(p, out);
         self.beside = 0;
     }
