@@ -1,6 +1,6 @@
 # Every target sets itself up: a fresh clone needs git, make, Python 3.11 or later and Rust.
 
-.PHONY: setup demo test bench digests kernel lint site validate fuzz wheel wheels clean
+.PHONY: setup demo test bench digests kernel lint minimum-rust site validate fuzz wheel wheels clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -62,6 +62,7 @@ bench: setup
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.captures
 	@$(BIN)/python -m benchmarks.explorer
+	@$(BIN)/python -m benchmarks.plots
 	@$(BIN)/python -m benchmarks.side_by_side
 	@cargo bench -q --locked -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -m benchmarks.instructions
@@ -101,6 +102,12 @@ lint: setup
 	else $(BIN)/python .ci/licences.py; fi
 	@$(BIN)/python .ci/wording.py
 	@$(BIN)/python .ci/prose.py
+
+# Builds with the oldest Rust that Cargo.toml names (`rust-version`), which rustup fetches.
+MINIMUM_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+minimum-rust:
+	@rustup toolchain install $(MINIMUM_RUST) --profile minimal --no-self-update
+	@cargo +$(MINIMUM_RUST) check --locked --workspace --target-dir target/minimum
 
 # The seed of everything that `validate` draws: SEED=... repeats what an earlier call drew.
 SEED := $(or $(SEED),$(shell date +%s))
@@ -142,6 +149,7 @@ validate: setup $(CHECKED)
 	else echo "tcptrace is not installed: captures are not compared with it"; fi
 	@echo "kills in the middle of runs over machines: --seed $(SEED)"; \
 		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/kill_testbed.py --seed $(SEED) --count 100
+	@echo "tables of studies that another simulator computed"; $(BIN)/python -m docs.generate --stale
 	@echo "runs over machines: bounds"; $(BIN)/dumbbell testbed lab -- $(BIN)/python tests/bounds_testbed.py
 	@echo "runs over machines beside those of the kernel: --seed $(SEED)"; \
 		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/compare_testbed.py --seed $(SEED) --out "$$(mktemp -d)"

@@ -24,11 +24,11 @@ class Kind(NamedTuple):
     """Existing members: NAME in the list of files -> how code names it."""
     users: tuple[str, ...] = USERS
     """Folders in which any member may be named."""
-    most_files: int = 7
+    most_files: int = 6
 
 
 KINDS = {
-    "a congestion control": Kind({"cubic_sce": r"\bcubic[-_]sce\b|\bCubicSce\b", "bbr": r"\b(bbr|Bbr)\b"}),
+    "a congestion control": Kind({"westwood": r"\b[Ww]estwood\b", "bbr": r"\b(bbr|Bbr)\b"}),
     "a queue discipline": Kind({"fq_pie": r"\bfq_pie\b|\bFqPie", "sfq": r"\bsfq\b|\bSfq(?![a-z])"}),
     "a medium": Kind(
         {
@@ -55,9 +55,9 @@ KINDS = {
         # The testbed's laboratory boots the kernel that the engine of that name has built, and a cache has both, and the agent.
         # The word is a value of `rmem` and `wmem`, too, and `dumbbell regress` is about kernels.
         users=(
-            *(*USERS, "dumbbell/engines/testbed/", "dumbbell/engines/linux/cache.py", "dumbbell/cli/regress.py"),
+            *(*USERS, "dumbbell/engines/testbed/", "dumbbell/engines/linux/cache.py"),
             # Comparing two engines names both, and a part of a study runs on a kernel beside the simulator.
-            *("dumbbell/cli/agree.py", "dumbbell/cli/agree_ends.py", "dumbbell/study/", "dumbbell/engines/linux/collect.py"),
+            *("dumbbell/cli/compare/", "dumbbell/study/", "dumbbell/engines/linux/collect.py"),
             *("dumbbell/scenario/tcp.py", "dumbbell/scenario/check.py", "dumbbell/plan/workloads.py"),
         ),
     ),

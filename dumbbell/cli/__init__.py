@@ -1,4 +1,4 @@
-"""The command line: one file per subcommand."""
+"""The command line: one file per subcommand, in a folder for each group of the help."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class _Loaded(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._found:
-            module = import_module(f"{__name__}.{COMMANDS[name].module or name}")
+            group = next(group for group, commands in GROUPS.items() if name in commands)
+            module = import_module(f"{__name__}.{group.lower()}.{COMMANDS[name].module or name}")
             one = typer.Typer(add_completion=False, rich_markup_mode=None)
             if isinstance(module.command, typer.Typer):
                 one.add_typer(module.command)

@@ -117,9 +117,9 @@ def every_cell_table(found: Difference, format_: Format, title: str) -> Table:
     for group in found.by_key:
         by_metric = {cell.metric: cell for cell in group}
         verdict = "pass" if all(cell.within for cell in group) else "FAIL"
-        rows.append([text_of(next(iter(group[0].key.values()))), verdict, *(_beside(by_metric.get(name)) for name in found.metrics)])
+        rows.append([*map(text_of, group[0].key.values()), verdict, *(_beside(by_metric.get(name)) for name in found.metrics)])
     titles = [_titled(format_.metrics[name]) for name in found.metrics]
-    return Table(title, [format_.keys[0], "", *titles], rows)
+    return Table(title, [*map(title_of, format_.keys), "", *titles], rows)
 
 
 def _beside(cell: Cell | None) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dumbbell.study.model import Study, combine
 from dumbbell_studies.sce.as_designed import AS_DESIGNED
+from dumbbell_studies.sce.beside_l4s import BESIDE_L4S
 from dumbbell_studies.sce.cubic_sce import CUBIC_SCE
 from dumbbell_studies.sce.kernel import KERNEL
 from dumbbell_studies.sce.kernel_pairs import KERNEL_PAIRS
@@ -20,7 +21,7 @@ STUDY = Study(
     name="sce",
     title="SCE one- and two-flow tests",
     source="draft-heist-tsvwg-sce-one-and-two-flow-tests-00, tables 1-111",
-    parts={part.name: part for part in (WHOLE, ONE_FLOW, TWO_FLOW, KERNEL, KERNEL_PAIRS, CUBIC_SCE, AS_DESIGNED)},
-    cpu_minutes={"draft": 12, "one-flow": 1, "two-flow": 10, "kernel": 4, "kernel-pairs": 4, "cubic-sce": 4, "as-designed": 8},
+    parts={part.name: part for part in (WHOLE, ONE_FLOW, TWO_FLOW, KERNEL, KERNEL_PAIRS, CUBIC_SCE, AS_DESIGNED, BESIDE_L4S)},
+    cpu_minutes={"draft": 12, "one-flow": 1, "two-flow": 10, "kernel": 4, "kernel-pairs": 4, "cubic-sce": 4, "as-designed": 8, "l4s": 12},
     kernel_part=KERNEL.name,
 )

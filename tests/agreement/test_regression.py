@@ -116,7 +116,7 @@ def test_a_kernel_that_is_not_built_or_does_not_boot_is_skipped(dumbbell, monkey
 
 def test_what_fails_otherwise_gives_no_verdict(dumbbell, monkeypatch, tmp_path):
     """A status of 1 to 127, except 125, would tell `git bisect run` that the commit is bad."""
-    from dumbbell.cli import regress
+    from dumbbell.cli.compare import regress
     from dumbbell.engines.kernel.engine import Kernel
 
     def failing(*_arguments):

@@ -81,7 +81,7 @@ def test_what_is_typed_wrongly_is_one_line(dumbbell, file, command, said, tmp_pa
 
 
 def test_very_many_runs_have_no_summary_but_the_command_that_shows_them(dumbbell, file, tmp_path, monkeypatch):
-    monkeypatch.setattr("dumbbell.cli.run._MOST_SHOWN", 2)
+    monkeypatch.setattr("dumbbell.cli.run.run._MOST_SHOWN", 2)
     out = tmp_path / "out"
     many, few = (dumbbell("run", file, "--set", f"repeat={repeat}", "--out", out) for repeat in (3, 2))
     assert many.out == ""

@@ -40,7 +40,7 @@ def test_each_command_has_a_short_line_and_an_example_that_it_takes(name, comman
 
 
 def test_help_imports_no_command():
-    code = "import sys; from dumbbell.cli import main\ntry: main()\nexcept SystemExit: pass\nprint('dumbbell.cli.run' in sys.modules)"
+    code = "import sys; from dumbbell.cli import main\ntry: main()\nexcept SystemExit: pass\nprint('dumbbell.cli.run.run' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
 
@@ -48,7 +48,7 @@ def test_help_imports_no_command():
 @pytest.mark.parametrize("command", ["table", "plot", "explain"])
 def test_commands_of_results_wait_for_no_models_of_scenarios(command):
     """The models take longer to import than a small table takes."""
-    code = f"import dumbbell.cli.{command}, sys; print('dumbbell.scenario.model' in sys.modules)"
+    code = f"import dumbbell.cli.look.{command}, sys; print('dumbbell.scenario.model' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

@@ -49,6 +49,7 @@ def test_a_rule_finds_what_breaks_it(prose, text, words):
         "<!-- generated a b -->\nWhat; beside\n<!-- end -->",
         "[a page](what-beside.md)",
         "---\nOf: What\n---\n",
+        '<a id="what-beside"></a>\n',
     ],
 )
 def test_code_and_what_is_generated_are_no_prose(prose, text):

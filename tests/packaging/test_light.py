@@ -48,7 +48,7 @@ def test_what_draws_says_what_is_missing(dumbbell, tmp_path):
 def test_the_doctor_does_not_need_them(dumbbell, monkeypatch):
     from importlib.metadata import PackageNotFoundError, version
 
-    from dumbbell.cli import doctor
+    from dumbbell.cli.maintain import doctor
 
     def lacking(name):
         if name in ("matplotlib", "scipy"):

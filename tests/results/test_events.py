@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from dumbbell.cli.again import only_run
+from dumbbell.cli.run.again import only_run
 from dumbbell.comparing.story import story
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.explorer.runs import Runs

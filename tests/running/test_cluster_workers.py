@@ -15,8 +15,8 @@ from waiting import HANG_S
 
 from docs import interface
 from dumbbell import Store, run
-from dumbbell.cli import check
 from dumbbell.cli.executor import make_executor
+from dumbbell.cli.maintain import check
 from dumbbell.engines import engine
 from dumbbell.errors import EnvironmentFault, WorkerWarning
 from dumbbell.executor import Threads

@@ -6,6 +6,7 @@ import pytest
 
 from dumbbell.engines import engine
 from dumbbell.plan import make
+from dumbbell.running.prepare import compute
 from dumbbell.study import Request, find_part
 from dumbbell.study.reproduction import kernel_of
 from dumbbell_studies.sce import kernel, kernel_pairs, pairs
@@ -142,3 +143,34 @@ def test_as_designed_is_reported_and_drawn(dumbbell, keep, both):
     for name in ("as-designed", "as-designed-one-flow"):
         assert dumbbell("plot", folder, "--figure", name)[0] == 0
         assert (folder / "figures" / f"{name}.svg").exists()
+
+
+def test_sce_and_l4s_run_on_the_draft_s_paths_and_are_reported_and_drawn(dumbbell, keep, make_pair, make_run):
+    part = find_part("sce/l4s")[1]
+    scenarios = part.scenarios(Request())
+    assert len(scenarios) == 4 * 4 * 4 * 20
+    assert {(run.cell["bandwidth_mbit"], run.cell["delay_ms"]) for run in scenarios} == {
+        (bandwidth, delay) for bandwidth in pairs.BANDWIDTHS_MBIT for delay in pairs.DELAYS_MS
+    }
+    path = {"bandwidth_mbit": 10.0, "delay_ms": 20.0, "seed": 1}
+    cell = {"queue": "dualpi2", "low": "prague", **path, "cc1": "prague", "cc2": "cubic", "cc": "prague"}
+    made = [make_pair({**cell, "other": "cubic"}, (6.0, 3.0), (21.5, 35.0)), make_run({**cell, "other": "nothing"}, 9.0, 21.0)]
+    pair, alone = part.summaries(made)["comparison"].records()
+    assert (pair["made for"], pair["used"], pair["wait of 2 (ms)"]) == ("own", pytest.approx(0.9), pytest.approx(15.0))
+    assert pair["mean share of 1 (%)"] == pytest.approx(200 / 3)
+    assert (alone["wait of 1 (ms)"], alone["mean index"]) == (pytest.approx(1.0), None)
+    folder = keep(made, part="l4s")
+    assert dumbbell("plot", folder, "--figure", "sce-and-l4s")[0] == 0
+
+
+@pytest.mark.parametrize("queue", ["cake-sce", "dualpi2"])
+def test_an_l4s_flow_is_marked_in_its_own_queue_and_starves_cubic_in_the_other_s(queue):
+    (run,) = [
+        run
+        for run in find_part("sce/l4s")[1].scenarios(Request(quick=True, override={"duration": "30s"}))
+        if (run.cell["queue"], run.cell["low"], run.cell["other"], run.cell["bandwidth_mbit"]) == (queue, "prague", "cubic", 50.0)
+    ]
+    made = compute(run, on="sim")
+    rates = [row["flow_goodput_mbit"] for row in made.summary.flows.values()]
+    assert sum(rates) > 45
+    assert (rates[1] < 5) == (queue == "cake-sce")

@@ -9,8 +9,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import Kinded
-from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.values.csv_files import located, read_columns
 
 _MOST_LISTED = 1_000_000
 """Connections of a list or a trace."""
@@ -26,6 +26,7 @@ class Arrivals(Kinded):
     """Times at which connections are made."""
 
     kind: Literal["regular", "poisson", "given", "trace"]
+    """`regular`: one every `every`. `poisson`: a Poisson process. `given`: the times in `at`. `trace`: times and sizes in `file`."""
     every: Duration | None = None
     """Time from one arrival to the next; the mean for a Poisson process."""
     load: Annotated[float, Field(gt=0, le=_MOST_LOAD, strict=False)] | None = None

@@ -8,7 +8,7 @@ from required import missing
 
 from dumbbell.agreement.ends import cases, kernel
 from dumbbell.agreement.ends.rounds import Tally
-from dumbbell.cli.agree_ends import below_bar
+from dumbbell.cli.compare.agree_ends import below_bar
 from dumbbell.engines import engine
 from dumbbell.errors import EnvironmentFault
 

@@ -16,7 +16,7 @@ import asyncssh
 import pytest
 from waiting import HANG_S, wait_until
 
-from dumbbell.cli.testbed import _status
+from dumbbell.cli.maintain.testbed import _status
 from dumbbell.engines.testbed.hosts import Hosts
 from dumbbell.engines.testbed.laboratory import boot, booted, requirements
 from dumbbell.errors import EnvironmentFault

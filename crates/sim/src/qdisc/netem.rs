@@ -8,7 +8,7 @@
 //!   set to the delay rounded up, and set again if that was too early, so that it finds the packet at the first tick at which the packet
 //!   may leave. Anyone who asks earlier, the next arriving packet or a link that is free again, finds the packet as well.
 //! - On a host it takes packets off the account of their connection when they come (`skb_orphan_partial`), but TCP still sees that they are
-//!   there: `tcp/linux/sender/small_queue`.
+//!   there: `tcp/linux/sender/output/small_queue`.
 //!
 //! Left out: loss, duplication, corruption, reordering, jitter and a rate (all these belong to links: `port/faults`), slots, a discipline
 //! inside; with a tick the clocks `jiffies` and `cpu`, which were other choices when the kernel was built.

@@ -4,7 +4,7 @@
 
 use super::ack::flag;
 use super::loss::rack::TIMEOUT_MIN_US;
-use super::transmit::NONE;
+use super::output::transmit::NONE;
 use super::{FastPath, Pending, Phase, Sender, Sending};
 use crate::cc::{CaState, CongestionControl, RateSample};
 use crate::outbox::Outbox;

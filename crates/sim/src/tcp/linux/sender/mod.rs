@@ -1,84 +1,54 @@
 //! The sender: its components, and what they share. ACK processing is in `ack`, recovery in `recovery`, sending in `transmit`.
 
-mod accecn;
 pub(super) mod ack;
+mod acks;
 mod chrono;
 mod close;
 mod ecn;
 mod fast_path;
 mod handshake;
-#[cfg(test)]
-mod handshake_tests;
 mod idle;
 mod info;
 mod loss;
-mod loss_probe;
-mod newreno;
-mod pacing;
-#[cfg(test)]
-mod pacing_tests;
-#[cfg(test)]
-mod packet_tests;
-mod partial;
+pub(super) mod output;
 mod peer_window;
 mod persist;
-mod prr;
 mod rate;
-mod rate_halving;
-#[cfg(test)]
-mod rate_tests;
 mod recovery;
-mod refit;
-mod removal;
-mod reordering;
 mod rtt;
-mod rtx_skbs;
-mod sacktag;
 pub(super) mod scoreboard;
-mod send_buffer;
-mod sendmsg;
-mod skbs;
-pub(in crate::tcp::linux) mod small_queue;
 mod stream;
 #[cfg(test)]
-mod stream_tests;
-#[cfg(test)]
 mod tests;
-mod timeout;
 mod timer;
-pub(super) mod transmit;
-pub(super) mod tso;
-#[cfg(test)]
-mod tso_tests;
-mod undo;
 
-use self::accecn::Feedbacks;
+use self::acks::reordering::Reordering;
 use self::chrono::Chrono;
 use self::close::Close;
+use self::ecn::accecn::Feedbacks;
 use self::ecn::EcnState;
 use self::handshake::Handshake;
 pub use self::info::Info;
 use self::loss::fack::Fack;
 use self::loss::rack::Rack;
-use self::loss_probe::LossProbe;
-use self::pacing::Pacing;
+use self::output::pacing::Pacing;
+use self::output::send_buffer::SendBuffer;
+use self::output::skbs::Skbs;
+use self::output::small_queue::SmallQueue;
+use self::output::transmit::CwndUsage;
+use self::output::tso::Tso;
 use self::peer_window::PeerWindow;
-use self::prr::Prr;
 use self::rate::RateSampler;
+use self::recovery::loss_probe::LossProbe;
+use self::recovery::prr::Prr;
+use self::recovery::undo::Undo;
 use self::recovery::Recovery;
-use self::reordering::Reordering;
 use self::rtt::{RttEstimator, WindowedMin};
 use self::scoreboard::Scoreboard;
-use self::send_buffer::SendBuffer;
-use self::skbs::Skbs;
-use self::small_queue::SmallQueue;
 pub(in crate::tcp::linux) use self::stream::Beside;
 use self::stream::Stream;
 pub(in crate::tcp::linux) use self::timer::Pending;
 use self::timer::Timer;
-use self::transmit::CwndUsage;
-use self::tso::Tso;
-use self::undo::Undo;
 use crate::cc::{AnyCc, Needs, View, Window, INFINITE_SSTHRESH};
 use crate::packet::{Ecn, Way, HEADERS, NO_ATTACHMENT};
 use crate::prefetch::prefetch;

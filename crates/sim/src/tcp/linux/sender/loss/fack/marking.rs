@@ -3,8 +3,8 @@
 
 use crate::cc::CaState;
 use crate::outbox::Outbox;
+use crate::tcp::linux::sender::output::transmit::Retransmission;
 use crate::tcp::linux::sender::scoreboard::mark;
-use crate::tcp::linux::sender::transmit::Retransmission;
 use crate::tcp::linux::sender::{Pending, Sender};
 
 impl Sender {

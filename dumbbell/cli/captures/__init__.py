@@ -1,0 +1,1 @@
+"""The commands for packet captures and for files of other tools."""

@@ -1,0 +1,1 @@
+"""The commands that compare runs, engines and kernels."""

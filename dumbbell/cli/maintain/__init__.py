@@ -1,0 +1,1 @@
+"""The commands for the store, the machine and the shell."""

@@ -1,0 +1,1 @@
+"""The commands that run something, and the parts of them."""
