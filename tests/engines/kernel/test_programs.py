@@ -148,7 +148,7 @@ def test_datagrams_of_a_program_are_counted_at_both_hosts(scenario):
         ],
         transport="udp",
     )
-    run = computed(scenario(programs={"mine": udp}, flows=[{"program": "mine"}, {"cc": "cubic"}]))
+    run = computed(scenario(programs={"mine": udp}, flows=[{"program": "mine", "src": "one"}, {"cc": "cubic"}]))
     assert run.status == "ok", run.reasons
     row = next(row for row in run.flows.rows() if row["flow"] == "mine")
     assert (row["kind"], row["transport"]) == ("program", "udp")
@@ -158,15 +158,29 @@ def test_datagrams_of_a_program_are_counted_at_both_hosts(scenario):
 @pytest.mark.usefixtures("kernel")
 def test_a_program_that_fails_is_a_warning_with_its_last_words(scenario):
     bad = own(["sh", "-c", "echo trouble >&2; exit 3"])
-    run = computed(scenario(programs={"bad": bad}, flows=[{"program": "bad"}, {"cc": "cubic"}]))
+    run = computed(scenario(programs={"bad": bad}, flows=[{"program": "bad", "src": "one"}, {"cc": "cubic"}]))
     assert run.status == "warn"
     assert any("flow/bad: its client ended after 0.0" in reason and "with status 3: trouble" in reason for reason in run.reasons)
 
 
 @pytest.mark.usefixtures("kernel")
+def test_programs_have_the_time_of_day_that_the_scenario_says(scenario):
+    def said(**more):
+        asks = own(["date", "-u", "+%F %T"])
+        return computed(
+            scenario(programs={"mine": asks}, flows=[{"program": "mine", "src": "one"}, {"cc": "cubic"}], duration="1s", **more)
+        ).outputs
+
+    assert said()["application-mine-client.txt"].startswith(b"2023-11-14 22:14:")
+    assert said(clock="2026-01-01")["application-mine-client.txt"] == b"2026-01-01 00:00:00\n"
+    with pytest.raises(ScenarioError, match="clock: '2026-13-01' is no time of day"):
+        said(clock="2026-13-01")
+
+
+@pytest.mark.usefixtures("kernel")
 def test_files_that_a_program_keeps_are_in_the_run(scenario):
     keeps = own(["sh", "-c", "echo here > a.txt; echo no > b.log; ln -s /etc/shadow c.txt; mkfifo d.txt"], keep=["*.txt"])
-    run = computed(scenario(programs={"mine": keeps}, flows=[{"program": "mine"}, {"cc": "cubic"}]))
+    run = computed(scenario(programs={"mine": keeps}, flows=[{"program": "mine", "src": "one"}, {"cc": "cubic"}]))
     kept = {name: content for name, content in run.outputs.items() if name.startswith("application-mine-client.")}
     assert kept == {"application-mine-client.a.txt": b"here\n"}
 
@@ -225,7 +239,7 @@ def test_no_attempt_to_escape_succeeds(scenario):
         scenario(
             {"try.sh": text + there},
             programs={"mine": own(["sh", "./try.sh"], files=["./try.sh"])},
-            flows=[{"program": "mine"}, {"cc": "cubic"}],
+            flows=[{"program": "mine", "src": "one"}, {"cc": "cubic"}],
         )
     )
     said = run.outputs["application-mine-client.txt"].decode().splitlines()
@@ -236,7 +250,7 @@ def test_no_attempt_to_escape_succeeds(scenario):
 @pytest.mark.usefixtures("kernel")
 def test_a_fork_bomb_and_a_full_memory_end_nothing_but_themselves(scenario):
     bomb = own(["python3", "-c", "import os\ntry:\n  while True: os.fork()\nexcept OSError: os._exit(0)"])
-    run = computed(scenario(programs={"bomb": bomb}, flows=[{"program": "bomb"}, {"cc": "cubic"}], duration="1s"))
+    run = computed(scenario(programs={"bomb": bomb}, flows=[{"program": "bomb", "src": "one"}, {"cc": "cubic"}], duration="1s"))
     rows = {row["flow"]: row for row in run.flows.rows()}
     assert rows["cubic"]["rx_bytes"] > 500_000
 
@@ -244,7 +258,7 @@ def test_a_fork_bomb_and_a_full_memory_end_nothing_but_themselves(scenario):
 @pytest.mark.usefixtures("kernel")
 def test_a_program_that_spins_is_ended_and_named(scenario):
     spins = own(["python3", "-c", "while True: pass"])
-    run = computed(scenario(programs={"spins": spins}, flows=[{"program": "spins"}, {"cc": "cubic"}], duration="1s"))
+    run = computed(scenario(programs={"spins": spins}, flows=[{"program": "spins", "src": "one"}, {"cc": "cubic"}], duration="1s"))
     assert run.status == "warn"
     assert any(reason.startswith("flow/spins: its client computed for 20 s without a system call") for reason in run.reasons)
 
