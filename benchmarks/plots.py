@@ -17,7 +17,7 @@ from benchmarks.arguments import end_with, show
 from dumbbell.api import run
 from dumbbell.bench.measure import Row
 from dumbbell.bench.present import lines
-from dumbbell.results.index import INDEX
+from dumbbell.results.storage.index import INDEX
 from dumbbell.scenario import Scenario
 
 TARGETS = {"plot_cpu_s": 2.0}

@@ -66,6 +66,7 @@ DOCUMENTS = (
             "results",
             "scenario",
             "stacks",
+            *(f"scenario/{name}" for name in keys.PAGES if name != "scenario"),
         )
     ),
 )
@@ -225,7 +226,7 @@ BLOCKS: Mapping[str, Callable[[Reproduction], str]] = {
 
 KEYS: Mapping[str, Callable[[], str]] = {
     "units": keys.units,
-    "keys": keys.keys,
+    **{name: partial(keys.page_of_keys, name) for name in keys.PAGES},
     "linux-options": partial(keys.options, "linux"),
     "bsd-options": partial(keys.options, "bsd"),
 }

@@ -1,8 +1,9 @@
-"""The page of every key of a scenario file, made from the JSON Schema that editors get."""
+"""The pages of every key of a scenario file, made from the JSON Schema that editors get."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,8 +12,10 @@ from pydantic import TypeAdapter
 from dumbbell.catalogue import entries
 from dumbbell.cli.maintain.schema import names
 from dumbbell.comparing.tables import Table
+from dumbbell.escaping import in_markdown
 from dumbbell.native import native
 from dumbbell.scenario.schema import schema
+from dumbbell.scenario.tcp import Connections
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 
 Node = Mapping[str, Any]
@@ -36,7 +39,60 @@ EXAMPLES = {
     ("", "engine"): "kernel",
     ("", "sweep"): "{path.rtt: [10ms, 40ms], flows.0.cc: [cubic, reno]}",
     ("", "repeat"): "10",
+    ("Path", "mtu"): "9000",
     ("Trace", "file"): "traces/cellular.down",
+    ("Bottleneck", "trace"): "{file: traces/cellular.down}",
+    ("QueueStage", "trace"): "{file: traces/cellular.down}",
+    ("QueueStage", "qdisc"): "{kind: codel, target: 10ms}",
+    ("Bottleneck", "qdisc"): "{kind: codel, target: 10ms}",
+    ("QueueStage", "name"): "dsl",
+    ("DelayStage", "name"): "core",
+    ("HostQueue", "egress"): "{rate: 1gbit, qdisc: fq_codel}",
+    ("*", "name"): "office",
+    ("*", "duration"): "30s",
+    ("*", "start"): "5s",
+    ("*", "at"): "10s",
+    ("*", "for"): "200ms",
+    ("*", "connections"): "8",
+    ("*", "clients"): "4",
+    ("*", "pages"): "20",
+    ("*", "chunks"): "20",
+    ("*", "think"): "1s",
+    ("*", "chunk"): "2s",
+    ("*", "buffer"): "10s",
+    ("*", "start_at"): "2s",
+    ("*", "rcvbuf"): "1MB",
+    ("*", "sndbuf"): "1MB",
+    ("*", "request"): "500B",
+    ("*", "response"): "{lognormal: {median: 15kB, sigma: 1.5}}",
+    ("*", "rtt"): "40ms",
+    ("Drop", "packets"): "3p",
+    ("Drop", "every"): "10",
+    ("Hold", "packets"): "5p",
+    ("Cake", "rtt"): "lan",
+    ("Voip", "buffer"): "60ms",
+    ("Transfers", "count"): "1000",
+    ("Exchange", "count"): "100",
+    ("*", "path"): "home",
+    ("*", "stage"): "dsl",
+    ("*", "src"): "alice",
+    ("*", "dst"): "bob",
+    ("*", "mss"): "536",
+    ("*", "dscp"): "EF",
+    ("*", "stack"): "{base: linux-6.12, initial_cwnd: 4}",
+    ("Flow", "name"): "download",
+    ("Flow", "count"): "4",
+    ("Flow", "start"): "{first: 5s, jitter: 100ms}",
+    ("Flow", "duration"): "30s",
+    ("Flow", "bytes"): "10MB",
+    ("Flow", "first_write"): "24B",
+    ("Start", "first"): "5s",
+    ("Start", "every"): "2s",
+    ("Start", "jitter"): "100ms",
+    ("Cc", "kind"): "cubic",
+    ("Cc", "library"): "./mine.so",
+    ("Cc", "sha256"): "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b",
+    ("Stack", "base"): "linux-6.12",
     ("Path", "bottleneck"): "{rate: 10mbit, qdisc: fq_codel}",
     ("Path", "forward"): "[{delay: 10ms}, {rate: 10mbit, qdisc: codel}]",
     ("Path", "reverse"): "none",
@@ -60,6 +116,13 @@ EXAMPLES = {
     ("FromFile_Size_", "file"): "sizes.csv",
     ("FromFile_Duration_", "file"): "times.csv",
     ("Uniform_Size_", "uniform"): "[1kB, 3kB]",
+    ("Lognormal_Size_", "lognormal"): "{median: 15kB, sigma: 1.5}",
+    ("LognormalKeys_Size_", "sigma"): "1.5",
+    ("Pareto_Size_", "pareto"): "{shape: 1.2, least: 1kB, most: 10MB}",
+    ("ParetoKeys_Size_", "shape"): "1.2",
+    ("ParetoKeys_Size_", "least"): "1kB",
+    ("ParetoKeys_Size_", "most"): "10MB",
+    ("Part_Size_", "share"): "0.9",
     ("Uniform_Duration_", "uniform"): "[10ms, 30ms]",
     ("Mixture_Size_", "mixture"): "[{share: 0.9, of: 15kB}, {share: 0.1, of: {exponential: 1MB}}]",
     ("Mixture_Duration_", "mixture"): "[{share: 0.9, of: 20ms}, {share: 0.1, of: {exponential: 100ms}}]",
@@ -78,7 +141,7 @@ EXAMPLES = {
     ("Until", "metric"): "srtt_mean",
     ("Until", "ci"): "1ms",
 }
-"""By model and key, those that types do not tell."""
+"""By model and key, those that types do not tell. `*` stands for every model."""
 
 
 def units() -> str:
@@ -110,13 +173,77 @@ def options(implementation: str) -> str:
     return Table("", ["option", "values", "value of the stacks", "meaning", "on the host"], rows).markdown()
 
 
-def keys() -> str:
-    """A section for each mapping, in the order in which they are met from the top: where it stands, and its keys."""
+PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "scenario": ("The file", ("",)),
+    "path": ("Path and bottleneck", ("Path", "Bottleneck", "Trace", "Access", "Delay")),
+    "stages": ("Stages, several paths, hosts", ("NamedPath", "DelayStage", "QueueStage", "HostQueue")),
+    "faults": ("Loss, jitter, reordering", ("Random", "BitErrors", "Regular", "Gilbert", "Jitter", "Reorder")),
+    "impairments": ("Outages and other events", ("Outage", "RateStep", "Drop", "Hold")),
+    "qdisc-fifo": ("Plain queues", ("Pfifo", "Bfifo", "Dummynet", "Netem", "Tc")),
+    "qdisc-aqm": ("Queues with AQM", ("Codel", "Pie", "Red", "DualPi2")),
+    "qdisc-fair": ("Queues for each flow", ("FqCodel", "FqPie", "Fq", "Sfq")),
+    "qdisc-cake": ("cake", ("Cake",)),
+    "flows": ("Flows", ("Flow", "Start", "Cc", "Stack")),
+    "connections": ("TCP connections and their hosts", ("Connections", "Host")),
+    "transfers": ("Transfers and requests", ("Transfers", "Arrivals", "Exchange")),
+    "applications": ("Pages, video, limited senders", ("Page", "Streaming", "OnOff")),
+    "datagrams": ("Datagrams, pings, calls", ("Udp", "Ping", "Voip")),
+    "distributions": (
+        "Random sizes and times",
+        (
+            *("Exponential_Size_", "Uniform_Size_", "Lognormal_Size_", "LognormalKeys_Size_", "Pareto_Size_", "ParetoKeys_Size_"),
+            *("FromFile_Size_", "KnownSizes_Size_", "Mixture_Size_", "Part_Size_"),
+        ),
+    ),
+    "measuring": ("Series and times", ("Series", "Measure")),
+    "sweep": ("Sweeps and seeds", ("Sweep", "Sample", "Range", "Until")),
+}
+"""The pages of keys by their names: title, and the models whose keys they have. `scenario` is docs/scenario.md, the others are in
+docs/scenario/."""
+SHARED = "Connections"
+"""The model of the keys that all TCP connections have. They have a section of their own and are left out of the other sections."""
+OF_TIMES = "_Duration_"
+"""Ending of models that are those of sizes with times in their place, so that one section shows both."""
+TITLES = {"": "The file", SHARED: "Keys of all TCP connections"}
+
+
+def page_of_keys(name: str) -> str:
+    """Return the sections of a page of keys."""
+    models = _models()
+    places = _places(models)
+    first = f"{_drawn_places(places)}\n\n" if name == "distributions" else ""
+    return first + "\n".join(_section(models, model, places) for model in PAGES[name][1])
+
+
+def _models() -> Mapping[str, Node]:
+    """Return the schema of every mapping by the name of its model; the file itself has an empty name."""
     found = schema(names())
-    models: Mapping[str, Node] = {"": found} | found["$defs"]
+    models: dict[str, Node] = {"": found} | found["$defs"]
+    shared = list(Connections.model_fields)
+    kinds = ", ".join(_of_tcp(models))
+    models[SHARED] = {
+        "description": f"These keys hold for `flows` and for each kind of `background` that makes TCP connections: {kinds}.",
+        "properties": {key: node for key, node in models["Flow"]["properties"].items() if key in shared},
+        "required": ["cc"],
+    }
+    return models
+
+
+def _of_tcp(models: Mapping[str, Node]) -> list[str]:
+    """The kinds of background traffic that have the shared keys."""
+    found = [model for model in models.values() if "cc" in _properties(model)]
+    return [f"`{kind}`" for model in found if (kind := _properties(model).get("kind", {}).get("const"))]
+
+
+def _places(models: Mapping[str, Node]) -> Mapping[str, list[str]]:
+    """Where each model stands, as dotted keys."""
     places: dict[str, list[str]] = {}
     _walk(models, "", "", places)
-    return "\n".join(_section(models, model, listed) for model, listed in places.items())
+    return {**places, SHARED: ["flows.*", "background.*"]}
+
+
+def _with_times(model: str) -> str:
+    return model.replace("_Size_", OF_TIMES)
 
 
 def _walk(models: Mapping[str, Node], model: str, place: str, places: dict[str, list[str]]) -> None:
@@ -128,13 +255,20 @@ def _walk(models: Mapping[str, Node], model: str, place: str, places: dict[str, 
             _walk(models, inner, f"{place}.{key}{suffix}".removeprefix("."), places)
 
 
+def _mappings(model: Node) -> list[Node]:
+    """The mappings that a value may be, in whichever ways it may be written."""
+    return [way for way in (model, *model.get("anyOf", ())) if "properties" in way]
+
+
 def _properties(model: Node) -> Mapping[str, Node]:
     """The keys of a mapping, whether or not it may also be written in another way."""
-    return next((way["properties"] for way in (model, *model.get("anyOf", ())) if "properties" in way), {})
+    return {key: node for way in _mappings(model) for key, node in way["properties"].items()}
 
 
-def _required(model: Node) -> list[str]:
-    return next((way.get("required", []) for way in (model, *model.get("anyOf", ())) if "properties" in way), [])
+def _required(model: Node) -> set[str]:
+    """The keys that no way of writing a mapping lacks."""
+    ways = [set(way.get("required", [])) for way in _mappings(model)]
+    return set.intersection(*ways) if ways else set()
 
 
 def _inner(node: Node) -> Iterator[tuple[str, str]]:
@@ -145,8 +279,14 @@ def _inner(node: Node) -> Iterator[tuple[str, str]]:
         yield from _inner(way)
     if isinstance(items := node.get("items"), dict):
         yield from ((model, f".*{suffix}") for model, suffix in _inner(items))
-    if isinstance(values := node.get("additionalProperties"), dict):
+    for values in _named(node):
         yield from ((model, f".NAME{suffix}") for model, suffix in _inner(values))
+
+
+def _named(node: Node) -> list[Node]:
+    """The values of a mapping whose keys are names."""
+    ways = (node.get("additionalProperties"), *node.get("patternProperties", {}).values())
+    return [values for values in ways if isinstance(values, dict)]
 
 
 FAMILIAR = ("cubic", "linux-6.12")
@@ -165,37 +305,93 @@ def examples() -> Iterator[tuple[str, Node, str]]:
 def _written_example(models: Mapping[str, Node], model: str, key: str, node: Node) -> str:
     if key == "cc":
         return "cubic"
-    return EXAMPLES.get((model, key)) or _text(_example(models, node))
+    return EXAMPLES.get((model, key)) or EXAMPLES.get(("*", key)) or _text(_example(models, node))
 
 
-def _section(models: Mapping[str, Node], name: str, places: list[str]) -> str:
+def _title(models: Mapping[str, Node], name: str, places: Mapping[str, list[str]]) -> str:
+    """The heading of a section: what is written for `kind`, or the first place, or a key that tells distributions apart."""
+    properties = _properties(models[name])
+    if name in TITLES:
+        return TITLES[name]
+    if kind := properties.get("kind", {}).get("const"):
+        return f"`{kind}`"
+    if "_Size_" in name and "Keys" not in name and not name.startswith("Part"):
+        return f"`{next(iter(properties))}`"
+    if name in NAMED:
+        return NAMED[name]
+    return f"`{places[name][0]}`"
+
+
+NAMED = {
+    "LognormalKeys_Size_": "Keys of `lognormal`",
+    "ParetoKeys_Size_": "Keys of `pareto`",
+    "Part_Size_": "Keys of a part of `mixture`",
+    "Random": "Share of packets",
+    "BitErrors": "Bit errors",
+    "Regular": "Every Nth packet",
+    "DelayStage": "A stage that delays",
+    "QueueStage": "A stage with a queue",
+}
+"""Headings of sections whose first place is not a good one."""
+
+
+ANCHORS = {"QueueStage": "path.forward.queue", "HostQueue": "hosts"}
+"""Beginnings of anchors of sections whose first place is another section's, too."""
+
+
+def _drawn_places(places: Mapping[str, list[str]]) -> str:
+    """The keys whose values may be drawn."""
+    listed = [", ".join(f"`{place}`" for place in dict.fromkeys(places[f"Exponential{end}"])) for end in ("_Size_", OF_TIMES)]
+    return f"Sizes may be drawn in {listed[0]}.\n\nTimes may be drawn in {listed[1]}."
+
+
+def _section(models: Mapping[str, Node], name: str, places: Mapping[str, list[str]]) -> str:
     model = models[name]
     properties, required = _properties(model), _required(model)
+    shared = set(_properties(models[SHARED])) if name != SHARED and "cc" in properties else set()
     kind = properties.get("kind", {}).get("const")
+    listed = list(dict.fromkeys((*places[name], *places.get(_with_times(name), ()))))
+    start = anchor(ANCHORS.get(name, listed[0]), kind)
     rows = [
         [
-            f"`{key}`",
-            _value(models, node),
-            "required" if key in required else _default(node),
-            f"`{key}: {_written_example(models, name, key, node)}`",
-            _meaning(models, node),
+            f'<a id="{start}{key}" href="#{start}{key}">`{key}`</a>',
+            in_markdown(_limits(models, node, key in required, with_times="_Size_" in name)),
+            in_markdown(f"{_meaning(models, node)} For example `{key}: {_written_example(models, name, key, node)}`."),
         ]
         for key, node in properties.items()
-        if key != "kind" or kind is None
+        if (key != "kind" or kind is None) and key not in shared
     ]
-    where = ", ".join(f"`{place}`" for place in dict.fromkeys(places)) if name else "The file"
-    title = f"{where}: kind `{kind}`" if kind else where
-    table = Table("", ["key", "value", "default", "example", "meaning"], rows).markdown() if rows else ""
-    return f"### {title}\n\n{' '.join(_description(model).split())}\n\n{table}"
+    said = [f"## {_title(models, name, places)}", " ".join(_description(model).split())]
+    if name and ("_Size_" not in name or len(listed) == 2):
+        said.append(f"Place: {', '.join(f'`{place}`' for place in listed)}.")
+    if shared:
+        said.append("Add the [keys of all TCP connections](connections.md#keys-of-all-tcp-connections), for example `cc`.")
+    if rows:
+        said.append("\n".join(f"| {' | '.join(row)} |" for row in (["key", "value", "meaning"], ["---"] * 3, *rows)))
+    return "\n\n".join(said) + "\n"
+
+
+def anchor(place: str, kind: str | None) -> str:
+    """Return the beginning of the anchors of a section's keys: its first place, without `*`, and the kind."""
+    return "".join(f"{part}." for part in (*place.split("."), kind) if part and part != "*")
+
+
+def _limits(models: Mapping[str, Node], node: Node, required: bool, with_times: bool) -> str:
+    """The values that a key takes, and its default."""
+    value = _value(models, node)
+    if with_times:
+        value = re.sub(r"\bsize\b", "size or time", value)
+    default = _default(node)
+    return value + (". Required" if required else f". Default {default}" if default else "")
 
 
 def _meaning(models: Mapping[str, Node], node: Node) -> str:
-    """Return the description of a key, or else of its content."""
+    """Return the description of a key, or else of its content, as sentences."""
     text = _description(node)
-    if text and text not in _UNITS:
-        return text
-    held = next((_description(models[model]) for model, _ in _inner(node)), "") if not _kinds(models, node) else ""
-    return " ".join(held.partition("\n\n")[0].split())
+    if not text or text in _UNITS:
+        held = next((_description(models[model]) for model, _ in _inner(node)), "") if not _kinds(models, node) else ""
+        text = " ".join(held.partition("\n\n")[0].split())
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _description(node: Node) -> str:
@@ -227,15 +423,17 @@ def _value(models: Mapping[str, Node], node: Node) -> str:
     if node.get("type") == "array":
         return f"list of {_value(models, node.get('items', {}))}"
     if node.get("type") == "object":
-        values = node.get("additionalProperties")
-        return f"names, each with {_value(models, values)}" if isinstance(values, dict) else "keys"
+        values = " or ".join(dict.fromkeys(_value(models, each) for each in _named(node)))
+        return f"names, each with {values}" if values else "keys"
     words = {"integer": "whole number", "number": "number", "boolean": "`true`, `false`", "string": "text"}
     bounds = (("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "to"), ("exclusiveMaximum", "below"))
     return " ".join([words.get(node.get("type", ""), "anything"), *(f"{word} {node[key]}" for key, word in bounds if key in node)])
 
 
 def _ways(models: Mapping[str, Node], ways: Any) -> list[str]:
-    return list(dict.fromkeys(_value(models, way) for way in ways if way.get("type") != "null"))
+    """Each way in words, once. A list of the values of the first way is called a list of them."""
+    first, *others = dict.fromkeys(_value(models, way) for way in ways if way.get("type") != "null")
+    return [first, *("a list of them" if each == f"list of {first}" else each for each in others)]
 
 
 def _pattern(text: str) -> Any:

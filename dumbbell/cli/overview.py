@@ -38,6 +38,7 @@ GROUPS: Mapping[str, Mapping[str, About]] = {
         "agree": About("Compare two engines over a set of scenarios.", "dumbbell agree smoke"),
         "regress": About("Tell whether a kernel differs from another.", "dumbbell regress tcp --baseline 7.3 --tree ~/linux"),
         "conform": About("Run the test cases of a specification.", "dumbbell conform bbr3"),
+        "packetdrill": About("Run scripts of packetdrill against a kernel.", "dumbbell packetdrill tests/*.pkt --engine kernel:7.3"),
         "claims": About("Check the claims of a study on runs.", "dumbbell claims sce results/sce"),
     },
     "Captures": {

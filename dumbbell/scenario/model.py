@@ -43,6 +43,7 @@ class Bottleneck(Model):
     burst: Size | None = None
     """Bucket of `tbf` (by default 1540 bytes) or `htb` (1600 bytes). A path's `mtu` above 1500 adds the difference."""
     qdisc: Qdisc
+    """Queue discipline: a kind alone (`fq_codel`), or keys with a kind (`{kind: codel, target: 10ms}`)."""
 
     @property
     def shaper_kind(self) -> ShaperKind:
@@ -69,22 +70,29 @@ class Access(Model):
     """Store-and-forward link of the sending host."""
 
     rate: Rate
+    """Rate of the link, counted in Ethernet frames."""
 
 
 class DelayStage(Faults):
     """A stage that delays, optionally behind a store-and-forward link. If it is mirrored, it has the same faults in both directions."""
 
     name: Name | None = None
+    """Name of the port in the results; by default `delay-N` at place N of the list."""
     delay: Duration = Duration(0)
+    """Time that the stage holds every packet for."""
     rate: Rate | None = None
+    """Rate of a store-and-forward link in front of the delay, counted in Ethernet frames. Without it the stage only delays."""
     limit: Limit | None = None
+    """Maximum number of packets (or `bdp`) that the stage holds, as in netem. Without a limit it never overflows."""
 
 
 class QueueStage(Bottleneck):
     """A stage that queues, then delays."""
 
     name: Name | None = None
+    """Name of the port in the results; by default `queue-N` at place N of the list."""
     delay: Duration = Duration(0)
+    """Time that every packet takes from the queue to the next stage."""
 
 
 def _stage_tag(value: Any) -> str:
@@ -124,9 +132,12 @@ class Path(Model):
     mtu: Annotated[int, Field(ge=ETHERNET_MTU, le=9000)] = ETHERNET_MTU
     """Largest IP packet that every stage carries, bytes. Connections fill it unless their `mss` is less."""
     forward: list[Stage] | None = None
+    """Stages that data pass, in order, in place of `rtt`, `delay`, `access` and `bottleneck`."""
     reverse: Reverse = "mirror"
+    """The way back of the ACKs: `mirror` has the forward path's stages, `none` has no queue; or a bottleneck, or a list of stages."""
     # Factories: pydantic copies a default that it cannot hash each time.
     impairments: list[Impairment] = Field(default_factory=list)
+    """Disturbances at set times: outages, changes of the rate, lost and delayed packets."""
 
     @property
     def frame_bytes(self) -> int:
@@ -162,6 +173,7 @@ class OneImpairment(Kinded):
     at: Duration
     """Virtual time of the run."""
     direction: Literal["forward", "reverse", "both"] = "forward"
+    """Direction of the packets concerned: `forward` is from left to right."""
     stage: Name | None = None
     """The queue stage concerned, of `path.forward` or of `stages`; by default the bottleneck, or the only queue stage of the path."""
 
@@ -181,6 +193,7 @@ class RateStep(OneImpairment):
 
     kind: Literal["rate"] = "rate"
     rate: Rate
+    """Rate of the shaper from `at` on."""
 
 
 class Drop(OneImpairment):
@@ -225,6 +238,7 @@ class Flow(Connections):
     name: Name | None = None
     """Name in the results; by default the cc. Flows that share a name are numbered."""
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
+    """Number of flows in the group."""
     start: Start = Start()
     duration: Duration | None = None
     """Time from the start until the sender is cut off; by default to the end of the run."""

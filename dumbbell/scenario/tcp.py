@@ -40,9 +40,10 @@ def _scalar(value: Any) -> Any:
     return value
 
 
-def _name_or_mapping(model: type[Model], name: str, required: bool) -> dict[str, Any]:
+def _name_or_mapping(model: type[Model], name: str, meaning: str, required: bool) -> dict[str, Any]:
     """Return the JSON Schema of a name, or of a mapping of that name and further keys."""
-    mapping = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name] if required else []}
+    properties = {name: {"type": "string", "description": meaning}}
+    mapping = {"type": "object", "properties": properties, "required": [name] if required else []}
     return {"title": model.__name__, "description": vars(model).get("__plain_doc__", model.__doc__), "anyOf": [{"type": "string"}, mapping]}
 
 
@@ -77,9 +78,14 @@ class Cc(Model):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        schema = _name_or_mapping(cls, "kind", required=True)
-        library = {key: {"type": "string"} for key in ("library", "sha256")}
-        schema["anyOf"].append({"type": "object", "properties": library, "required": ["library"]})
+        meaning = "Name of the congestion control. Its parameters are further keys; `dumbbell list cc` has them."
+        schema = _name_or_mapping(cls, "kind", meaning, required=True)
+        library = {
+            "library": "In place of `kind`: the file of your own congestion control, relative to the scenario's folder.",
+            "sha256": "SHA-256 of the library's file. A library with another one is an error.",
+        }
+        texts = {key: {"type": "string", "description": text} for key, text in library.items()}
+        schema["anyOf"].append({"type": "object", "properties": texts, "required": ["library"]})
         return schema
 
     @model_serializer
@@ -108,7 +114,8 @@ class Stack(Model):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return _name_or_mapping(cls, "base", required=False)
+        meaning = "Name of the stack. Its options are further keys; `dumbbell list stack` has them."
+        return _name_or_mapping(cls, "base", meaning, required=False)
 
     @model_serializer
     def _join(self, info: SerializationInfo) -> Any:
@@ -133,6 +140,7 @@ class Start(Model):
     """Start of the flows of a group."""
 
     first: Duration = Duration(0)
+    """Start of the first flow, from the start of the run."""
     every: Duration = Duration(0)
     """Time between one flow of the group and the next."""
     jitter: Duration = Duration(0)

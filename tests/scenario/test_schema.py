@@ -1,6 +1,7 @@
 """The JSON Schema of scenario files, and the page of every key that is made from it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -98,10 +99,58 @@ def keys():
     return docs_script("keys")
 
 
-def test_the_page_of_keys_is_up_to_date(keys):
-    page = (ROOT / "docs" / "scenario.md").read_text(encoding="utf-8")
-    assert keys.units() in page
-    assert keys.keys() in page, "python docs/generate.py makes it anew"
+def page(name):
+    """Return a page of keys."""
+    return ROOT / "docs" / ("scenario.md" if name == "scenario" else f"scenario/{name}.md")
+
+
+def test_the_pages_of_keys_are_up_to_date(keys):
+    assert keys.units() in page("scenario").read_text(encoding="utf-8")
+    for name in keys.PAGES:
+        assert keys.page_of_keys(name) in page(name).read_text(encoding="utf-8"), "python docs/generate.py rewrites the pages"
+
+
+def test_each_page_of_keys_has_a_link_and_a_scenario(keys):
+    first = page("scenario").read_text(encoding="utf-8")
+    for name in keys.PAGES:
+        text = page(name).read_text(encoding="utf-8")
+        assert name == "scenario" or f"(scenario/{name}.md)" in first
+        (sample,) = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        Scenario.from_text(sample)
+
+
+def test_every_mapping_and_every_key_is_on_one_page(keys):
+    models = keys._models()
+    listed = [model for _, models_ in keys.PAGES.values() for model in models_]
+    reached = {model for model in keys._places(models) if keys.OF_TIMES not in model}
+    assert sorted(listed) == sorted(reached)
+    anchors = [anchor for name in keys.PAGES for anchor in re.findall(r'<a id="([^"]+)"', keys.page_of_keys(name))]
+    assert len(set(anchors)) == len(anchors)
+    assert {"path.bottleneck.rate", "path.bottleneck.qdisc.cake.rtt", "flows.cc", "background.ping.interval", "paths.NAME.forward"} <= {
+        *anchors
+    }
+
+
+def test_every_key_has_a_meaning_and_an_example(keys):
+    models = keys._models()
+    each = [(model, key, node) for model, mapping in models.items() for key, node in keys._properties(mapping).items()]
+    assert [(model, key) for model, key, node in each if "const" not in node and not keys._meaning(models, node).strip()] == []
+    rows = [row for name in keys.PAGES for row in keys.page_of_keys(name).splitlines() if row.startswith("| <a")]
+    assert [row for row in rows if "For example" not in row] == []
+
+
+def test_old_links_to_keys_lead_to_their_pages():
+    """All keys were on one page until 1.0.0. Its anchors are in the table of pages, or are those of keys."""
+    text = page("scenario").read_text(encoding="utf-8")
+    for anchor in (
+        "path",
+        "pathdelay",
+        "pathbottleneckqdisc-pathforwardqdisc-kind-cake",
+        "flowshost-backgroundhost",
+        "sweepsample",
+        "keys",
+    ):
+        assert f'<a id="{anchor}"' in text
 
 
 def test_the_examples_of_the_page_are_valid(keys):
@@ -115,10 +164,11 @@ def checked(node, text, key):
 
 
 def test_the_page_lists_each_value_once_and_each_key_that_a_model_takes(keys):
-    rows = [line.split(" | ") for line in keys.keys().splitlines() if line.startswith("| `")]
+    texts = {name: keys.page_of_keys(name) for name in keys.PAGES}
+    rows = [line.split(" | ") for text in texts.values() for line in text.splitlines() if line.startswith("| <a")]
     for key, value, *_ in rows:
-        for way in value.split(" or "):
+        for way in value.partition(". ")[0].split(" or "):
             several = way.split(", ")
             assert len(set(several)) == len(several), key
-    swept = keys.keys().partition("### `sweep`\n")[2].partition("\n### ")[0]
-    assert [line.split("`")[1] for line in swept.splitlines() if line.startswith("| `")] == list(Sweep.model_fields)
+    swept = texts["sweep"].partition("## `sweep`\n")[2].partition("\n## ")[0]
+    assert [line.split("`")[1] for line in swept.splitlines() if line.startswith("| <a")] == list(Sweep.model_fields)

@@ -26,6 +26,7 @@ class Arrivals(Kinded):
     """Times at which connections are made."""
 
     kind: Literal["regular", "poisson", "given", "trace"]
+    """`regular`: one every `every`. `poisson`: a Poisson process. `given`: the times in `at`. `trace`: times and sizes in `file`."""
     every: Duration | None = None
     """Time from one arrival to the next; the mean for a Poisson process."""
     load: Annotated[float, Field(gt=0, le=_MOST_LOAD, strict=False)] | None = None

@@ -35,6 +35,7 @@ class Traffic(Kinded):
     name: Name | None = None
     """Name in the results; by default the kind. Entries that share a name are numbered."""
     direction: Literal["forward", "reverse", "both"] = "forward"
+    """Direction of the traffic: `forward` is from left to right."""
     path: Name | None = None
     """One of `paths`; by default the scenario's `path`, or the only one."""
     duration: Duration | None = None

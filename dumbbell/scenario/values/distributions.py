@@ -46,6 +46,11 @@ class OfQuantity(Model):
         made = self.__pydantic_generic_metadata__
         return _unfilled, (made["origin"] or type(self), made["args"]), self.__getstate__()
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        origin = cls.__pydantic_generic_metadata__["origin"] or cls  # which has the docstring
+        return {**handler(schema), "description": origin.__doc__}
+
 
 def _unfilled(model: Any, args: tuple[Any, ...]) -> OfQuantity:
     """An object of a model with these parameters that has no values yet."""
@@ -55,11 +60,6 @@ def _unfilled(model: Any, args: tuple[Any, ...]) -> OfQuantity:
 
 class Distribution(OfQuantity):
     """Base class of all that are not a plain value."""
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        origin = cls.__pydantic_generic_metadata__["origin"] or cls  # which has the docstring
-        return {**handler(schema), "description": origin.__doc__}
 
     @abstractmethod
     def planned(self) -> dict[str, Any]:
@@ -81,10 +81,10 @@ class Distribution(OfQuantity):
 
 
 class Exponential(Distribution, Generic[Q]):
-    """`{exponential: MEAN}`."""
+    """Draws from an exponential distribution."""
 
     exponential: Q
-    """The mean."""
+    """Mean of the draws."""
 
     def planned(self) -> dict[str, Any]:
         """See `Distribution`."""
@@ -106,9 +106,10 @@ class Exponential(Distribution, Generic[Q]):
 
 
 class Uniform(Distribution, Generic[Q]):
-    """`{uniform: [LOW, HIGH]}`: whole numbers, both ends among them."""
+    """Draws between two values, each whole number (bytes or ns) as likely as any other."""
 
     uniform: Annotated[list[Q], Field(min_length=2, max_length=2)]
+    """Smallest and largest value."""
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -142,14 +143,16 @@ class LognormalKeys(OfQuantity, Generic[Q]):
     """Parameters of a lognormal distribution."""
 
     median: Q
+    """Median of the draws."""
     sigma: Annotated[float, Field(ge=0, le=_MOST_SIGMA, strict=False)]
     """Standard deviation of the natural logarithm."""
 
 
 class Lognormal(Distribution, Generic[Q]):
-    """`{lognormal: {median: M, sigma: S}}`."""
+    """Draws from a lognormal distribution."""
 
     lognormal: LognormalKeys[Q]
+    """Median, and standard deviation of the logarithm."""
 
     def planned(self) -> dict[str, Any]:
         """See `Distribution`."""
@@ -174,10 +177,11 @@ class ParetoKeys(OfQuantity, Generic[Q]):
     """Parameters of a Pareto distribution."""
 
     shape: Annotated[float, Field(gt=0, le=_MOST_SHAPE, strict=False)]
-    """Often called alpha."""
+    """Exponent of the tail, often called alpha. The smaller, the heavier the tail."""
     least: Q
+    """Minimum of the draws."""
     most: Q
-    """Maximum: the distribution is cut off there."""
+    """Maximum of the draws: the distribution is cut off there."""
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -187,9 +191,10 @@ class ParetoKeys(OfQuantity, Generic[Q]):
 
 
 class Pareto(Distribution, Generic[Q]):
-    """`{pareto: {shape: A, least: L, most: M}}`."""
+    """Draws from a Pareto distribution that is cut off: many small values, and few large ones."""
 
     pareto: ParetoKeys[Q]
+    """Shape, minimum and maximum."""
 
     def planned(self) -> dict[str, Any]:
         """See `Distribution`."""
@@ -246,13 +251,14 @@ def _mean_of_points(points: list[tuple[Any, float]]) -> Decimal:
 
 
 class FromFile(Distribution, Generic[Q]):
-    """`{file: x.csv}`: measured values, each with the share of all that are no larger; linear between them.
+    """Draws from measured values in a file, linear between them.
 
-    The first line of the file is the unit of the values and the word `share`. dumbbell reads the file once. If it
-    writes the scenario, the points are in it.
+    A line of the file has a value and the share of all values that are no larger. The first line has the unit of the values and the word
+    `share`. dumbbell reads the file once. If it writes the scenario, the points are in it.
     """
 
     file: str
+    """CSV file, relative to the scenario's folder."""
     points: SkipJsonSchema[Annotated[list[tuple[Q, Annotated[float, Field(strict=False)]]], Field(min_length=1, max_length=_MOST_POINTS)]]
 
     @model_validator(mode="before")
@@ -296,9 +302,10 @@ class FromFile(Distribution, Generic[Q]):
 
 
 class KnownSizes(Distribution, Generic[Q]):
-    """`{known: NAME}`: measured sizes that come with dumbbell."""
+    """Draws from measured sizes that come with dumbbell."""
 
     known: Known
+    """Name of the measurement."""
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -404,14 +411,16 @@ class Part(OfQuantity, Generic[Q]):
     """A part of a mixture."""
 
     share: Annotated[float, Field(ge=0, le=1, strict=False)]
-    """Share of all draws."""
+    """Share of all draws that come from this part."""
     of: Simple[Q]
+    """Value of this part, or the distribution that it is drawn from."""
 
 
 class Mixture(Distribution, Generic[Q]):
-    """`{mixture: [{share: 0.9, of: 15kB}, ...]}`: shares add up to 1."""
+    """Draws from several values and distributions, each with its share."""
 
     mixture: Annotated[list[Part[Q]], Field(min_length=1, max_length=100)]
+    """The parts. Their shares add up to 1."""
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

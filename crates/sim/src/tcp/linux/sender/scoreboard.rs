@@ -96,6 +96,8 @@ pub struct Scoreboard {
     holes: Vec<(u32, u32)>,
     /// The blocks of the last ACK that had several.
     tagged: Blocks,
+    /// The blocks of the last ACK that had any, in ascending order (`recv_sack_cache`).
+    walked: Blocks,
 }
 
 impl Default for Scoreboard {
@@ -112,6 +114,7 @@ impl Default for Scoreboard {
             lost: BinaryHeap::new(),
             holes: Vec::new(),
             tagged: Blocks::default(),
+            walked: Blocks::default(),
         }
     }
 }
@@ -371,6 +374,51 @@ impl Scoreboard {
     #[inline]
     pub fn note_tagged(&mut self, blocks: Blocks) {
         self.tagged = blocks;
+    }
+
+    /// Remembers the blocks of the ACK in hand, in ascending order, all of which are SACKed.
+    #[inline]
+    pub fn note_walked(&mut self, blocks: &[(u32, u32)]) {
+        self.walked.ranges[..blocks.len()].copy_from_slice(blocks);
+        self.walked.count = blocks.len() as u8;
+    }
+
+    /// True if nothing within a block that was SACKed before is looked at again: the block begins as one of the last ACK, and has nothing behind that
+    /// but what was not SACKed, or has nothing that was SACKed.
+    #[inline]
+    pub fn is_all_new(&self, (start, end): (u32, u32)) -> bool {
+        let highest = self.highest_sacked;
+        let is_known = |&(s, e): &(u32, u32)| s == start && (e == highest || end <= e);
+        start >= highest || self.walked.as_slice().iter().any(is_known)
+    }
+
+    /// What of a block, some of which was SACKed before, is looked at again, because the blocks of the last ACK do not cover it
+    /// (`tcp_sacktag_write_queue`).
+    pub fn walk(&self, (start, end): (u32, u32)) -> Blocks {
+        let (mut walk, mut at) = (Blocks::default(), start);
+        let mut add = |from: u32, to: u32| {
+            if from < to {
+                walk.push((from, to));
+            }
+        };
+        let known = self.walked.as_slice().iter().filter(|known| start < known.1);
+        for &(first, last) in known {
+            if end <= first {
+                break;
+            }
+            if start < first {
+                add(at, first);
+            }
+            if end <= last {
+                return walk;
+            }
+            at = at.max(last);
+            if last == self.highest_sacked {
+                break;
+            }
+        }
+        add(at, end);
+        walk
     }
 
     /// Remembers `seq` as one to retransmit.

@@ -16,6 +16,7 @@ impl Sender {
         let blocks = given.as_slice();
         if self.view.sacked_out == 0 {
             self.board.highest_sacked = self.view.snd_una;
+            self.board.note_walked(&[]);
         }
         let duplicate = self.check_dsack(ack, blocks, a);
         if self.view.packets_out == 0 {
@@ -29,17 +30,20 @@ impl Sender {
             // Most ACKs have one: nothing is to be sorted.
             if counts(&block) {
                 self.tag_block(block, a);
+                self.board.note_walked(&[block]);
             }
         } else {
-            let (mut sorted, mut all_count) = (Blocks::default(), true);
+            let (mut sorted, mut valid, mut all_count) = (Blocks::default(), Blocks::default(), true);
             let watched = self.fack.frto_mark().is_some();
             for &block in blocks {
                 // Of several blocks all but one are usually those of the ACK before (`recv_sack_cache`).
                 if !watched && self.board.has_tagged(block) {
+                    valid.insert(block);
                     continue;
                 }
                 if counts(&block) {
                     sorted.insert(block);
+                    valid.insert(block);
                 } else {
                     all_count = false;
                 }
@@ -48,6 +52,7 @@ impl Sender {
             for &block in sorted.as_slice() {
                 self.tag_block(block, a);
             }
+            self.board.note_walked(valid.as_slice());
         }
         self.look_for_lost_retrans(blocks);
         let frto_done = self.fack.frto_mark().is_none_or(|mark| self.view.snd_una > mark);
@@ -66,6 +71,10 @@ impl Sender {
         blocks[1..].iter().filter(|block| counts(block)).for_each(|&block| sorted.insert(block));
         let duplicate = blocks[0];
         let mut waits = self.dsack_in_window(duplicate.0, duplicate.1) && duplicate.1 > a.prior_una;
+        let mut valid = sorted;
+        if waits {
+            valid.insert(duplicate);
+        }
         for &block in sorted.as_slice() {
             if waits && duplicate.0 <= block.0 {
                 waits = false;
@@ -81,6 +90,7 @@ impl Sender {
             self.tag_duplicate(duplicate, a);
         }
         self.board.note_tagged(sorted);
+        self.board.note_walked(valid.as_slice());
     }
 
     /// Tags what a block covers that reports a duplicate, as far as it is in flight.
@@ -91,20 +101,54 @@ impl Sender {
         for seq in start.max(a.prior_una)..end {
             self.tag_one_again(seq, a);
         }
+        if self.buffer.merges() {
+            self.part_duplicate(start.max(a.prior_una + 1)..end);
+        }
         if self.sampler.is_some() {
             self.note_deliveries(start.max(self.view.snd_una)..end);
+        }
+    }
+
+    /// The segments of a block that reports a duplicate may lie within an skb of several: that is cut behind them. Else they are joined to what is before
+    /// them.
+    fn part_duplicate(&mut self, duplicate: Range<u32>) {
+        let end = duplicate.end;
+        let is_cut = end < self.view.snd_nxt && self.part(end);
+        for seq in duplicate {
+            let is_joined = self.board.get(seq).marks & mark::SACKED != 0 && self.join_to_last(seq);
+            if is_joined && !is_cut && seq + 1 < self.view.snd_nxt {
+                self.join_to_last(seq + 1);
+            }
         }
     }
 
     /// Tags what a block covers and no block before it did.
     #[inline(always)]
     fn tag_block(&mut self, (start, end): (u32, u32), a: &mut AckState) {
+        let walk = if self.board.is_all_new((start, end)) { None } else { Some(self.board.walk((start, end))) };
         match self.board.add_run_above(start, end) {
             None => self.tag_holes((start, end), a),
             Some(hole) if hole.is_empty() => {}
             Some(hole) => self.tag_hole(hole, a),
         }
         a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
+        if let Some(walk) = walk {
+            self.join_again(&walk, a);
+        }
+    }
+
+    /// What a block covers and the blocks of the last ACK do not is joined, as far as it was SACKed before and was not joined then.
+    #[cold]
+    #[inline(never)]
+    fn join_again(&mut self, walk: &Blocks, a: &AckState) {
+        for &(start, end) in walk.as_slice() {
+            let start = start.max(a.prior_una + 1);
+            if self.tso.enabled {
+                self.match_skbs_to_sack(start..end.max(start), a.prior_una);
+            } else if self.buffer.merges() {
+                (start..end).for_each(|seq| self.join(seq));
+            }
+        }
     }
 
     #[inline(never)]

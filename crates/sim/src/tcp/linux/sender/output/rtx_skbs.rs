@@ -39,8 +39,13 @@ impl Sender {
     /// The segments of a block that reports a duplicate are an skb of their own, or several.
     pub(in crate::tcp::linux::sender) fn match_skbs_to_duplicate(&mut self, duplicate: Range<u32>, first: u32) {
         self.skbs.forget(first);
-        self.skbs.split(duplicate.start.max(first));
+        let start = duplicate.start.max(first);
+        self.skbs.split(start);
         self.skbs.split(duplicate.end);
+        if start > first && start < duplicate.end && self.shifts(start) {
+            // What lay before it in the same skb takes it back.
+            self.shift(start..duplicate.end);
+        }
     }
 
     /// The skb that begins with segment `seq` is joined to the one before: both are SACKed, none was sent again since, and their segments are as long.

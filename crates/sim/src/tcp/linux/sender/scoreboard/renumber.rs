@@ -56,5 +56,9 @@ impl Scoreboard {
         r.apply(&mut self.unmarked_from);
         r.apply(&mut self.highest_sacked);
         self.tagged = Blocks::default();
+        for (start, end) in &mut self.walked.ranges[..usize::from(self.walked.count)] {
+            r.apply(start);
+            r.apply(end);
+        }
     }
 }
