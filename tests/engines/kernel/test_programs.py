@@ -1,5 +1,6 @@
 """Flows that programs make in a guest: what they are told, what of them is counted, and what they may not do."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ from required import missing
 from support import PATH
 
 from dumbbell.engines import engine as find_engine
+from dumbbell.engines.linux import applications, flent
 from dumbbell.engines.prepared import Allowed
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.running.execute import execute
@@ -302,6 +304,22 @@ def test_packets_that_nobody_can_tell_apart_are_refused(scenario):
     assert scenario(flows=[{"program": "ping", "src": "pinger"}], background=[{"kind": "ping"}])
 
 
+def test_a_program_that_is_not_installed_is_named_with_its_package(kernel, scenario, monkeypatch):
+    monkeypatch.setattr(applications, "_PATH", "/nowhere")
+    flent.installed.cache_clear()
+    monkeypatch.setattr(flent, "find_spec", lambda _: None)
+    for name, told in (
+        ("irtt", "apt-get install irtt"),
+        ("netperf", "github.com/HewlettPackard/netperf"),
+        ("flent", "apt-get install flent"),
+    ):
+        (run,) = scenario(flows=[{"program": name}])
+        with pytest.raises(EnvironmentFault) as error:
+            kernel.require(run.plan)
+        assert told in str(error.value)
+    flent.installed.cache_clear()
+
+
 # --- ready-made ------------------------------------------------------------------------------------------------------
 
 
@@ -329,3 +347,19 @@ def test_ready_made_programs_run_and_report(scenario, name, program, flow):
         assert (row["reported_transactions"], row["rx_bytes"] > 200_000) == (10, True)
     else:
         assert row["reported_bytes"] == row["rx_bytes"] == 200_000
+
+
+def test_flent_itself_writes_its_file(kernel, dumbbell, tmp_path, monkeypatch):
+    (example,) = prepare(Scenario.from_file(Path(__file__).parents[3] / "examples" / "flent.yaml").runs())
+    try:
+        kernel.require(example.plan)
+    except EnvironmentFault as fault:
+        missing("netperf", fault)
+    monkeypatch.chdir(tmp_path)
+    answer = dumbbell("flent", "tcp_download", "--length", "3", "--set", "path.rtt=20ms")
+    assert answer.status == 0, answer.err
+    found = json.loads(gzip.decompress((tmp_path / "tcp_download.flent.gz").read_bytes()))
+    rates = [value for value in found["results"]["TCP download"] if value is not None]
+    assert found["metadata"]["NAME"] == "tcp_download"
+    assert 15 < sum(rates) / len(rates) < 19.5
+    assert "Summary of tcp_download test run" in answer.out
