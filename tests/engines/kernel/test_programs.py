@@ -250,11 +250,20 @@ def test_no_attempt_to_escape_succeeds(scenario):
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_fork_bomb_and_a_full_memory_end_nothing_but_themselves(scenario):
+def test_a_fork_bomb_ends_nothing_but_itself(scenario):
     bomb = own(["python3", "-c", "import os\ntry:\n  while True: os.fork()\nexcept OSError: os._exit(0)"])
     run = computed(scenario(programs={"bomb": bomb}, flows=[{"program": "bomb", "src": "one"}, {"cc": "cubic"}], duration="1s"))
     rows = {row["flow"]: row for row in run.flows.rows()}
     assert rows["cubic"]["rx_bytes"] > 500_000
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_program_that_fills_the_memory_is_ended_and_nothing_else(scenario):
+    fills = own(["python3", "-c", "kept = []\nwhile True: kept.append(bytearray(1 << 24))"])
+    run = computed(scenario(programs={"fills": fills}, flows=[{"program": "fills", "src": "one"}, {"cc": "cubic"}], duration="1s"))
+    assert run.status == "warn"
+    assert any("flow/fills: its client ended after" in reason and "with status 137" in reason for reason in run.reasons), run.reasons
+    assert next(row for row in run.flows.rows() if row["flow"] == "cubic")["rx_bytes"] > 500_000
 
 
 @pytest.mark.usefixtures("kernel")
