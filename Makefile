@@ -1,6 +1,6 @@
 # Every target sets itself up: a fresh clone needs git, make, Python 3.11 or later and Rust.
 
-.PHONY: setup demo test bench digests kernel lint site validate fuzz wheel wheels clean
+.PHONY: setup demo test bench digests kernel lint minimum-rust site validate fuzz wheel wheels clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -102,6 +102,12 @@ lint: setup
 	else $(BIN)/python .ci/licences.py; fi
 	@$(BIN)/python .ci/wording.py
 	@$(BIN)/python .ci/prose.py
+
+# Builds with the oldest Rust that Cargo.toml names (`rust-version`), which rustup fetches.
+MINIMUM_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+minimum-rust:
+	@rustup toolchain install $(MINIMUM_RUST) --profile minimal --no-self-update
+	@cargo +$(MINIMUM_RUST) check --locked --workspace --target-dir target/minimum
 
 # The seed of everything that `validate` draws: SEED=... repeats what an earlier call drew.
 SEED := $(or $(SEED),$(shell date +%s))

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario.qdiscs import *  # noqa: F403
     from dumbbell.scenario.traffic import *  # noqa: F403
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "Access",

@@ -1,6 +1,7 @@
 """The Python interface: scenarios have the same fields as in a file."""
 
-from importlib.metadata import version
+import pathlib
+import re
 
 import pytest
 
@@ -98,5 +99,14 @@ def test_what_is_not_exported_is_no_attribute(name):
         getattr(dumbbell, name)
 
 
-def test_the_version_is_that_of_the_package():
-    assert dumbbell.__version__ == version("dumbbell")
+def test_the_version_is_the_same_everywhere():
+    """Wheels have the version of Cargo.toml."""
+    root = pathlib.Path(__file__).parents[1]
+    written = {
+        "Cargo.toml": r'^version = "(.*)"$',
+        "CITATION.cff": r"^version: (.*)$",
+        "CHANGELOG.md": r"^## (\S+) \((?:unreleased|20\d\d-\d\d-\d\d)\)$",
+        "mkdocs.yml": r"^copyright: dumbbell (\S+),",
+    }
+    for name, pattern in written.items():
+        assert re.search(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)[1] == dumbbell.__version__, name

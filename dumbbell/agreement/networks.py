@@ -1,4 +1,4 @@
-"""What random scenarios have beside a dumbbell: faults of links, rates that follow a trace, several paths, queues of hosts."""
+"""Further parts of random scenarios: faults of links, rates that follow a trace, several paths, queues of hosts."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "server": "address of the server's host",
     "client": "address of the client's host",
     "port": "port of the server",
-    "port2": "another port of the server, for a control connection",
+    "control_port": "another port of the server, for a control connection",
     "client_port": "port of the client",
     "duration": "time from the start of the flow to its end, s, such as 29.5",
     "seconds": "that time in whole seconds, rounded up",

@@ -37,7 +37,7 @@ _READY: Mapping[str, Mapping[str, Any]] = {
         "server": ["iperf3", "-s", "-1", "-J", "-B", "{server}", "-p", "{port}"],
         "client": [
             *("iperf3", "-u", "-J", "-c", "{server}", "-B", "{client}", "-p", "{port}", "--cport", "{client_port}"),
-            *("-b", "{rate}", "-l", "{size}", "-S", "{tos}", "-t", "0"),
+            *("-b", "{rate}", "-l", "{size}", "-S", "{tos}", "-t", "{seconds}"),
         ],
         "transport": "udp",
         "listens": "tcp",
@@ -52,18 +52,19 @@ _READY: Mapping[str, Mapping[str, Any]] = {
         },
     },
     "netperf": {
-        "server": ["netserver", "-D", "-4", "-L", "{server}", "-p", "{port2}"],
+        "server": ["netserver", "-D", "-4", "-L", "{server}", "-p", "{control_port}"],
         "client": [
-            *("netperf", "-4", "-H", "{server}", "-L", "{client}", "-p", "{port2}", "-t", "{test}", "-l", "{seconds}", "-P", "0"),
+            *("netperf", "-4", "-H", "{server}", "-L", "{client}", "-p", "{control_port}", "-t", "{test}", "-l", "{seconds}", "-P", "0"),
             *("--", "-P", "{client_port},{port}", "-K", "{cc}"),
-            *("-k", "THROUGHPUT,ELAPSED_TIME,LOCAL_TRANSPORT_RETRANS,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,RT_LATENCY"),
+            *("-k", "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_TRANSPORT_RETRANS,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,RT_LATENCY"),
         ],
         "listens": "none",
         "arguments": {"test": "TCP_STREAM"},
         "report": {
             "bytes": {"regex": r"REMOTE_BYTES_RECVD=([0-9]+)"},
             "ms": {"regex": r"ELAPSED_TIME=([0-9.]+)", "times": 1000.0},
-            "bps": {"regex": r"THROUGHPUT=([0-9.]+)", "times": 1e6},
+            "bps": {"regex": r"^THROUGHPUT=([0-9.]+)\nTHROUGHPUT_UNITS=10\^6bits/s", "times": 1e6},
+            "rtt_ms": {"regex": r"RT_LATENCY=([0-9.]+)", "times": 1e-3},
             "retransmits": {"regex": r"LOCAL_TRANSPORT_RETRANS=([0-9]+)"},
         },
     },

@@ -119,7 +119,7 @@ def test_the_documents_use_exactly_the_existing_blocks(generate):
 
 
 def anchors(path):
-    """Of the headings of a document, as they are linked to."""
+    """The anchors of the headings of a document."""
     heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in heads}
 

@@ -1,30 +1,40 @@
 //! Deterministic packet-level simulator of TCP congestion control and queue management.
 //!
 //! No Python, no files, no clock, no globals: [`simulate`] is a function of a [`spec::NetworkSpec`].
+//!
+//! `dumbbell plan FILE --json` prints the plan of a scenario. This one has a cubic flow over 10 Mbit/s for 2 s:
+//!
+//! ```
+//! let plan = include_str!("../examples/plan.json");
+//! let spec: dumbbell_sim::spec::NetworkSpec = serde_json::from_str(plan).expect("a plan");
+//! let output = dumbbell_sim::simulate(&spec).expect("a plan without contradictions");
+//! assert!(output.conservation.is_empty());
+//! assert!((1500..1660).contains(&output.delivered_packets));
+//! ```
 
 pub mod attachment;
 pub mod capture;
 pub mod catalogue;
 pub mod cc;
 pub mod draw;
-pub mod events;
+mod events;
 pub mod fingerprint;
-pub mod flow;
-pub mod headers;
-pub mod network;
+mod flow;
+mod headers;
+mod network;
 pub mod outbox;
 pub mod output;
 pub mod packet;
 pub mod playback;
 pub mod pool;
 pub mod port;
-pub mod prefetch;
+mod prefetch;
 pub mod probe;
 pub mod qdisc;
 pub mod refusal;
 pub mod rng;
 pub mod segment;
-pub mod simulation;
+mod simulation;
 pub mod spec;
 pub mod tap;
 pub mod tcp;

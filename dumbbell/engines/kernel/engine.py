@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST_COMING = 100_000
 """Connections that come and go, of all workloads together."""
 _MOST_WORKLOADS = 21
-"""Of such connections: each has 256 of the TCP ports from 60000 on."""
+"""Maximum number of workloads with such connections: each has 256 of the TCP ports from 60000 on."""
 _BOOT_CPU_S = 0.2
 _PACKET_CPU_S = 8e-6
 """CPU time of a data packet of a bulk flow and its ACK through four ports, measured on one machine; others take more."""
@@ -57,7 +57,7 @@ class Kernel(Engine):
         return _variant(name)
 
     def capabilities(self) -> Capabilities:
-        """What the kernel can run."""
+        """Return the capabilities of the kernel."""
         if self._build in versions():
             return table.capabilities(self.name, self._build)
         found = named(self._build)

@@ -233,7 +233,7 @@ def values_of(plan: Plan, workload: Tcp, flow: Connection, roles: _Roles) -> dic
         "server": roles.server_address,
         "client": roles.client_address,
         "port": roles.server_port,
-        "port2": roles.control_port,
+        "control_port": roles.control_port,
         "client_port": roles.client_port,
         "duration": f"{lasts_ns / 1e9:.9g}",
         "seconds": -(-lasts_ns // 10**9),
@@ -435,6 +435,25 @@ def _own_refusals(plan: Plan, i: int, workload: Tcp) -> Iterator[Refusal]:
         kind = "ICMP" if program.transport == "icmp" else "any protocol"
         what = f"has packets of {kind}, which filters cannot lead over one of several paths"
         yield Refusal(Place("workload", i), "program", what, "one path")
+    if program is not None and program.transport in ("any", "icmp"):
+        yield from _mistaken(plan, i, workload)
+
+
+def _mistaken(plan: Plan, i: int, workload: Tcp) -> Iterator[Refusal]:
+    """Yield a flow whose packets nobody can tell from those of another between the same hosts: they have no ports of their own."""
+    program = workload.program
+    kind = "ICMP" if program is not None and program.transport == "icmp" else "packets of any protocol"
+    pair = {workload.source, workload.target}
+    alike = (
+        other.id
+        for other in plan.workloads
+        if {other.source, other.target} == pair
+        and (other is not workload or len(workload.flows) > 1)
+        and (kind != "ICMP" or other.transport == "icmp" or (isinstance(other, Tcp) and other.program and other.program.transport == "any"))
+    )
+    if (other := next(alike, None)) is not None:
+        what = f"has {kind} between two hosts, which filters cannot tell from those of {other!r}"
+        yield Refusal(Place("workload", i), "program", what, "a flow with a src or dst of its own")
 
 
 def _untold(plan: Plan, workload: Tcp) -> Iterator[str]:

@@ -35,7 +35,8 @@ impl Implementation {
         }
         if version_of(&spec.name).is_none() {
             let names: Vec<String> = listing().into_iter().map(|(name, _)| name).collect();
-            let expected = format_args!("one of {}", names.join(", "));
+            let listed = names.join(", ");
+            let expected = format_args!("one of {listed}");
             return Err(Flaws::one("name", format_args!("unknown {:?}", spec.name), expected));
         }
         Stack::from_spec(spec).map(Self::Linux)

@@ -25,6 +25,7 @@
 #define GRACE_MS 3000 /* to write what they have to say, when all is over */
 #define VIRTUAL_GRACE_MS 10000 /* likewise in virtual time, which costs little: also for clients that end by themselves */
 #define LINGER_MS 800 /* for clients elsewhere to say goodbye */
+#define PROGRAMS_PATH "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define FILES "/mnt" /* hidden there, and only from the agent and what it starts */
 
 /* Of each namespace that programs run in. */
@@ -201,7 +202,7 @@ static void open_files(const struct program *program)
 
 static char **environment_of(const struct program *program)
 {
-	static const char *const of_all[] = { "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C" };
+	static const char *const of_all[] = { "PATH=" PROGRAMS_PATH, "LC_ALL=C" };
 	static const char *const of_confined[] = { "TMPDIR=/tmp", "HOME=" HOME, "USER=nobody", "XDG_RUNTIME_DIR=" HOME };
 	char **found = NULL;
 	int n = 0, i;
@@ -252,6 +253,8 @@ static void become(const struct program *program, int lease)
 	if (!main_process) {
 		if (are_confined())
 			drop_rights();
+		/* Where the program is looked for is the agent's PATH, not the one that it gets. */
+		setenv("PATH", PROGRAMS_PATH, 1);
 		execvpe(program->words[0], program->words, environment);
 		dprintf(STDERR_FILENO, "%s: %s\n", program->words[0], strerror(errno));
 		_exit(127);
@@ -560,6 +563,21 @@ static void end_by_force(struct program *program)
 	reap(program);
 }
 
+/* Their clients are gone: some end by themselves, others when they are told to. */
+static void end_servers(struct script *script)
+{
+	int which, left = LINGER_MS;
+
+	for (which = 0; which < 2 * script->n_flows; which++)
+		await(&end_of(script, which)->program, &left);
+	for (which = 0; which < 2 * script->n_flows; which++)
+		if (end_of(script, which)->program.pid)
+			kill(end_of(script, which)->program.pid, SIGTERM);
+	left = LINGER_MS;
+	for (which = 0; which < 2 * script->n_flows; which++)
+		await(&end_of(script, which)->program, &left);
+}
+
 /* When the run is over: all that still run are told to end, and killed after a while. Servers whose clients are on other machines answer to
  * what those say at last. */
 void end_programs(struct script *script)
@@ -578,6 +596,8 @@ void end_programs(struct script *script)
 	}
 	if (lingers)
 		usleep(LINGER_MS * 1000);
+	if (!in_real_time)
+		end_servers(script);
 	for (which = 0; which < 2 * script->n_flows; which++)
 		end_by_force(&end_of(script, which)->program);
 }
