@@ -62,6 +62,7 @@ bench: setup
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.captures
 	@$(BIN)/python -m benchmarks.explorer
+	@$(BIN)/python -m benchmarks.plots
 	@$(BIN)/python -m benchmarks.side_by_side
 	@cargo bench -q --locked -p dumbbell-sim -p dumbbell-trace
 	@$(BIN)/python -m benchmarks.instructions
@@ -148,6 +149,7 @@ validate: setup $(CHECKED)
 	else echo "tcptrace is not installed: captures are not compared with it"; fi
 	@echo "kills in the middle of runs over machines: --seed $(SEED)"; \
 		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/kill_testbed.py --seed $(SEED) --count 100
+	@echo "tables of studies that another simulator computed"; $(BIN)/python -m docs.generate --stale
 	@echo "runs over machines: bounds"; $(BIN)/dumbbell testbed lab -- $(BIN)/python tests/bounds_testbed.py
 	@echo "runs over machines beside those of the kernel: --seed $(SEED)"; \
 		$(BIN)/dumbbell testbed lab -- $(BIN)/python tests/compare_testbed.py --seed $(SEED) --out "$$(mktemp -d)"

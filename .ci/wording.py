@@ -18,14 +18,8 @@ WORDS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 FOLDERS = (".ci", "benchmarks", "crates", "docs", "dumbbell", "dumbbell_studies", "examples", "fuzz", "tests")
 EXEMPT: tuple[str, ...] = (
     "crates/ends",
-    "crates/sim/src/cc",
     "crates/sim/src/tcp",
-    "dumbbell/agreement",
-    "dumbbell/bench",
-    "dumbbell/engines/kernel",
-    "dumbbell_studies",
     "dumbbell/templates/cc/dumbbell_cc.rs",
-    "tests/studies",
 )
 """Folders and files that still begin comments so. The list only gets shorter."""
 _BEGINS = re.compile(rf"({'|'.join(WORDS)})\b(?!\?)")

@@ -34,7 +34,7 @@ _TYPES = {
     ("host", "sysctls"): "Sysctls",
     ("transfers", "arrivals"): "Arrivals",
 }
-"""Keys that may be written in several ways: their types in `dumbbell.scenario.typed`."""
+"""Keys that may be written in several ways: their types in `dumbbell.scenario.values.typed`."""
 _DEFAULTS = {("cake", "sce"): "False", ("host", "sysctls"): "Field(default_factory=dict)"}
 _REMARKS = {("transfers", "rtt"): "  # type: ignore[assignment]"}
 _NAMES = {"dualpi2": "DualPi2", "onoff": "OnOff"}
@@ -76,8 +76,8 @@ from pydantic import Field
 
 from dumbbell.documents.model import Flag
 from dumbbell.scenario.discipline import Discipline
-from dumbbell.scenario.typed import CakeAckFilter, CakeFraming, CakeRtt, CakeSce, PieVariant, TcCommand
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.values.typed import CakeAckFilter, CakeFraming, CakeRtt, CakeSce, PieVariant, TcCommand
 ''',
     "fault": '''\
 """Faults of links as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
@@ -89,7 +89,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from dumbbell.documents.model import Flag
-from dumbbell.scenario.fault import Fault
+from dumbbell.scenario.base import Fault
 from dumbbell.scenario.units import Duration, Share
 ''',
     "path": '''\
@@ -114,8 +114,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dumbbell.documents.model import Flag, Model
-from dumbbell.scenario.typed import Sysctls
 from dumbbell.scenario.units import Duration, Packets, Rate, Size
+from dumbbell.scenario.values.typed import Sysctls
 ''',
     "traffic": '''\
 """Traffic as the catalogue has it. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
@@ -127,12 +127,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dumbbell.documents.model import Flag
-from dumbbell.scenario.distributions import Drawn
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.arrivals import Arrivals
 from dumbbell.scenario.traffic.base import Traffic
 from dumbbell.scenario.traffic.datagrams import Datagrams
 from dumbbell.scenario.units import Duration, Rate, Size
+from dumbbell.scenario.values.distributions import Drawn
 ''',
 }
 

@@ -15,7 +15,7 @@ import argparse
 import csv
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,11 @@ from dumbbell.comparing.tables import Table
 from dumbbell.completion import collect
 from dumbbell.conform import SUITES
 from dumbbell.errors import DumbbellError
+from dumbbell.native import native
 from dumbbell.results import schema
 from dumbbell.results.folder import open_folder
 from dumbbell.results.schema import Quantity
+from dumbbell.study.registry import study_names
 from dumbbell.study.reproduction import Reproduction, claims_table, compare_folder
 from dumbbell.trace import FACTS
 from dumbbell_studies.sce.kernel import kernel_table
@@ -69,6 +71,8 @@ DOCUMENTS = (
     ),
 )
 SOURCES = ROOT / "crates" / "sim" / "src"
+KEY_DIGITS = 10
+"""Digits of a simulator's key that stand below its tables, as `dumbbell doctor` shows it."""
 BLOCK = re.compile(r"(<!-- generated (?P<part>\S+) (?P<what>\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -247,6 +251,23 @@ def controls_table(block: str, statements: Mapping[str, Mapping[str, Any]]) -> s
 AGREEMENTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {function.__name__: function for function in (agree, headline, steadiness)}
 
 
+def computed_by(done: Reproduction) -> str:
+    """Name the simulators that computed the runs: the first digits of the hashes of their sources. Empty for other engines."""
+    engines = [run.engine for run in done.folder.runs]
+    keys = sorted({str(engine["sources"])[:KEY_DIGITS] for engine in engines if "sources" in engine})
+    return f"\nSimulator {', '.join(f'`{key}`' for key in keys)}.\n" if keys else ""
+
+
+def stale(text: str, key: str) -> Iterator[str]:
+    """Yield each block of a study whose numbers are of another simulator than the one with this key, or of an unknown one."""
+    for match in BLOCK.finditer(text):
+        if match["part"].partition("/")[0] in study_names() and match["what"] in BLOCKS:
+            lines = [line for line in match[0].splitlines() if line.startswith("Simulator ")]
+            named = re.findall(r"`([0-9a-f]+)`", lines[-1]) if lines else []
+            if named != [key[:KEY_DIGITS]]:
+                yield f"{match['part']} {match['what']}: simulator {', '.join(named) or 'not known'}, not {key[:KEY_DIGITS]}"
+
+
 def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[str, Mapping[str, Any]] | None = None) -> str:
     """A document with its blocks made anew, from reproductions by study/part and statements of agreement by set.
 
@@ -280,7 +301,7 @@ def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[s
         if part is None:
             return match[0]
         try:
-            return f"{match[1]}\n{BLOCKS[match['what']](part)}\n{match[4]}"
+            return f"{match[1]}\n{BLOCKS[match['what']](part)}{computed_by(part)}\n{match[4]}"
         except FileNotFoundError:
             return match[0]
 
@@ -291,7 +312,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Rewrite the documents."""
     parser = argparse.ArgumentParser(description="Rewrite the generated blocks of the documents.")
     parser.add_argument("folders", metavar="DIR", nargs="*", type=Path, help="a folder that dumbbell reproduce or agree left")
-    folders = {folder: outcome.read(folder) for folder in parser.parse_args(arguments).folders}
+    parser.add_argument("--stale", action="store_true", help="name the tables of studies that another simulator computed, and end with 1")
+    given = parser.parse_args(arguments)
+    if given.stale:
+        key = native().SOURCE_HASH
+        found = [f"{path.relative_to(ROOT)}: {line}" for path in DOCUMENTS for line in stale(path.read_text(encoding="utf-8"), key)]
+        print("\n".join(found) or "every table of a study is of this simulator")
+        sys.exit(bool(found))
+    folders = {folder: outcome.read(folder) for folder in given.folders}
     opened = [compare_folder(open_folder(folder)) for folder, document in folders.items() if document is None]
     done = {f"{each.study.name}/{each.part.name}": each for each in opened}
     statements = {str(document["set"]): document for document in folders.values() if document is not None}

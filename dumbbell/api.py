@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from dumbbell.engines.prepared import Allowed
 from dumbbell.executor import Executor, Threads
 from dumbbell.executor.progress_state import Progress
 from dumbbell.notebooks import notebook_progress
@@ -41,6 +42,7 @@ def run(
     progress: Progress | None = None,
     executor: Executor | None = None,
     allow_library: bool = False,
+    allow_program: bool = False,
 ) -> Results:
     """Run all cells of a scenario, each as often as its `repeat` or `until` says.
 
@@ -51,26 +53,29 @@ def run(
         progress: Called with the progress. None: a notebook shows a bar while runs take longer than a second.
         executor: Computes the runs in place of threads: `dumbbell.executor` has others.
         allow_library: Load and run the libraries that the scenario names as congestion controls (`cc: {library: ./mine.so}`).
+        allow_program: Run the programs that the scenario describes (`programs`).
 
     A stored run that is damaged is left out with a warning, see `Results.damaged`. Raises `ScenarioError` (a `BadInput`) if the scenario
-    cannot be run, `BadInput` for an impossible number of workers, or for a library without `allow_library`.
+    cannot be run, `BadInput` for an impossible number of workers, for a library without `allow_library`, or for a program without
+    `allow_program`.
     """
+    allowed = Allowed(allow_library, allow_program)
     if progress is None:
         with notebook_progress(scenario.name) as shown:
-            return _run(scenario, out, executor or Threads(workers), shown, allow_library)
-    return _run(scenario, out, executor or Threads(workers), progress, allow_library)
+            return _run(scenario, out, executor or Threads(workers), shown, allowed)
+    return _run(scenario, out, executor or Threads(workers), progress, allowed)
 
 
-def _run(scenario: Scenario, out: str | Path | None, executor: Executor, progress: Progress | None, allow_library: bool) -> Results:
+def _run(scenario: Scenario, out: str | Path | None, executor: Executor, progress: Progress | None, allowed: Allowed) -> Results:
     """Run all cells of a scenario."""
     store = None if out is None else Store(out)
     folder = None if out is None else Path(out)
     if scenario.until is not None:
         from dumbbell.running.until.rounds import repeat_until
 
-        outcome = repeat_until(scenario, store, executor, progress, allow_library).outcome
+        outcome = repeat_until(scenario, store, executor, progress, allowed).outcome
         return Results(tuple(outcome), tuple(outcome.damaged.values()), folder)
-    found = execute(prepare(scenario.runs()), store, executor, progress, allow_library=allow_library)
+    found = execute(prepare(scenario.runs()), store, executor, progress, allowed=allowed)
     return replace(found, folder=folder)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from support import make_run
 
 from dumbbell.results import Store
-from dumbbell.results.checksums import file_entry, seal
+from dumbbell.results.storage.checksums import file_entry, seal
 
 KEYS = [f"{i:032x}" for i in range(7)]
 

@@ -24,7 +24,7 @@ class Kind(NamedTuple):
     """Existing members: NAME in the list of files -> how code names it."""
     users: tuple[str, ...] = USERS
     """Folders in which any member may be named."""
-    most_files: int = 7
+    most_files: int = 6
 
 
 KINDS = {

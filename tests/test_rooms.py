@@ -44,7 +44,8 @@ INSIDE = {
     },
     "running": {"cluster": {"cluster"}, "until": {"until"}},
     "executor": {"cluster": {"cluster"}},
-    "scenario": {"known": {"known"}, "traffic": {"traffic", "generated"}},
+    "scenario": {"values": {"values"}, "generated": {"generated", "values", "traffic"}, "traffic": {"traffic", "generated", "values"}},
+    "results": {"storage": {"storage"}},
     "drawing": {"across": {"across"}},
     "comparing": {"across": {"across"}},
 }

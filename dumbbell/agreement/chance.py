@@ -34,7 +34,8 @@ DEFINITION = (
 
 
 def by_chance(compared: Comparison, found: Difference, metrics: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Of these metrics, means over the starts, those that have cells with several starts: plain data, the same for equal runs."""
+    """Return the differences by chance of these metrics, means over the starts, for those that have cells with several starts: plain data,
+    the same for equal runs."""
     theirs = {name: count for name, count in Counter(reference.name for reference, _ in compared.pairs).items() if count > 1}
     if not theirs:
         return {}

@@ -1,4 +1,4 @@
-"""What TCP connections have of their own in random scenarios: socket buffers, segment sizes, codepoints, who opens, who reads slowly."""
+"""Settings of TCP connections in random scenarios: socket buffers, segment sizes, codepoints, who opens, who reads slowly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPTIONS: Mapping[str, Sequence[Any]] = {
 
 
 def of_flow(draw: Draw, shared: Shared, qdisc: str, cc: str, kbit: int) -> dict[str, Any]:
-    """Of a group of bulk flows or sized transfers."""
+    """Return the settings of a group of bulk flows or sized transfers."""
     found = of_any(draw, shared, qdisc, cc)
     host = {key: f"{round(draw.log(key, *_BUFFER_KIB))}KiB" for key in ("rcvbuf", "sndbuf") if draw.chance(f"own {key}", _BUFFER)}
     if Feature.SLOW_READERS in shared.feature and draw.chance("own reads", _READS):
@@ -46,7 +46,7 @@ def of_flow(draw: Draw, shared: Shared, qdisc: str, cc: str, kbit: int) -> dict[
 
 
 def of_application(draw: Draw, shared: Shared, qdisc: str, cc: str, opened_by: str) -> dict[str, Any]:
-    """Of an application's connections; `opened_by` is the end that does not open them by default."""
+    """Return the settings of an application's connections. `opened_by` is the end that does not open them by default."""
     found = of_any(draw, shared, qdisc, cc)
     if draw.chance("nodelay", _NODELAY):
         found["host"] = {"nodelay": True}
@@ -56,7 +56,7 @@ def of_application(draw: Draw, shared: Shared, qdisc: str, cc: str, opened_by: s
 
 
 def of_any(draw: Draw, shared: Shared, qdisc: str, cc: str) -> dict[str, Any]:
-    """Of whatever goes over TCP."""
+    """Return the settings of any traffic over TCP."""
     found: dict[str, Any] = {}
     if cc not in shared.wants_sce and draw.chance("own mss", _MSS):
         found["mss"] = round(draw.log("mss", *_MSS_BYTES))
@@ -64,7 +64,7 @@ def of_any(draw: Draw, shared: Shared, qdisc: str, cc: str) -> dict[str, Any]:
 
 
 def codepoint(draw: Draw, qdisc: str) -> dict[str, Any]:
-    """Of TCP and of datagrams."""
+    """Return the codepoint of TCP or of datagrams."""
     if qdisc in LOOKS_AT_BANDS or not draw.chance("own dscp", _CODEPOINT):
         return {}
     return {"dscp": draw.choice("dscp", _CODEPOINTS)}

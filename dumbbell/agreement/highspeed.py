@@ -21,7 +21,7 @@ from dumbbell.scenario import Scenario, Transfers, web
 from dumbbell.scenario.units import FRAME_BYTES
 
 HIGH_SPEED, BOTTLENECK = "highspeed", "bottleneck"
-"""What the names of the high-speed flows begin with, and the queue that all share."""
+"""Beginning of the names of the high-speed flows, and the queue that all share."""
 SECONDS, WARM_UP_S = 60, 10
 """Duration of a run, and when what is measured begins."""
 _SECOND_HALF = "5s"
@@ -30,11 +30,11 @@ _KBIT, _RTT_MS, _QUEUE_MS = (100_000, 400_000), (20, 320), (20, 170)
 _FLOWS = (2, 4, 8, 16)
 _QUEUES = ("pfifo", "bfifo")
 _LARGEST = "5600kB"
-"""Of the transfers, as the study's calibration has it."""
+"""Size of the largest transfer, as the study's calibration has it."""
 _POINTS = 32
-"""Of the distribution of RTTs."""
+"""Number of points of the distribution of RTTs."""
 _BUFFERS = {"rcvbuf": "64MiB", "wmem": ["4KiB", "16KiB", "64MiB"]}
-"""Of long-lived flows: never what limits them."""
+"""Buffers of long-lived flows, which never limit them."""
 _JITTER, _REVERSE_JITTER = "100ms", "1s"
 _REVERSE_FLOWS = 2
 
@@ -86,7 +86,7 @@ def high_speed(seed: int, index: int, shared: Shared, controls: Sequence[str], s
 
 
 def controls_of(shared: Shared, ccs: Sequence[str] | None) -> tuple[str, ...]:
-    """What the high-speed flows' control is drawn from: `ccs`, or all that work without marks.
+    """Return the congestion controls that the high-speed flows draw from: `ccs`, or all that work without marks.
 
     Raises `BadInput` if the engines share too little for such scenarios.
     """

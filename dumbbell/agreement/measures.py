@@ -151,7 +151,7 @@ def _rates(run: Run) -> dict[str, float]:
 def _of_all(
     run: Run, flows: Mapping[str, Mapping[str, int]], starts: Mapping[str, int], ends: Mapping[str, int]
 ) -> dict[tuple[str, str], float]:
-    """What all connections that have counters came to."""
+    """Return the totals of all connections that have counters."""
     elapsed_ns = max(ends.values()) - min(starts.values())
     received = sum(values["rx_bytes"] for values in flows.values())
     srtt, cwnd = _samples(run, starts, ends)

@@ -1,4 +1,4 @@
-"""What random scenarios have beside a dumbbell: faults of links, rates that follow a trace, several paths, queues of hosts."""
+"""Further parts of random scenarios: faults of links, rates that follow a trace, several paths, queues of hosts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.qdiscs import drawn
 from dumbbell.agreement.shared import Shared
 from dumbbell.catalogue.feature import Feature
-from dumbbell.scenario.trace import pack
 from dumbbell.scenario.units import FRAME_BYTES
+from dumbbell.scenario.values.trace import pack
 
 _FAULTS, _TRACE = 0.2, 0.1
 """Probabilities, of any scenario."""

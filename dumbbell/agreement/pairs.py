@@ -47,12 +47,12 @@ class MixedPair:
 
     @property
     def near(self) -> bool:
-        """Whether the difference is small, whatever its interval."""
+        """True if the difference is small, whatever its interval."""
         return abs(self.difference) <= NEAR
 
     @property
     def agrees(self) -> bool:
-        """Whether the difference is small, or may well be none."""
+        """True if the difference is small, or may well be none."""
         return self.near or self.low <= 0 <= self.high
 
     def as_json(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class MixedPair:
 
 
 def is_mixed_pair(scenario: Scenario) -> bool:
-    """Whether its bulk flows are two, of different controls, with several starts."""
+    """True if its bulk flows are two, with different congestion controls and several starts."""
     return len(scenario.flows) == 2 and len({flow.cc.kind for flow in scenario.flows}) == 2 and _single(scenario) and scenario.repeat > 1
 
 
@@ -70,7 +70,7 @@ def _single(scenario: Scenario) -> bool:
 
 
 def mixed_pairs(compared: Comparison) -> list[MixedPair]:
-    """Of each scenario that is one, in order."""
+    """Return the mixed pair of each scenario that is one, in order."""
     runs: dict[str, list[tuple[Run, Run]]] = {}
     for reference, ours in compared.pairs:
         runs.setdefault(reference.name, []).append((reference, ours))
@@ -81,7 +81,7 @@ def mixed_pairs(compared: Comparison) -> list[MixedPair]:
 
 
 def mixed_pair(scenario: str, runs: Sequence[tuple[Run, Run]]) -> MixedPair | None:
-    """Of (reference, ours) for each start; None with less than two starts in which anything arrives on both engines."""
+    """Return the pair from (reference, ours) of each start; None if less than two starts have arrivals on both engines."""
     values = []
     for pair in runs:
         first = next(iter(scenario_flows(pair[0])))
@@ -104,7 +104,7 @@ def _interval(differences: Sequence[float]) -> tuple[float, float]:
 
 
 def summary(found: Sequence[MixedPair]) -> dict[str, Any]:
-    """Of all pairs, plain data."""
+    """Summarise all pairs, as plain data."""
     if not found:
         return {"pairs": 0, "each": []}
     differences = [abs(each.difference) for each in found]

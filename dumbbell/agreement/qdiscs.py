@@ -55,7 +55,7 @@ _OTHER_VALUE = 0.3
 
 
 def is_randomised(kind: str) -> bool:
-    """Whether the qdisc draws a random number per packet. Its runs are then compared over several repeats, like those of several flows."""
+    """True if the qdisc draws a random number per packet. Its runs are then compared over several seeds, like those of several flows."""
     return DISCIPLINES[kind].is_randomised
 
 

@@ -21,7 +21,7 @@ _FILLED_BY_TIMERS = ("link", "tbf", "htb")
 
 
 def in_real_time(engines: Sequence[str]) -> list[str]:
-    """Those of the engines whose runs take as long as they last, and are not the same twice."""
+    """Return the engines whose runs take as long as they last, and are not the same twice."""
     return [name for name in engines if engine(name).in_real_time]
 
 

@@ -25,7 +25,7 @@ _ALONE = 0.3
 """Probability that a scenario has only one flow."""
 _MOST_FLOWS = 8
 _MEAN_BYTES, _LOAD = (5_000, 200_000), (0.02, 0.4)
-"""Of connections that come and go: their mean, median or least size, and the share of the rate that they bring."""
+"""Ranges for connections that come and go: mean, median or minimum size, and share of the rate."""
 _PACKETS = 90_000
 """Maximum number of data packets of a run: about 1 CPU second of the kernel engine."""
 _SECONDS = (8, 60)
@@ -123,7 +123,7 @@ def pair(seed: int, index: int, shared: Shared, ccs: Sequence[str], starts: int)
 
 
 def left_to_chance(scenario: Scenario) -> bool:
-    """Whether random numbers decide in it beside when its traffic starts: those of a queue, of a link with faults or of a control."""
+    """True if random numbers decide more than the start of its traffic: those of a queue, of a faulty link or of a congestion control."""
     ways = (passed(scenario, name, way) for name in taken(scenario) for way in WAYS)
     queues = [stage for stages in ways for stage in stages if isinstance(stage, Bottleneck)]
     faults = any(delay.planned_faults() is not None for delay in written_delays(scenario))
@@ -132,7 +132,7 @@ def left_to_chance(scenario: Scenario) -> bool:
 
 
 def _ecn(draw: Draw, shared: Shared, cc: str) -> dict[str, bool]:
-    """Whether a connection asks for ECN, or nothing: the congestion control's own choice."""
+    """Return whether a connection asks for ECN, or nothing: the congestion control's own choice."""
     if not draw.chance("ecn given", 0.5):
         return {}
     return {"ecn": cc in shared.needs_ecn or draw.chance("ecn", 0.6)}

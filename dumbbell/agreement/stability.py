@@ -42,7 +42,7 @@ DEFINITIONS = {
         "over the differences start by start)"
     ),
 }
-"""What is measured, with its window."""
+"""Measures, each with its window."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Mean:
 
     @classmethod
     def of(cls, theirs: Sequence[float], ours: Sequence[float], bar: float, relative: bool = False) -> Mean:
-        """Of the values of each start, two or more; a relative bar is one to the reference's mean."""
+        """Return the mean of the values of two or more starts. A relative target is relative to the reference's mean."""
         n, apart = len(theirs), np.subtract(ours, theirs)
         error, scatter = (float(np.std(values, ddof=1)) for values in (apart, theirs))
         return cls(fmean(theirs), fmean(ours), error / math.sqrt(n), scatter, bar * (fmean(theirs) if relative else 1), n)
@@ -73,7 +73,7 @@ class Mean:
 
     @property
     def near(self) -> bool:
-        """Whether the engines agree."""
+        """True if the engines agree."""
         return abs(self.difference) <= self.bar
 
     @property
@@ -95,13 +95,13 @@ class Stability:
 
     scenario: str
     control: str
-    """Of the high-speed flows."""
+    """Congestion control of the high-speed flows."""
     utilisation: Mean
     variation: Mean
 
     @property
     def agrees(self) -> bool:
-        """Whether both measures do."""
+        """True if both measures agree."""
         return self.utilisation.near and self.variation.near
 
     def as_json(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ _MEASURES = ("utilisation", "variation")
 
 
 def stabilities(compared: Comparison) -> list[Stability]:
-    """Of each scenario of the set `stability` with two or more starts that are valid on both engines, in order."""
+    """Return the stability of each scenario of the set `stability` with two or more starts that are valid on both engines, in order."""
     if compared.scenario_set.name != SET:
         return []
     runs: dict[str, list[tuple[Run, Run]]] = {}
@@ -126,7 +126,7 @@ def stabilities(compared: Comparison) -> list[Stability]:
 
 
 def stability(scenario: str, pairs: Sequence[tuple[Run, Run]]) -> Stability:
-    """Of (reference, ours) for each start."""
+    """Return the stability from (reference, ours) of each start."""
     theirs, ours = (np.array([measured(pair[side]) for pair in pairs]).T.tolist() for side in (0, 1))
     return Stability(
         scenario,
@@ -151,7 +151,7 @@ def measured(run: Run) -> tuple[float, float]:
 
 
 def summary(found: Sequence[Stability]) -> dict[str, Any]:
-    """Of all scenarios, plain data. Of CoV-PTA differences and errors are relative to the reference's."""
+    """Summarise all scenarios, as plain data. Differences and errors of CoV-PTA are relative to the reference's."""
     if not found:
         return {"scenarios": 0, "each": []}
     utilisation = _over_all([(each.utilisation, 1.0) for each in found])
@@ -161,7 +161,7 @@ def summary(found: Sequence[Stability]) -> dict[str, Any]:
 
 
 def _over_all(means: Sequence[tuple[Mean, float]]) -> dict[str, float]:
-    """Of a measure in all scenarios, each with what its differences are relative to."""
+    """Summarise a measure over all scenarios, each with the value that its differences are relative to."""
     return {
         "near": fmean(mean.near for mean, _ in means),
         "equal": fmean(mean.equal for mean, _ in means),

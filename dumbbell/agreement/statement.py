@@ -33,7 +33,7 @@ _SMOKE = "smoke"
 _RANGE_STARTS = 10
 """Minimum number of starts: with fewer, the reference's range is too uncertain to be judged by a bar."""
 _MEAN_STARTS = 5
-"""Likewise of means of stability."""
+"""Number of starts of means of stability."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class Bar:
 
     metric: str
     statistic: str
-    """Those of `AT_LEAST` must be at least `bar`, the others at most."""
+    """The statistic. Values of `AT_LEAST` must be at least `bar`, other values at most."""
     bar: float
     small: float | None = None
-    """Of the set smoke, whose 95th percentile is that of its worst scenario of a dozen; None: the same."""
+    """Target of the set smoke, whose 95th percentile is that of its worst scenario of a dozen; None: the same."""
 
     def of_set(self, name: str) -> float:
-        """What holds for this set."""
+        """Return the target of this set."""
         return self.small if name == _SMOKE and self.small is not None else self.bar
 
     def met(self, reached: float, name: str) -> bool:
-        """Whether a value of a set reaches the bar."""
+        """True if a value of a set reaches the target."""
         return reached >= self.of_set(name) if self.statistic in AT_LEAST else reached <= self.of_set(name)
 
 

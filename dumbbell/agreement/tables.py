@@ -60,7 +60,7 @@ def agree(document: Mapping[str, Any]) -> str:
 
 
 def real_time(document: Mapping[str, Any]) -> str:
-    """What is different where an engine is in real time, in a sentence or two."""
+    """Return a sentence or two on the differences of an engine in real time."""
     names = " and ".join(document["in_real_time"])
     return (
         f"Runs of {names} are in real time: no two are the same. Each start is run once; "
@@ -108,7 +108,7 @@ CONTROL_COLUMNS = (
     "longer queues",
     "2 % or one packet",
 )
-"""Of the table of single controls. Differences are median and 95th percentile; windows are medians over the scenarios."""
+"""Header of the table of single congestion controls. Differences are median and 95th percentile, windows are medians over the scenarios."""
 
 
 def control_row(document: Mapping[str, Any]) -> list[str]:
@@ -206,7 +206,7 @@ def pairs_table(document: Mapping[str, Any]) -> Table:
 
 
 def steadiness(document: Mapping[str, Any]) -> str:
-    """What was compared, and how steadily high-speed flows run, Markdown."""
+    """Return the Markdown of the comparison, and of how steadily high-speed flows run."""
     tables = (stability_table(document), stability_scenarios(_steady(document)))
     return "\n".join([f"{provenance(document)}\n", *(table.markdown() for table in tables)])
 
@@ -422,7 +422,7 @@ def _steady(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _chance(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What chance alone makes of the metrics; statements of before it was asked have nothing."""
+    """Return the part of chance in the metrics. Older statements have nothing."""
     found: Mapping[str, Any] = document.get(CHANCE, {})
     return found
 

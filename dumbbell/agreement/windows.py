@@ -43,7 +43,7 @@ class Trace:
     scenario: str
     starts: int
     samples: int
-    """Those that either engine has."""
+    """Number of samples that either engine has."""
     within: float
     within_or_one: float
     first_s: float | None
@@ -55,12 +55,13 @@ class Trace:
 
 
 def has_trace(scenario: Scenario) -> bool:
-    """Whether it has a single bulk flow, and draws no random numbers."""
+    """True if it has a single bulk flow, and draws no random numbers."""
     return sum(flow.count for flow in scenario.flows) == 1 and not left_to_chance(scenario)
 
 
 def traces(compared: Comparison) -> list[Trace]:
-    """Of each scenario that has one, in order; those without a sample are left out, and all if an engine samples in real time."""
+    """Return the trace of each scenario that has one, in order. Scenarios without a sample are left out, and all if an engine samples in
+    real time."""
     if compared.in_real_time:
         return []
     pairs: dict[str, list[tuple[Run, Run]]] = {}
@@ -71,7 +72,7 @@ def traces(compared: Comparison) -> list[Trace]:
 
 
 def trace(scenario: str, pairs: Sequence[tuple[Run, Run]]) -> Trace | None:
-    """Of (reference, ours) for each start of a scenario with one bulk flow; None without samples."""
+    """Return the trace from (reference, ours) of each start of a scenario with one bulk flow; None without samples."""
     counts, first = np.zeros(3, dtype=int), math.inf
     for reference, ours in pairs:
         (entity,) = scenario_flows(reference)
@@ -89,7 +90,8 @@ def trace(scenario: str, pairs: Sequence[tuple[Run, Run]]) -> Trace | None:
 
 
 def summary(found: Sequence[Trace], few: Collection[str] = ()) -> dict[str, Any]:
-    """Of all scenarios, plain data: medians over them and each of them. `few` names those that stand apart as well, see `shallow`."""
+    """Summarise all scenarios, as plain data: medians over them, and each of them. `few` names those that stand apart as well, see
+    `shallow`."""
     if not found:
         return {"scenarios": 0, "each": []}
     firsts = [math.inf if each.first_s is None else each.first_s for each in found]

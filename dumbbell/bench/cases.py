@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.scenario.trace import pack
+from dumbbell.scenario.values.trace import pack
 
 _USUAL = ("cubic", "100mbit", "40ms")
 _CAKE: dict[str, Any] = {"kind": "cake"}
@@ -26,15 +26,15 @@ class Case:
     name: str
     title: str
     scenario: Mapping[str, Any]
-    """As in a scenario file."""
+    """The keys of a scenario file."""
     targets: Mapping[str, float] = field(default_factory=dict)
     """Column of the result -> target: a minimum for packets per CPU second, a maximum for everything else."""
     cost_relative_to: str | None = None
     """The case whose cost per packet is the denominator of the cost ratio."""
     counted: bool = False
-    """Whether its instructions are counted and recorded."""
+    """True if its instructions are counted and recorded."""
     repeats: int = 5
-    """Of which the best counts."""
+    """Number of measurements. The best counts."""
 
 
 def _case(

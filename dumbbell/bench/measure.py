@@ -27,7 +27,7 @@ _COMMANDS: Mapping[str, tuple[Callable[[int], float], float]] = {
     PLAN: (sweeping.plan_cpu_s, 1000.0),
     CELL: (sweeping.cell_cpu_s, 0.3),
 }
-"""What takes a number of repeats and gives CPU seconds, and the target in ms."""
+"""Functions that take a number of measurements and give CPU seconds, with the target in ms."""
 _DRAFT_TARGET_S = 180.0
 
 Row = dict[str, Any]

@@ -30,6 +30,9 @@ _VALUES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "filter_cpu_ms": ("CPU time of a filter of 5,000 runs, ms, median of 12", lambda value: f"{value:.0f}"),
     "select_cpu_s": ("CPU time of page and server until 72 selected runs are drawn, s", lambda value: f"{value:.2f}"),
     "select_requests": ("requests for them", lambda value: f"{value:.0f}"),
+    "plot_cpu_s": ("CPU time of the first plot of 1,000 runs, one panel, s", lambda value: f"{value:.2f}"),
+    "summary_plot_cpu_s": ("CPU time of their summary figure, 20 panels, s", lambda value: f"{value:.2f}"),
+    "unindexed_plot_cpu_s": ("CPU time of a plot of one panel without an index, s", lambda value: f"{value:.2f}"),
 }
 _AT_LEAST = {"packets_per_cpu_s"}
 """Values whose target is a minimum; for all others it is a maximum."""

@@ -19,6 +19,7 @@ class Feature(StrEnum):
     FIRST_WRITES = "first writes"
     FLOWS_BY_FTP = "flows by FTP"
     FLOWS_BY_IPERF3 = "flows by iperf3"
+    FLOWS_BY_PROGRAMS = "flows by programs"
     FQ_CE_THRESHOLD = "ce_threshold of fq"
     GENTLE_RED = "gentle RED"
     GROUP_SERIES = "series of groups"

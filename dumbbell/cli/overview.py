@@ -19,6 +19,7 @@ GROUPS: Mapping[str, Mapping[str, About]] = {
     "Run": {
         "run": About("Run a scenario and print what differs.", "dumbbell run home --down 50mbit --up 10mbit"),
         "new": About("Print a ready-made test or an example to edit.", "dumbbell new rrul > mine.yaml"),
+        "flent": About("Run Flent itself in virtual time.", "dumbbell flent rrul --set path.rtt=80ms"),
         "plan": About("Sketch a scenario and estimate what it costs.", "dumbbell plan mine.yaml --set path.rtt=80ms"),
         "reproduce": About("Run a published study and compare its numbers.", "dumbbell reproduce teacup --quick"),
         "cluster": About("Show the workers of a cluster.", "dumbbell cluster local:4"),
@@ -37,6 +38,7 @@ GROUPS: Mapping[str, Mapping[str, About]] = {
         "agree": About("Compare two engines over a set of scenarios.", "dumbbell agree smoke"),
         "regress": About("Tell whether a kernel differs from another.", "dumbbell regress tcp --baseline 7.3 --tree ~/linux"),
         "conform": About("Run the test cases of a specification.", "dumbbell conform bbr3"),
+        "packetdrill": About("Run scripts of packetdrill against a kernel.", "dumbbell packetdrill tests/*.pkt --engine kernel:7.3"),
         "claims": About("Check the claims of a study on runs.", "dumbbell claims sce results/sce"),
     },
     "Captures": {

@@ -17,7 +17,7 @@ import numpy as np
 
 from dumbbell.comparing.across.coordinates import ENGINE, NAME, Coordinate, RunSet, completed, everywhere, swept_keys
 from dumbbell.comparing.across.derived import TABLE_COLUMNS, derived
-from dumbbell.comparing.across.estimates import Estimate, rounded
+from dumbbell.comparing.across.estimates import Estimate, plus_minus, rounded
 from dumbbell.comparing.across.observations import Observation, observations
 from dumbbell.comparing.across.tables import ROWS
 from dumbbell.comparing.tables import Cell as Field
@@ -125,9 +125,9 @@ class Comparison:
 
 def _written(each: Compared) -> Callable[[Any], str]:
     def text(_value: Any) -> str:
-        centre, low, _ = rounded(Estimate(each.difference, each.low, each.high, 2))
-        places = len(centre.partition(".")[2])
-        return f"{centre}±{(each.high - each.low) / 2:.{places}f}" if low else centre
+        number = Estimate(each.difference, each.low, each.high, 2)
+        centre, low, _ = rounded(number)
+        return plus_minus(number, len(centre.partition(".")[2])) if low else centre
 
     return text
 

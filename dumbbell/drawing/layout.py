@@ -63,8 +63,8 @@ def broken(text: str, geometry: Geometry) -> str:
 
 
 def set_head(figure: Figure, text: str) -> None:
-    """Give a figure a title, if the text is not empty."""
-    if text:
+    """Give a figure a title, if the text is not empty. A title that it has stays where a layout has put it."""
+    if text and figure.get_suptitle() != text:
         figure.suptitle(text, x=0.01, ha="left", fontweight="bold")
 
 

@@ -263,7 +263,7 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
 
     if own := [key for key in ("library", "function") if key in workload.cc]:
         yield need(f"cc.{own[0]}", "feature", Feature.OWN_CONTROLS)
-    else:
+    elif workload.transport == "tcp":
         yield need("cc.kind", "cc", workload.cc["kind"])
         for parameter in workload.cc:
             if parameter != "kind":
@@ -274,7 +274,10 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
     if workload.first_write_bytes is not None:
         yield need("first_write_bytes", "feature", Feature.FIRST_WRITES)
     if workload.application is not None:
-        yield need("application", "feature", APPLICATIONS[workload.application])
+        if workload.program is not None:
+            yield need("program", "feature", Feature.FLOWS_BY_PROGRAMS)
+        else:
+            yield need("application", "feature", APPLICATIONS[workload.application])
     if workload.opener == "to":
         yield need("opener", "feature", Feature.SERVER_OPENS)
     if workload.sce_echo:

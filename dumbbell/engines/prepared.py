@@ -7,21 +7,33 @@ is prepared again when it is its turn, see dumbbell.running.sweep.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.collector import collector_paused as collector_paused
 from dumbbell.documents.problems import Unfit
 from dumbbell.engines import engine
 from dumbbell.engines.doubts import doubts
-from dumbbell.errors import BadInput
+from dumbbell.errors import BadInput, shortened
 from dumbbell.plan import Plan, Planned, Refusal
 from dumbbell.scenario import ResolvedScenario, ScenarioError
 from dumbbell.scenario.function import Function
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
+
+
+class Allowed(NamedTuple):
+    """Permissions of the user for a run."""
+
+    library: bool = False
+    """The libraries that the scenario names."""
+    program: bool = False
+    """The programs that the scenario describes."""
+
+
+NOTHING = Allowed()
 
 
 @dataclass(frozen=True)
@@ -39,8 +51,8 @@ class Prepared:
     """The content hash: the request (with seed and sampling), its compiled form, and the engine's sources."""
     sources: tuple[str, ...] = ()
     """Hashes of the sources that compute it; none if it was prepared without a key."""
-    may_load: bool = False
-    """Computing it may load its libraries, as the user allows."""
+    allowed: Allowed = NOTHING
+    """Permissions of the user."""
 
     @property
     def plan(self) -> Plan:
@@ -51,6 +63,11 @@ class Prepared:
     def libraries(self) -> dict[str, str]:
         """The paths of libraries that computing it loads, by SHA-256."""
         return self.resolved.settings.libraries
+
+    @property
+    def own_programs(self) -> dict[str, str]:
+        """The programs of the scenario's own that computing it runs, with their commands."""
+        return self.resolved.settings.own_programs
 
     @property
     def functions(self) -> dict[int, Function]:
@@ -67,6 +84,8 @@ class Prepared:
 
     def produce(self) -> Run:
         """Computes the run; a crash gives one of status `invalid` without counters."""
+        if self.own_programs and not self.allowed.program:
+            raise BadInput(programs_not_allowed(self.own_programs))
         run, odd = engine(self.engine).produce(self), tuple(doubts(self.planned, self.scenario))
         return replace(run, status="warn" if run.status == "ok" else run.status, reasons=(*run.reasons, *odd)) if odd else run
 
@@ -85,6 +104,20 @@ class Prepared:
         from dumbbell.results import Run
 
         return Run.crashed(reason, **self.asked, engine={"name": self.engine} if facts is None else facts)
+
+
+def programs_not_allowed(programs: Mapping[str, str]) -> str:
+    """Return the error line about programs of a scenario's own that may not be run."""
+    listed = ", ".join(f"{name} ({shortened(command, 60)})" for name, command in sorted(programs.items()))
+    return f"{listed} would be run; expected --allow-program (in Python allow_program=True) if you trust it"
+
+
+def refuse_unallowed(libraries: Collection[str], programs: Mapping[str, str], allowed: Allowed) -> None:
+    """Raises `BadInput` if computing runs takes more than the user allows."""
+    if libraries and not allowed.library:
+        raise BadInput(not_allowed(libraries))
+    if programs and not allowed.program:
+        raise BadInput(programs_not_allowed(programs))
 
 
 def not_allowed(paths: Iterable[str]) -> str:

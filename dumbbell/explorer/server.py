@@ -31,7 +31,7 @@ from dumbbell.explorer.arrays import Samples, belongs_to_a_packet, reduced, with
 from dumbbell.explorer.capture import Capture
 from dumbbell.explorer.collection import Collection, Document
 from dumbbell.explorer.page import document
-from dumbbell.results.place import read_capture
+from dumbbell.results.storage.place import read_capture
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from statistics import NormalDist
 from typing import Any
 
@@ -29,10 +30,38 @@ def confidence_interval(values: Sequence[float], level: float = 0.95) -> tuple[f
     deviation = float(np.std(x, ddof=1))
     if deviation == 0:
         raise ValueError("all repeats are equal: they are not independent")
-    from scipy import special  # much quicker to import than scipy.stats, which has the same number from here
-
-    half = float(special.stdtrit(x.size - 1, 0.5 + level / 2)) * deviation / math.sqrt(x.size)
+    half = student_half_width(x.size - 1, level) * deviation / math.sqrt(x.size)
     return centre, centre - half, centre + half
+
+
+@cache
+def student_half_width(freedom: int, level: float = 0.95) -> float:
+    """The half width, in standard errors, of a two-sided interval by Student's t with this many degrees of freedom.
+
+    It solves for t the closed form that the distribution has for whole degrees of freedom (Abramowitz and Stegun, Handbook of Mathematical
+    Functions, 26.7.3 and 26.7.4). `scipy.special` has the same numbers, but takes 0.2 s of CPU to import, which tables and figures save.
+    """
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
+    t = NormalDist().inv_cdf(0.5 + level / 2)
+    # The distribution is concave in t and this start lies below the solution, so that each step comes closer from below.
+    while True:
+        step = (level - _student_within(t, freedom)) / (2 * scale * math.pow(1 + t * t / freedom, -(freedom + 1) / 2))
+        t += step
+        if step <= 1e-15 * t:
+            return t
+
+
+def _student_within(t: float, freedom: int) -> float:
+    """The probability that Student's t lies within -t and t."""
+    angle = math.atan2(t, math.sqrt(freedom))
+    cosine = math.cos(angle)
+    odd = freedom % 2
+    term, total = (cosine if odd else 1.0), 0.0
+    for i in range(1 + odd, freedom, 2):
+        total += term
+        term *= cosine * cosine * i / (i + 1)
+    total *= math.sin(angle)
+    return 2 / math.pi * (angle + total) if odd else total
 
 
 def paired(differences: Array, level: float = 0.95) -> tuple[float, float, float]:

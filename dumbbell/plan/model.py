@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dumbbell.plan.changes import Change
+from dumbbell.scenario.program import Program, Scalar
 from dumbbell.scenario.traffic import KINDS
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU
 
@@ -285,6 +286,10 @@ class Tcp(Workload):
     """Receiving hosts merge the packets that their network cards report at once."""
     application: str | None = None
     """A program that makes it; None is the engine itself."""
+    program: Program | None = None
+    """The program, if its commands are words with placeholders."""
+    arguments: Mapping[str, Scalar] = field(default_factory=dict)
+    """Values of the program's own placeholders."""
     sack: bool = True
     """True if both ends negotiate SACK."""
     timestamps: bool = True
@@ -298,7 +303,14 @@ class Tcp(Workload):
 
     @property
     def kind(self) -> str:
-        """Bulk flows."""
+        """Bulk flows, or `program` if a program makes them over another protocol."""
+        return "tcp" if self.transport == "tcp" else "program"
+
+    @property
+    def transport(self) -> Literal["tcp", "udp", "icmp"]:
+        """The protocol. What is over several counts as TCP."""
+        if self.program is not None and self.program.transport in ("udp", "icmp"):
+            return "udp" if self.program.transport == "udp" else "icmp"
         return "tcp"
 
     @property
@@ -343,6 +355,7 @@ class Tcp(Workload):
             **({"dscp": self.dscp} if self.dscp else {}),
             **({"gro": True} if self.gro else {}),
             **({} if self.application is None else {"application": self.application}),
+            **({} if self.program is None else {"program": self.program.plain(), "arguments": dict(self.arguments)}),
             "transfer_bytes": self.transfer_bytes,
             "first_write_bytes": self.first_write_bytes,
             "connections": [connection.plain() for connection in self.connections],

@@ -17,9 +17,9 @@ from dumbbell.plan.kept import Kept
 from dumbbell.plan.model import Connection, Direction, HostSettings, Side, Tcp, Traffic, Workload
 from dumbbell.plan.parameters import read
 from dumbbell.plan.paths import Paths
-from dumbbell.plan.provenance import OVER_TCP, TCP, Origin
+from dumbbell.plan.provenance import OVER_TCP, TCP, Origin, Words
 from dumbbell.plan.schedule import start_ns
-from dumbbell.scenario import Cc, Connections, Duration, Flow, Host, Settings, Start, flow_names
+from dumbbell.scenario import Cc, Connections, Duration, Flow, Host, Settings, Start, flow_names, ready_made
 from dumbbell.scenario.discipline import number
 from dumbbell.scenario.passing import shaped_bps
 from dumbbell.scenario.traffic import Background
@@ -101,7 +101,8 @@ class Workloads:
         named = kept.get("names", None, (settings.flows,), lambda: flow_names(settings.flows))
         for i, (flow, names) in enumerate(zip(settings.flows, named, strict=True)):
             self.workloads.append(self._tcp(i, flow, names))
-            self.origins.append(Origin(("flows", i), TCP))
+            by_program: Words = {} if flow.program is None else {"application": ("program",)}
+            self.origins.append(Origin(("flows", i), {**TCP, **by_program}))
         if not settings.background:
             return
         self._names = {"tcp": Ids(name for names in named for name in names), "udp": Ids()}
@@ -113,7 +114,8 @@ class Workloads:
                 self.origins.append(Origin(("background", i), {**common, **traffic.words}))
 
     def _tcp(self, i: int, flow: Flow, names: list[str]) -> Tcp:
-        workload, first = self._ids.take(flow.name or flow.cc.kind), self._connections
+        workload, first = self._ids.take(flow.name or flow.program or flow.cc.kind), self._connections
+        program = None if flow.program is None else ready_made.of(flow.program, self._settings.programs)
         ends = self._ends(("flows", i), flow, flow.direction)
 
         def make() -> Tcp:
@@ -124,13 +126,15 @@ class Workloads:
                 flow.direction,
                 transfer_bytes=number(flow.bytes),
                 first_write_bytes=number(flow.first_write),
-                opener=flow.opener,
-                application=flow.application,
+                opener=flow.opener if program is None else "from" if program.sends == "client" else "to",
+                application=flow.made_by,
+                program=program,
+                arguments={} if program is None else ready_made.arguments_of(program, flow.arguments),
                 connections=self._started(flow.start, flow.duration, names, flow.direction),
             )
 
         times = self._settings.seed if flow.start.jitter else None, self._settings.duration if flow.duration is not None else None
-        parts = (names, workload, ends, first, times, self._settings.path.mtu)
+        parts = (names, workload, ends, first, times, self._settings.path.mtu, program)
         made = self._kept.get(("flows", i), flow, parts, make)
         self._connections = first + len(names)
         return made

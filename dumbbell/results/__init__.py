@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dumbbell.results.limits import limit_notes, limited_shares
     from dumbbell.results.run import Results, Run
     from dumbbell.results.series import Block, digest
-    from dumbbell.results.store import Store, check_capture, leave_out, load, outlines
+    from dumbbell.results.storage.store import Store, check_capture, leave_out, load, outlines
     from dumbbell.results.summary import Outline, Summary
     from dumbbell.results.tables import Table
 
@@ -51,7 +51,7 @@ _HOMES = {
         "Block",
         "digest",
     ),
-    "store": (
+    "storage.store": (
         "Store",
         "check_capture",
         "leave_out",

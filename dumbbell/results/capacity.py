@@ -11,8 +11,8 @@ import numpy as np
 
 from dumbbell import metrics
 from dumbbell.metrics import Array, Series
-from dumbbell.scenario.trace import OPPORTUNITY_BYTES
 from dumbbell.scenario.units import ETHERNET_BYTES
+from dumbbell.scenario.values.trace import OPPORTUNITY_BYTES
 
 if TYPE_CHECKING:
     from dumbbell.results.run import Run

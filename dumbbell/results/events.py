@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dumbbell.native import native
-from dumbbell.results.checksums import StoredFile, damaged
 from dumbbell.results.schema import Quantity
+from dumbbell.results.storage.checksums import StoredFile, damaged
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,10 +16,10 @@ from typing import Any
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.files import SafeFolder, parse_json
 from dumbbell.results import Outline, Run, leave_out, load, outlines
-from dumbbell.results.checksums import is_sealed
-from dumbbell.results.place import STUDY
 from dumbbell.results.runs import Runs
-from dumbbell.results.store import has_runs
+from dumbbell.results.storage.checksums import is_sealed
+from dumbbell.results.storage.place import STUDY
+from dumbbell.results.storage.store import has_runs
 from dumbbell.results.summary import summarise_window
 from dumbbell.results.windowed import WHOLE, Window
 

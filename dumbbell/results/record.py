@@ -8,13 +8,13 @@ from itertools import chain, compress
 from typing import Any, TypeAlias, get_args
 
 from dumbbell.files import SafeFolder
-from dumbbell.results.checksums import StoredFile
 from dumbbell.results.conservation import Status, needed
 from dumbbell.results.described import check_described
 from dumbbell.results.imported import is_import
 from dumbbell.results.names import MOST_INTEGER, NotOurs, are_names, is_cell, is_name
 from dumbbell.results.schema import schema
 from dumbbell.results.series import SeriesFile
+from dumbbell.results.storage.checksums import StoredFile
 from dumbbell.results.tables import (
     FLOWS,
     GROUPS,

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from dumbbell.results.checksums import StoredFile
-    from dumbbell.results.more import More
+    from dumbbell.results.storage.checksums import StoredFile
+    from dumbbell.results.storage.more import More
 
 Coordinate = str | int | float
 

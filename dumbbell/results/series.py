@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.errors import DamagedRun
-from dumbbell.results.checksums import StoredFile, damaged
-from dumbbell.results.parquet import check_extent
 from dumbbell.results.schema import schema
+from dumbbell.results.storage.checksums import StoredFile, damaged
+from dumbbell.results.storage.parquet import check_extent
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
 COLUMNS = ("t_ns", "entity", "series", "value")
+_SMALL_BYTES = 1 << 20
+"""Maximum size of a file of which all rows are read at once, whichever series are asked for."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,14 @@ class SeriesFile:
         """(entity, name) -> times (ns) and values of these series, for all entities that have samples. Raises `DamagedRun`."""
         import polars as pl
 
-        parts = self._rows(pl.col("series").is_in(names)).partition_by("entity", "series", as_dict=True)
-        return {(str(entity), str(name)): (part["t_ns"].to_numpy(), part["value"].to_numpy()) for (entity, name), part in parts.items()}
+        # Filtering costs more than it saves in a small file.
+        rows = self._rows(None if self.file.size <= _SMALL_BYTES else pl.col("series").is_in(names))
+        t_ns, values = rows["t_ns"].to_numpy(), rows["value"].to_numpy()
+        parts: dict[tuple[str, str], list[slice]] = {}
+        for first, end, whose in spans(rows):
+            if whose[1] in names:
+                parts.setdefault(whose, []).append(slice(first, end))
+        return {whose: (_joined(t_ns, listed), _joined(values, listed)) for whose, listed in parts.items()}
 
     def series(self, entity: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Times (ns) and values of one series; both empty if it has no sample. Raises `DamagedRun`, or `KeyError` if it was not sampled."""
@@ -173,7 +181,7 @@ class SeriesFile:
             raise KeyError(name)
         return rows["t_ns"].to_numpy(), rows["value"].to_numpy()
 
-    def _rows(self, wanted: pl.Expr) -> pl.DataFrame:
+    def _rows(self, wanted: pl.Expr | None) -> pl.DataFrame:
         rows = self._read(wanted)
         return rows if self.ends_ns is None else _ended(rows, self.ends_ns)
 
@@ -207,6 +215,11 @@ def _dtypes() -> list[pl.DataType | type[pl.DataType]]:
     import polars as pl
 
     return [pl.Int64, pl.String, pl.String, pl.Float64]
+
+
+def _joined(column: NDArray[Any], parts: Sequence[slice]) -> NDArray[Any]:
+    """These parts of a column, one after the other."""
+    return column[parts[0]] if len(parts) == 1 else np.concatenate([column[each] for each in parts])
 
 
 def _ended(frame: pl.DataFrame, ends_ns: Mapping[str, tuple[int, int]]) -> pl.DataFrame:

@@ -366,7 +366,8 @@ def _whole(run: Run) -> Summary:
     flows = {entity: counters for entity, counters in run.counters.items() if entity.startswith("flow/")}
     rows = {str(row["flow"]): row for row in run.flows.rows()}
     limits = {flow: limited_shares(row) for flow, row in rows.items()}
-    series = run.all_series(_SRTT, _CWND, _SOJOURN, _SENT, _SENT_PACKETS)
+    over_time = Counters(run)
+    series = over_time.series
     lives_ns = {entity: _life_ns(counters) for entity, counters in flows.items()}
     samples = {
         # The same division as converts the samples' times to seconds, so that a sample exactly at the end is included.
@@ -426,7 +427,7 @@ def _whole(run: Run) -> Summary:
     queues = queues_in(run, (whole_ns[0] / metrics.NS_PER_S, whole_ns[1] / metrics.NS_PER_S), series)
     engine = str(run.engine.get("name", ""))
     groups_of_flows = _bulk_groups(run)
-    parts = halves(Counters(run), groups_of_flows, Window()) if groups_of_flows else {}
+    parts = halves(over_time, groups_of_flows, Window()) if groups_of_flows else {}
     return Summary(run.status, found, together, groups, datagrams, traits_of(run), engine, queues, parts)
 
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dumbbell.results.checksums import StoredFile, damaged
 from dumbbell.results.names import are_names
 from dumbbell.results.schema import Quantity, schema, whole
 from dumbbell.results.series import read_parquet
+from dumbbell.results.storage.checksums import StoredFile, damaged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,8 +32,8 @@ TCP, UDP, ICMP = "tcp", "udp", "icmp"
 """Values of the column `transport` of flows."""
 NOT_TCP = (UDP, ICMP)
 """Transports of streams of datagrams."""
-DATAGRAM_KINDS = ("ping", "udp", "voip")
-"""Kinds of their streams."""
+DATAGRAM_KINDS = ("ping", "udp", "voip", "program")
+"""Kinds of their streams. A program may make one."""
 MOST_LISTED = 1000
 """A table with at most this many rows is held as lists and stored in run.json."""
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from dumbbell.engines.prepared import Prepared, not_allowed
+from dumbbell.engines.prepared import NOTHING, Allowed, Prepared, refuse_unallowed
 from dumbbell.errors import BadInput
-from dumbbell.results.more import as_files
 from dumbbell.results.schema import schema
 from dumbbell.results.series import Block, SeriesFile, digest, to_parquet
+from dumbbell.results.storage.more import as_files
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ResolvedScenario
 from dumbbell.scenario.model import Settings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run, Store
 
 
-def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str], allow_library: bool = False) -> Run:
+def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str], allowed: Allowed = NOTHING) -> Run:
     """Compute a stored run again, keep what was asked for beside it, and return the stored run with it.
 
     The variables and events of an earlier call are recorded again, so that nothing gets lost.
@@ -39,9 +39,8 @@ def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str
         tuple(dict.fromkeys((*(before.kinds if before is not None else ()), *events))),
     )
     prepared = _prepared(run, *asked)
-    if prepared.libraries and not allow_library:
-        raise BadInput(not_allowed(prepared.libraries.values()))
-    again = replace(prepared, may_load=allow_library).produce()
+    refuse_unallowed(prepared.libraries.values(), prepared.own_programs, allowed)
+    again = replace(prepared, allowed=allowed).produce()
     if not again.is_complete:
         raise BadInput(f"run {key[:10]} ({run.name}): {'; '.join(again.reasons)}; expected a run that can be computed again")
     assert not isinstance(again.samples, SeriesFile)

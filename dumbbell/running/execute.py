@@ -12,12 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dumbbell.engines import engine
-from dumbbell.engines.prepared import Prepared, not_allowed
+from dumbbell.engines.prepared import NOTHING, Allowed, Prepared, refuse_unallowed
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor import Executor, Finished, Local, Threads, WorkerDied
 from dumbbell.executor.interrupt import Aborted, deferred, uninterrupted
 from dumbbell.executor.progress_state import Progress, ProgressState
-from dumbbell.results.place import CLUSTER
+from dumbbell.results.storage.place import CLUSTER
 from dumbbell.running.machine import host
 from dumbbell.running.prepare import not_storable
 from dumbbell.running.sweep import Jobs, Listed, Requested, requests
@@ -38,21 +38,21 @@ def execute(
     executor: Executor | None = None,
     progress: Progress | None = None,
     repair: bool = False,
-    allow_library: bool = False,
+    allowed: Allowed = NOTHING,
 ) -> Results:
     """Run those that the store lacks, the longest first, and return all in the given order.
 
     A damaged run in the store is left out with a `DamagedRunWarning`; with `repair` it is rerun, and replaced once that is done. The
     results do not depend on the executor (threads, one a processor, by default) or its number of workers. A run that crashed is returned
-    but not kept, so that it is tried again. `allow_library`: computing them may load the libraries that they name. Raises `BadInput` if it
-    would load a library without being allowed to, `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is missing;
+    but not kept, so that it is tried again. `allowed`: computing them may execute that. Raises `BadInput` if it would execute
+    more than it is allowed to, `Interrupted` on Ctrl-C, `EnvironmentFault` if the disk is full or an engine is missing;
     the store then holds whole runs, and the same call goes on from there.
     """
     from dumbbell.results import Results
 
     if store is not None and (named := {function.name for run in runs for function in run.functions.values()}):
         raise BadInput(not_storable(named))
-    outcome = execute_each(Listed(runs), store, executor, progress, repair, allow_library)
+    outcome = execute_each(Listed(runs), store, executor, progress, repair, allowed)
     found = tuple(outcome)
     return Results(found, tuple(outcome.damaged.values()))
 
@@ -63,7 +63,7 @@ def execute_each(
     executor: Executor | None = None,
     progress: Progress | None = None,
     repair: bool = False,
-    allow_library: bool = False,
+    allowed: Allowed = NOTHING,
 ) -> Outcome:
     """Execute like `execute`, but read stored runs one by one, when they are iterated over, so that memory does not hold them all."""
     executor = executor or Threads()
@@ -74,11 +74,11 @@ def execute_each(
         key = jobs.key(i)
         if store is None or store.missing([key]) or (repair and not store.is_whole(key)):
             todo.setdefault(key, i)
-    if todo and jobs.libraries and not allow_library:
-        raise BadInput(not_allowed(jobs.libraries))
+    if todo:
+        refuse_unallowed(jobs.libraries, jobs.own_programs, allowed)
     for i in {jobs.sources(i): i for i in todo.values()}.values():
         engine(jobs.engine(i)).require(jobs[i].plan)
-    sweep = _sweep(jobs, list(todo.values()), store, executor, progress, allow_library, repair)
+    sweep = _sweep(jobs, list(todo.values()), store, executor, progress, allowed, repair)
 
     def ending() -> Interrupted:
         return interrupted_at(store, "" if store is None else f"{count_stored(jobs, store)} of {len(jobs)}")
@@ -135,26 +135,26 @@ class Outcome:
 
 
 def _sweep(
-    jobs: Jobs, todo: list[int], store: Store | None, executor: Executor, progress: Progress | None, may_load: bool, repair: bool
+    jobs: Jobs, todo: list[int], store: Store | None, executor: Executor, progress: Progress | None, allowed: Allowed, repair: bool
 ) -> _Sweep | ClusterSweep:
     """The runs on their way to where they are computed."""
     if isinstance(executor, Local):
-        return _Sweep(jobs, todo, store, executor, progress, may_load)
+        return _Sweep(jobs, todo, store, executor, progress, allowed)
     from dumbbell.executor.cluster import Cluster
     from dumbbell.running.cluster.sweep import ClusterSweep
 
     if not isinstance(executor, Cluster):
         raise TypeError(f"{type(executor).__name__} is no executor that is known; expected a subclass of dumbbell.executor.Local")
-    return ClusterSweep(jobs, todo, store, executor, progress, may_load, repair)
+    return ClusterSweep(jobs, todo, store, executor, progress, allowed, repair)
 
 
 class _Sweep:
     """Runs on their way through an executor: claimed, computed, kept."""
 
     def __init__(
-        self, jobs: Jobs, todo: list[int], store: Store | None, executor: Local, progress: Progress | None, may_load: bool
+        self, jobs: Jobs, todo: list[int], store: Store | None, executor: Local, progress: Progress | None, allowed: Allowed
     ) -> None:
-        self._jobs, self._may_load = jobs, may_load
+        self._jobs, self._allowed = jobs, allowed
         self._todo = sorted(todo, key=lambda i: -jobs.cpu_s(i))
         self._store, self._executor, self._progress = store, executor, progress
         self._claims: dict[str, ExitStack] = {}
@@ -217,7 +217,7 @@ class _Sweep:
                 self._claims[key] = claim.pop_all()
             self._begun[key] = time.monotonic(), cost
             self._tell()
-            yield replace(self._jobs[i], may_load=True) if self._may_load else self._jobs[i]
+            yield self._jobs[i] if self._allowed == NOTHING else replace(self._jobs[i], allowed=self._allowed)
 
     def _take(self, finished: Finished[Prepared]) -> None:
         """Stores the result of a job."""

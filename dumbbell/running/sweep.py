@@ -66,6 +66,10 @@ class Jobs(Requested, Protocol):
         """The paths of libraries that any of them loads."""
 
     @property
+    def own_programs(self) -> Mapping[str, str]:
+        """The programs of scenarios' own that any of them runs, with their commands."""
+
+    @property
     def functions(self) -> Collection[str]:
         """The names of functions in Python that are congestion controls of any of them."""
 
@@ -148,6 +152,11 @@ class Listed:
         return {path for run in self._runs for path in run.libraries.values()}
 
     @property
+    def own_programs(self) -> Mapping[str, str]:
+        """See `Jobs`."""
+        return {name: command for run in self._runs for name, command in run.own_programs.items()}
+
+    @property
     def functions(self) -> Collection[str]:
         """See `Jobs`."""
         return {function.name for run in self._runs for function in run.functions.values()}
@@ -170,6 +179,8 @@ class PreparedSweep:
         self._kept: list[Prepared] = []
         self.libraries: set[str] = set()
         """See `Jobs`."""
+        self.own_programs: dict[str, str] = {}
+        """See `Jobs`."""
         self.functions: set[str] = set()
         """See `Jobs`."""
         all_runs = scenario.cell_count * scenario.least_repeats if chosen is None else sum(len(repeats) for _, repeats in chosen)
@@ -186,6 +197,7 @@ class PreparedSweep:
                     self._sources.append((run.engine, *run.sources))
                     self._cells.append(json.dumps(run.resolved.cell))
                     self.libraries.update(run.libraries.values())
+                    self.own_programs.update(run.own_programs)
                     self.functions.update(function.name for function in run.functions.values())
                 self._keys += bytes.fromhex(run.key)
                 self._positions.append(position)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from functools import cache
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, StringConstraints, WithJsonSchema
 
+from dumbbell.catalogue import Entry, entries
 from dumbbell.documents.model import Model
 
 LONG = "long"
@@ -21,6 +23,19 @@ class Kinded(Model):
     def model_post_init(self, _context: Any, /) -> None:
         """Marks `kind` as set, so that an object made in Python is written with it."""
         self.model_fields_set.add("kind")
+
+
+class Fault(Model):
+    """A fault of a link, or the way in which it is drawn."""
+
+    named: ClassVar[str]
+    """Its name in the catalogue."""
+
+    @classmethod
+    @cache
+    def entry(cls) -> Entry:
+        """Its entry of the catalogue."""
+        return entries("fault")[cls.named]
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=100)]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from dumbbell.catalogue import entries, state_names
 from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
+from dumbbell.scenario import ready_made
 from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, beyond, too_fast, too_long
-from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.impaired import wrong_impairment
 from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, Path, QueueStage, Settings, Stage
 from dumbbell.scenario.passing import (
@@ -26,12 +26,13 @@ from dumbbell.scenario.passing import (
     wrong_faults,
     wrong_paths,
 )
-from dumbbell.scenario.qdiscs import Dummynet
+from dumbbell.scenario.program import wrong_use
+from dumbbell.scenario.qdiscs import Cake, Dummynet
 from dumbbell.scenario.series import CONTROL, NONE, QUEUE
 from dumbbell.scenario.tcp import Connections
-from dumbbell.scenario.trace import MOST_STEPS, Trace
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.values.trace import MOST_STEPS, Trace
 
 _LONGEST_RUN = Duration.parse("4h")
 _HOST = {each.name: each for each in entries("host")["host"].parameters}
@@ -116,8 +117,8 @@ class _Around(NamedTuple):
     duration: Duration
     paths: Mapping[str | None, _PathFacts]
     """By name; that of traffic that names none has None."""
-    lists: tuple[object, object, object]
-    """Objects that have the names of stages."""
+    lists: tuple[object, object, object, object]
+    """Objects that have the names of stages, and programs."""
     unknown: Mapping[str | None, tuple[tuple[Location, str, str], ...]]
     """Errors in the names of paths."""
 
@@ -126,7 +127,7 @@ class _Around(NamedTuple):
         names: set[str | None] = {None, *taken(settings)}
         unknown = {name: found for name in names if (found := tuple(wrong_choice(settings, name)))}
         paths = {name: _PathFacts.of(settings, name) for name in names if name not in unknown}
-        return cls(settings.duration, paths, (settings.path.forward, settings.path.reverse, settings.stages), unknown)
+        return cls(settings.duration, paths, (settings.path.forward, settings.path.reverse, settings.stages, settings.programs), unknown)
 
 
 class _PathFacts(NamedTuple):
@@ -173,7 +174,7 @@ def over_tcp(settings: Settings) -> list[Connections]:
 
 def flow_bases(flows: list[Flow]) -> list[str]:
     """Return the name of each group of flows."""
-    return [flow.name or flow.cc.kind for flow in flows]
+    return [flow.name or flow.program or flow.cc.kind for flow in flows]
 
 
 def flow_names(flows: list[Flow]) -> list[list[str]]:
@@ -333,6 +334,7 @@ def _flow(flow: Flow, around: _Around, settings: Settings) -> Wrong:
         return
     if flow.bytes == 0:
         yield ("bytes",), "0B is nothing to send", "a size above 0"
+    yield from _program(flow, settings)
     if flow.duration == 0:
         yield ("duration",), "0s is no time at all", "a time above 0"
     last = flow.start.first + (flow.count - 1) * flow.start.every + flow.start.jitter
@@ -341,6 +343,32 @@ def _flow(flow: Flow, around: _Around, settings: Settings) -> Wrong:
         what = f"the last flow may start at {Duration(last)}, after the run's {around.duration}"
         yield ("start", key), what, "an earlier start or a longer duration"
     yield from _connections(flow, settings, around.paths[flow.path])
+
+
+def _program(flow: Flow, settings: Settings) -> Wrong:
+    """Yield the errors in a flow that a program makes."""
+    if flow.program is None:
+        if flow.arguments:
+            yield ("arguments",), "are of no program", "program beside them"
+        return
+    if flow.application is not None:
+        yield ("program",), "stands beside application", "one of them"
+        return
+    known = [*settings.programs, *ready_made.NAMES]
+    program = ready_made.of(flow.program, settings.programs)
+    if flow.program not in known:
+        yield (
+            ("program",),
+            f"there is no program {flow.program!r}{nearest(flow.program, known)}",
+            f"one of programs, or {one_of(ready_made.NAMES)}",
+        )
+    elif program is None:
+        if flow.arguments:
+            yield ("arguments",), f"are none of {flow.program}", "the keys of a flow"
+    else:
+        yield from wrong_use(program, flow.arguments, flow.bytes is not None)
+        if flow.opens != "sender":
+            yield ("opens",), f"is what the program says: its {program.sends} sends", "no opens, or another program"
 
 
 def _background(traffic: Background, around: _Around, settings: Settings) -> Wrong:
@@ -475,7 +503,7 @@ def _names(settings: Settings) -> Wrong:
     seen: set[str] = set()
     for i, (flow, names) in enumerate(zip(settings.flows, flow_names(settings.flows), strict=True)):
         if (flow.name is not None and given[flow.name] > 1) or not seen.isdisjoint(names):
-            yield ("flows", i, "name"), f"{flow.name or flow.cc.kind!r} is given twice", "names that differ"
+            yield ("flows", i, "name"), f"{flow.name or flow.program or flow.cc.kind!r} is given twice", "names that differ"
         seen.update(names)
 
 

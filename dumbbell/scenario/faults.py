@@ -13,11 +13,11 @@ from dumbbell.documents.problems import Location, Unfit
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
 from dumbbell.scenario.bounds import beyond
-from dumbbell.scenario.csv_files import located
 from dumbbell.scenario.generated import faults as generated
 from dumbbell.scenario.generated.faults import BitErrors as BitErrors
 from dumbbell.scenario.generated.faults import Regular as Regular
 from dumbbell.scenario.units import CERTAIN, Duration, Share
+from dumbbell.scenario.values.csv_files import located
 
 _MOST_ENTRIES = 16_384
 """Maximum number of entries in a table of jitter: the kernel's NETEM_DIST_MAX."""

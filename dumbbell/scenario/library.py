@@ -12,7 +12,7 @@ from pydantic import ValidationInfo
 
 from dumbbell.documents.problems import Unfit
 from dumbbell.files import read_regular
-from dumbbell.scenario.csv_files import located
+from dumbbell.scenario.values.csv_files import located
 
 MOST_BYTES = 256 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\.(so|dylib)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
@@ -9,18 +10,18 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import EngineName, Kinded, Name
-from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.captures import Points, at_hosts
 from dumbbell.scenario.faults import Faults
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.generated.paths import Delay as Delay
 from dumbbell.scenario.generated.paths import ShaperKind as ShaperKind
-from dumbbell.scenario.qdiscs import Dummynet, Qdisc
+from dumbbell.scenario.program import Program, Scalar
+from dumbbell.scenario.qdiscs import Cake, Dummynet, Qdisc
 from dumbbell.scenario.series import Events, Series
 from dumbbell.scenario.tcp import Cc, Connections, Start
-from dumbbell.scenario.trace import Trace
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.values.trace import Trace
 
 # --- queues --------------------------------------------------------------------------------------------------------
 
@@ -252,7 +253,25 @@ class Flow(Connections):
     """The end that calls connect(). `receiver` is a download: the data begin to flow when the server has heard that the connection is
     open."""
     application: Literal["iperf3", "ftp"] | None = None
-    """A real program that makes the flow (engine `testbed`): iperf3, or FTP by vsftpd and curl. The end that `opens` is its client."""
+    """A real program that makes the flow (engines `kernel` and `testbed`): iperf3, or FTP by vsftpd and curl. The end that `opens` is its
+    client."""
+    program: Name | None = None
+    """A program that makes the flow: one of `programs`, or a ready-made one (`dumbbell list program`)."""
+    arguments: dict[str, Scalar] = Field(default_factory=dict)
+    """Values of the program's own words in braces, such as `{size: 1000000}`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_program(cls, written: Any) -> Any:
+        """A flow of a program needs no congestion control, and iperf3 and ftp are applications."""
+        if not isinstance(written, dict) or not isinstance(written.get("program"), str):
+            return written
+        return {**written, "cc": written.get("cc") or "cubic"}
+
+    @property
+    def made_by(self) -> str | None:
+        """The name of the program that makes it."""
+        return self.application or self.program
 
     @property
     def opener(self) -> Literal["from", "to"]:
@@ -295,6 +314,9 @@ class Settings(Model):
     """Several paths by name, for a `path` of flows and other traffic."""
     hosts: dict[Name, HostQueue] = Field(default_factory=dict)
     """Hosts by name. `left` and `right` are the hosts of flows that name none; a flow's `src` or `dst` names others."""
+    programs: dict[Name, Program] = Field(default_factory=dict)
+    """Programs that make flows, by name, for a `program` of flows (engines `kernel` and `testbed`). They run only with `dumbbell run
+    --allow-program`."""
     flows: list[Flow] = Field(default_factory=list)
     """Bulk flows. The list may be empty if there is other traffic."""
     background: list[Background] = Field(default_factory=list)
@@ -338,6 +360,11 @@ class Settings(Model):
     def libraries(self) -> dict[str, str]:
         """The libraries that congestion controls are in: paths by SHA-256."""
         return {str(cc.sha256): cc.library for cc in self._controls if cc.library is not None}
+
+    @property
+    def own_programs(self) -> dict[str, str]:
+        """The programs of the scenario's own that make flows, with the commands of their clients."""
+        return {flow.program: shlex.join(self.programs[flow.program].client) for flow in self.flows if flow.program in self.programs}
 
     @property
     def functions(self) -> dict[int, Function]:

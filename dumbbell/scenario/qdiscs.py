@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location, Unfit
-from dumbbell.scenario.cake import Cake
 from dumbbell.scenario.discipline import Discipline, Parameters, PortFacts
 from dumbbell.scenario.generated import qdiscs as generated
 from dumbbell.scenario.generated.qdiscs import Bfifo, Fq, FqPie, Netem, Pfifo, Tc
+from dumbbell.scenario.values.typed import ENCAPSULATIONS, SCE_RAMPS, charged, words
 
 _MS = 10**6
 _RFC_ALPHA, _RFC_BETA = 38, 768
@@ -169,6 +169,28 @@ class DualPi2(generated.DualPi2):
 def _room(port: PortFacts) -> int:
     """The RFC's limit: 250 ms of the link rate, in packets."""
     return max(1, port.rate_bps // (4 * 8 * port.frame_bytes))
+
+
+class Cake(generated.Cake):
+    __doc__ = generated.Cake.__doc__
+
+    def wrong(self) -> Iterator[tuple[Location, str, str]]:
+        """Two keys that say the same."""
+        yield from super().wrong()
+        written = words(self.framing)
+        lines = [word for word in written if word in ENCAPSULATIONS]
+        if lines and self.overhead is not None:
+            yield ("overhead",), f"{lines[0]} has an overhead of its own", "one of both"
+        if "raw" in written and (len(written) > 1 or self.overhead is not None):
+            yield ("framing",), "raw stands beside other words", "raw alone"
+
+    def planned(self, port: PortFacts) -> dict[str, Any]:
+        """Its parameters in a plan."""
+        return super().planned(port) | {
+            "rate_bps": port.rate_bps if port.shaped_here else None,
+            **charged(self.framing, self.overhead, self.mpu),
+            "sce": SCE_RAMPS[self.sce] if isinstance(self.sce, bool | str) else self.sce,
+        }
 
 
 class Dummynet(generated.Dummynet):

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from dumbbell.documents.problems import Unfit
-from dumbbell.scenario.amount import Amount, as_written, rounded
+from dumbbell.scenario.values.amount import Amount, as_written, rounded
 
 Values = Annotated[list[Any], Field(min_length=1)]
 

@@ -14,8 +14,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from dumbbell.documents.source import parse
+from dumbbell.scenario.base import Fault
 from dumbbell.scenario.discipline import Discipline
-from dumbbell.scenario.fault import Fault
 from dumbbell.scenario.scenario import KIND, Scenario
 from dumbbell.scenario.units import Limit, Quantity, Share
 

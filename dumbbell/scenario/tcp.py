@@ -19,11 +19,11 @@ from pydantic_core import CoreSchema, PydanticKnownError
 from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import CONTENT, LONG, Name
-from dumbbell.scenario.dscp import Dscp
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.generated.hosts import Host as Host
 from dumbbell.scenario.library import identified
 from dumbbell.scenario.units import ETHERNET_MTU, Duration
+from dumbbell.scenario.values.dscp import Dscp
 
 
 def _split(written: Any, name: str, rest: str) -> Any:

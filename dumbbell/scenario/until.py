@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dumbbell.documents.model import Model
 from dumbbell.documents.problems import Unfit
-from dumbbell.scenario.amount import Amount
+from dumbbell.scenario.values.amount import Amount
 
 
 class Until(Model):

@@ -253,7 +253,7 @@ class Arrivals:
 
 
 def _offered_mbit(scenario: Scenario, entry: Transfers, direction: str) -> float:
-    from dumbbell.scenario.distributions import mean
+    from dumbbell.scenario.values.distributions import mean
 
     assert entry.size is not None
     bottleneck = scenario.path.bottleneck

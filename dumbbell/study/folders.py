@@ -65,9 +65,9 @@ def open_store(path: Path, study: Study, part: Part, request: Request, engine: s
     """
     from dumbbell.files import SafeFolder, write_within
     from dumbbell.results import Store
-    from dumbbell.results.checksums import seal
     from dumbbell.results.folder import RUNS, read_request
-    from dumbbell.results.place import STUDY
+    from dumbbell.results.storage.checksums import seal
+    from dumbbell.results.storage.place import STUDY
 
     wanted = {"study": study.name, "part": part.name, "engine": engine, **asdict(request)}
     if path.exists() and not path.is_dir():

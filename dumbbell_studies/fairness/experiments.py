@@ -34,7 +34,7 @@ _DEEP = "100000p"
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is changed, and in which of the report's scenarios."""
+    """A change, and the scenarios of the report that it is made in."""
 
     name: str
     title: str

@@ -29,7 +29,7 @@ class Control:
     """A congestion control of the report."""
 
     era: Words
-    """As kernels of the time had it."""
+    """Parameters as kernels of the time had them."""
     today: str
 
     @property
@@ -40,7 +40,7 @@ class Control:
 
 CONTROLS: Mapping[str, Control] = {
     "SACK": Control({"kind": "reno"}, "reno"),
-    # As CentOS 5 took it into its 2.6.18.
+    # CentOS 5 took it into its 2.6.18.
     "CUBIC": Control({"kind": "cubic", "version": "2.2"}, "cubic"),
     "HIGHSPEED": Control({"kind": "highspeed"}, "highspeed"),
     "WESTWOOD": Control({"kind": "westwood"}, "westwood"),
@@ -59,7 +59,7 @@ class Setup:
     send_buffer: int
     """Most that tcp_wmem allows the sender, bytes."""
     receive_buffer: int
-    """What the receiver has from the start (tcp_rmem[1]; it does not adapt), bytes."""
+    """Initial receive buffer (tcp_rmem[1]; it does not adapt), bytes."""
     own_receive_buffer: int
     """The sender's own largest, which decides the scale of the window that it advertises, bytes."""
     window_scaling: bool
@@ -67,12 +67,12 @@ class Setup:
     inferred: bool
     """Not as the report lists it."""
     reason: str
-    """What it was inferred from."""
+    """Reason for the choice."""
 
 
 @cache
 def setups() -> Mapping[Place, Setup]:
-    """Of every transfer of the report."""
+    """Return the setup of every transfer of the report."""
     with _FILE.open(newline="", encoding="utf-8") as file:
         return {
             (row["scenario"], row["sender"]): Setup(
@@ -91,7 +91,7 @@ def setups() -> Mapping[Place, Setup]:
 
 @cache
 def scenario_names() -> tuple[str, ...]:
-    """Of all scenarios, in the report's order."""
+    """Return the names of all scenarios, in the report's order."""
     return tuple(dict.fromkeys(scenario for scenario, _ in setups()))
 
 

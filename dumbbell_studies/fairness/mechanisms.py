@@ -1,4 +1,4 @@
-"""What the report's numbers come from, on today's Linux with the report's buffers, so that the engine `kernel` can show it too.
+"""Mechanisms behind the report's numbers, on today's Linux with the report's buffers, so that the engine `kernel` can show it too.
 
 - `full-buffer`: a send buffer of 249,856 bytes at 100 ms. A writer that sleeps is woken when a third of it is free.
 - `unscaled-window`: a receive buffer of 87,380 bytes that does not grow, at 400 ms.
@@ -42,7 +42,7 @@ class Mechanism:
     receive_buffer: int = LARGE
     limit_packets: int = 100_000
     mib: int = 100
-    """What is transferred."""
+    """Size of the transfer."""
 
     @property
     def without(self) -> Mechanism:

@@ -13,7 +13,7 @@ from dumbbell.study.claims import read_claims
 FOLDER = Path(__file__).parent / "published"
 RUNS = FOLDER / "alberta_runs.csv"
 FILE_BYTES = 104_857_600
-"""What each transfer carries: a file that dd wrote, 100 MiB."""
+"""Size of each transfer: a file that dd wrote, 100 MiB."""
 
 Place = tuple[str, str]
 """Scenario and sender."""
@@ -21,7 +21,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class Published:
-    """What the report prints of a transfer."""
+    """The numbers that the report prints for a transfer."""
 
     elapsed_s: float
     packets: int

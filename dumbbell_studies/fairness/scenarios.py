@@ -40,12 +40,12 @@ OUTAGE = "107.5ms"
 """A sleep of 100 ms, and the 5 to 10 ms that it takes to start it and the tc after it."""
 BOTTLENECK = "bottleneck"
 TICK = "1ms"
-"""Of the clock that netem's timer was bound to before Linux 2.6.22, as distributions for servers built them."""
+"""Tick of the clock that netem's timer was bound to before Linux 2.6.22, as distributions for servers built it."""
 _LONGEST_S = {"Combo22": 760, "Combo23": 760, "Combo24": 760, "Combo12": 300}
 _LONG_S = 200
 """How long a run may take at most, s: it ends with its last transfer."""
 LARGE = 64 << 20
-"""Of the rerun with buffers that limit nobody, bytes."""
+"""Buffers of the rerun that limit nobody, bytes."""
 
 
 @dataclass(frozen=True)
@@ -173,5 +173,5 @@ def _flow(sender: str, setup: Setup, mode: Mode, override: Mapping[str, Any], *,
 
 
 def _of(override: Mapping[str, Any], whose: str) -> dict[str, Any]:
-    """What is overridden of one thing: its keys without that word."""
+    """Return the overrides of one thing: its keys without that word."""
     return {key.removeprefix(f"{whose}."): value for key, value in override.items() if key.startswith(f"{whose}.")}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dumbbell.results import Run
 
 _LEAST_ALONE_S = 1.0
-"""What is alone for less has no throughput of its own."""
+"""A transfer that is alone for less time has no throughput of its own."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Transfer:
     seed: int
     start_s: float
     end_s: float
-    """Of the run if the transfer did not come to its end."""
+    """End of the transfer, or of the run if the transfer was not complete."""
     completed: bool
     retransmits: int
     srtt_ms: float

@@ -48,7 +48,7 @@ class KernelRun:
 
     @property
     def marks(self) -> bool:
-        """Whether the queue signals congestion by CE marks and not by drops."""
+        """True if the queue signals congestion by CE marks and not by drops."""
         return self.ecn and self.queue == "cake"
 
 

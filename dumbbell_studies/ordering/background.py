@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 LAWS = Path(__file__).parent / "laws"
 FROZEN = Path(__file__).parent / "calibration.csv"
-"""What `dumbbell calibrate ordering` found: the settings of the two types, and what they come to."""
+"""Result of `dumbbell calibrate ordering`: the settings of the two types, and the load and variability that they give."""
 
 _POINTS = 400
 _TAIL_KEY = "background.0.size.mixture.1.of.pareto.most"
@@ -60,7 +60,7 @@ class Type:
 
     name: str
     cov: float
-    """Of the bandwidth that it leaves."""
+    """CoV of the bandwidth that it leaves."""
     tail: float
     """Share of the transfers whose size is of the tail."""
     buffer: str

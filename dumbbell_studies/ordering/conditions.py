@@ -10,13 +10,13 @@ BASE_RTT_MS = 320.0
 
 @dataclass(frozen=True, order=True)
 class Condition:
-    """What all protocols are tried in. Tables of several sections print the same condition."""
+    """A condition that all protocols are tried in. Tables of several sections print the same condition."""
 
     rtt_ms: float | None = BASE_RTT_MS
-    """Of all high-speed flows; None: each has one of its own, from the exponential distribution of the background."""
+    """RTT of all high-speed flows; None: each has an RTT of its own, from the exponential distribution of the background."""
     buffer_mib: int = 1
-    """Of the bottleneck's queue, in either direction. The page's "MB" are 2^20 bytes: only then are they the shares of the bandwidth-delay
-    product that it prints (6.5 %, 13 %), and stock dummynet takes no more than one."""
+    """Size of the bottleneck's queue, in either direction. The page's "MB" are 2^20 bytes: only then are they the shares of the
+    bandwidth-delay product that it prints (6.5 %, 13 %), and stock dummynet takes no more than one."""
     flows: int = 4
     """High-speed flows; 0: the background alone."""
     background: str = "type1"
@@ -30,7 +30,7 @@ class Condition:
 
     @property
     def name(self) -> str:
-        """Of scenarios."""
+        """Name in the names of scenarios."""
         rtt = "exponential" if self.rtt_ms is None else f"{self.rtt_ms:g}ms"
         parts = (rtt, f"{self.buffer_mib}MiB", f"{self.flows}-flows", self.background, *(["congested"] if self.congested else []))
         return "-".join(parts)
@@ -92,7 +92,7 @@ FURTHER = (
     replace(BASE, rtt_ms=40.0, buffer_mib=2),
     replace(BASE, rtt_ms=160.0, buffer_mib=2),
 )
-"""What correlations are taken over beside those of the sections: RTTs from 20 ms and flow counts from 2 on, as the text says."""
+"""Conditions of the correlations next to those of the sections: RTTs from 20 ms and flow counts from 2 on, as the text says."""
 ALONE = (
     Condition(flows=0),
     Condition(flows=0, background="type2"),

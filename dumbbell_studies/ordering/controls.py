@@ -18,7 +18,7 @@ class Protocol:
 
     name: str
     era: Words
-    """As the kernels of 2006 had it."""
+    """Parameters as the kernels of 2006 had them."""
     today: str
     """The control of a current kernel."""
     tolerance: float | None
@@ -33,7 +33,7 @@ class Protocol:
 FAST_ALPHA = 100
 """Fitted: the page prints none. It is the default of FAST's ns-2 module, see `fitted`."""
 INITIAL_SSTHRESH = 100
-"""Of BIC and CUBIC: the default of their modules' `initial_ssthresh` in 2006, segments."""
+"""`initial_ssthresh` of BIC and CUBIC: the default of their modules in 2006, segments."""
 
 PROTOCOLS: Mapping[str, Protocol] = {
     each.name: each
@@ -75,7 +75,7 @@ MODES: Mapping[str, Mode] = {mode.name: mode for mode in (Mode("2006", "linux-2.
 ERA, MODERN = MODES["2006"], MODES["modern"]
 
 LARGE_BUFFERS: Words = {"rcvbuf": "64MiB", "sndbuf": "64MiB"}
-"""Of long-lived flows: never what limits them. A single flow at 320 ms with a buffer of 8 MiB has 24 MB under way."""
+"""Buffers of long-lived flows, which never limit them. A single flow at 320 ms with a buffer of 8 MiB has 24 MB under way."""
 
 
 def validated(document: Mapping[str, Any], folder: str) -> Scenario:

@@ -27,7 +27,7 @@ LEAST_RUNS = 30
 
 @dataclass(frozen=True)
 class Correlation:
-    """Of a predictor with an outcome, over the runs of an environment."""
+    """Correlation of a predictor with an outcome, over the runs of an environment."""
 
     environment: str
     outcome: str

@@ -39,7 +39,7 @@ _LONG_OR_LARGE = tuple(dict.fromkeys((*_RTTS, *_BUFFERS)))
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is changed, and in which of the page's cells."""
+    """A change, and the cells of the page that it is made in."""
 
     name: str
     title: str
@@ -103,7 +103,7 @@ EXPERIMENTS = (
         for protocol in ("SACK", "WESTWOOD")
     ),
 )
-"""Those of a common RTT: their high-speed flows are the first two entries, the long-lived ones on the way back the next two."""
+"""Scenarios with a common RTT: their high-speed flows are the first two entries, the long-lived ones on the way back the next two."""
 QUICK_NOTE = "one seed of each experiment and of the page's own runs beside it"
 
 

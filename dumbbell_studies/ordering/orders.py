@@ -12,7 +12,7 @@ from dumbbell_studies.ordering.trials import Trials
 
 ORDERS: tuple[metrics.orders.Order, ...] = ("stochastic", "increasing-convex", "dilation")
 BLOCK_S = 30
-"""Of the bootstrap: a second depends on those before it, for about as long as a window takes to grow back at 320 ms."""
+"""Block of the bootstrap: a second depends on those before it, for about as long as a window takes to grow back at 320 ms."""
 _RESAMPLES = 200
 _SIGNS = {"below": "<", "above": ">", "equal": "=", "neither": "x"}
 
@@ -20,7 +20,7 @@ _SIGNS = {"below": "<", "above": ">", "equal": "=", "neither": "x"}
 def relations(found: Trials, condition: Condition = BASE) -> dict[tuple[str, str], dict[str, str]]:
     """Pair of protocols -> order -> how the first stands to the second (`<`, `>`, `=` not refuted either way, `x` both refuted).
 
-    Of the first seed of each: a distribution over time is that of one run, as in the page's figure.
+    The first seed of each counts: a distribution over time is that of one run, as in the page's figure.
     """
     firsts = {name: found.own[name, condition][0].bits / 1e6 for name in PROTOCOLS if (name, condition) in found.own}
     return {

@@ -34,7 +34,7 @@ HIGH_SPEED = "highspeed"
 """Name of the high-speed flows."""
 BOTTLENECK = "bottleneck"
 TICK = "1ms"
-"""Of dummynet's clock. At FreeBSD's own 10 ms it would serve a third of the smallest queue at once; its manual asks for 1 ms."""
+"""Tick of dummynet's clock. At FreeBSD's own 10 ms it would serve a third of the smallest queue at once. Its manual asks for 1 ms."""
 _REVERSE_FLOWS, _FORWARD_FLOWS = 2, 12
 _BACKGROUND_JITTER = "1s"
 _WEB, _DUMMYNET = "web", "dummynet"
@@ -136,7 +136,7 @@ def run_of(
 
 
 def cell_of(condition: Condition, protocol: str, mode: str, seed: int, experiment: str = "") -> dict[str, Any]:
-    """What tells a run from the others of the study."""
+    """Return the coordinates that tell a run from the others of the study."""
     return {
         "mode": mode,
         "protocol": protocol,

@@ -84,7 +84,7 @@ def stability_table(found: Trials) -> Table:
 
 
 def background_table(found: Trials) -> Table:
-    """What traffic without high-speed flows came to, in either direction."""
+    """Return the table of traffic without high-speed flows, in either direction."""
     rows = []
     for (protocol, condition), repeats in found.own.items():
         if protocol != NOBODY:

@@ -42,13 +42,13 @@ class Trial:
     condition: Condition
     seed: int
     bits: Array = field(repr=False)
-    """Of all traffic in each second, shape (seconds,)."""
+    """Bits of all traffic in each second, shape (seconds,)."""
     reverse_bits: Array = field(repr=False)
     """The same on the way back."""
     flow_bits: Array = field(repr=False)
-    """Of each high-speed flow in each second, shape (flows, seconds)."""
+    """Bits of each high-speed flow in each second, shape (flows, seconds)."""
     queue_cov: float
-    """Of the bottleneck's queue at the end of each second."""
+    """CoV of the bottleneck's queue at the end of each second."""
     loss_synchronisation: float
     """NaN if no high-speed flow sent anything again."""
 
@@ -183,7 +183,7 @@ def trial_of(run: Run) -> Trial | None:
 
 
 def _loss_synchronisation(again: Sequence[Series], start_s: float, stop_s: float) -> float:
-    """Of the seconds in which flows send segments again."""
+    """Return the share of the seconds with retransmissions in which several flows retransmit."""
     if not again:
         return math.nan
     # A counter times 8 is what `bits_by_bin` makes of bytes; only whether it grew matters.

@@ -3,7 +3,7 @@
     host1, host2, host3 --1 Gbit/s-- [htb 10 Mbit/s: qdisc] [netem RTT/2, 1000 packets] -- host4, host5, host6   (data)
     host1, host2, host3 ------------ [netem RTT/2, 1000 packets] [htb 10 Mbit/s: qdisc] -- host4, host5, host6   (ACKs)
 
-As in TEACUP's router, each direction is first shaped, with the queue discipline under test as the leaf of htb, and then delayed. htb is
+Each direction is first shaped, as in TEACUP's router, with the queue discipline under test as the leaf of htb, and then delayed. htb is
 given only rate and ceil, so its burst is tc's minimum of one MTU. Source: TEACUP's routersetup.py, `init_tc_pipe`, published with the
 report.
 

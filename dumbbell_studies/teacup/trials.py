@@ -253,7 +253,7 @@ def series_of(run: Run) -> Callable[[str, str], Series]:
 
 
 def _from_start_to_end(received: Series, axis: Array, total: float) -> Series:
-    """What a receiver had read at each time of the run: nothing before its first sample, all of it after the last."""
+    """Return the bytes that a receiver had read at each time of the run: nothing before its first sample, all after the last."""
     times, values = received
     if not times.size:
         return axis, np.zeros(len(axis))

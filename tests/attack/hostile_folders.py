@@ -10,9 +10,9 @@ import polars as pl
 
 from dumbbell import Scenario, run
 from dumbbell.results import Store
-from dumbbell.results.checksums import file_entry, seal
-from dumbbell.results.index import _checked, line
-from dumbbell.results.packing import pack
+from dumbbell.results.storage.checksums import file_entry, seal
+from dumbbell.results.storage.index import _checked, line
+from dumbbell.results.storage.packing import pack
 
 _DEEP = json.loads("[" * 60 + "]" * 60)
 ODD = (

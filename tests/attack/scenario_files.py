@@ -16,7 +16,6 @@ from pydantic.fields import FieldInfo
 from dumbbell.catalogue import Parameter
 from dumbbell.engines.sim.capabilities import capabilities
 from dumbbell.scenario.discipline import Discipline
-from dumbbell.scenario.distributions import Distribution
 from dumbbell.scenario.faults import Jitter
 from dumbbell.scenario.model import Bottleneck, DelayStage, Flow, HostQueue, Outage, Path, QueueStage, RateStep, Settings
 from dumbbell.scenario.qdiscs import Red, Tc
@@ -24,6 +23,7 @@ from dumbbell.scenario.series import Series
 from dumbbell.scenario.tcp import Cc, Feedback, Host, Stack, Start
 from dumbbell.scenario.traffic import Background, Exchange, OnOff, Page, Ping, Streaming, Transfers, Udp
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
+from dumbbell.scenario.values.distributions import Distribution
 
 Strategy = st.SearchStrategy[Any]
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from dumbbell import Scenario, run
-from dumbbell.results.checksums import seal
+from dumbbell.results.storage.checksums import seal
 
 TEXTS = {
     "an escape sequence": "\x1b[2J\x1b[31mred",

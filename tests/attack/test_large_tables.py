@@ -10,9 +10,10 @@ from attack.test_foreign import SCENARIO, rewrite
 
 from dumbbell import Scenario, run
 from dumbbell.errors import DamagedRun, DamagedRunWarning
-from dumbbell.results import Store, load, outlines, parquet
-from dumbbell.results.checksums import file_entry
-from dumbbell.results.packing import pack
+from dumbbell.results import Store, load, outlines
+from dumbbell.results.storage import parquet
+from dumbbell.results.storage.checksums import file_entry
+from dumbbell.results.storage.packing import pack
 
 ROWS = 8_000_000
 

@@ -13,7 +13,7 @@ from waiting import HANG_S
 
 from dumbbell import Scenario, run
 from dumbbell.results import Store
-from dumbbell.results.packing import pack
+from dumbbell.results.storage.packing import pack
 
 SCENARIO = """\
 name: s

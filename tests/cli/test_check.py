@@ -8,8 +8,8 @@ import pytest
 from packed_store import flip
 
 from dumbbell.results import Store
-from dumbbell.results.checksums import seal
-from dumbbell.results.json_files import to_json
+from dumbbell.results.storage.checksums import seal
+from dumbbell.results.storage.json_files import to_json
 
 SCENARIO = """\
 name: small

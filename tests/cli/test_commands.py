@@ -322,7 +322,7 @@ def test_a_file_of_a_similar_name_is_named(dumbbell, pair):
     [
         (
             ("compare", "OUT", "OUT"),
-            "OUT: is the same folder; expected another one",
+            "OUT was given more than once; expected different folders",
         ),
         (("compare", "OUT", "scee"), "scee: no such study or file (did you mean 'sce'?); expected"),
         (("compare", "OUT", "sce"), "expected runs of a cell of sce, as `dumbbell reproduce sce` makes them"),

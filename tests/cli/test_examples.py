@@ -9,6 +9,7 @@ from required import missing
 from dumbbell.engines import default
 from dumbbell.engines import engine as find_engine
 from dumbbell.errors import EnvironmentFault
+from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario
 
 EXAMPLES = sorted((Path(__file__).parent.parent.parent / "examples").glob("*.yaml"))
@@ -16,12 +17,19 @@ EXAMPLES = sorted((Path(__file__).parent.parent.parent / "examples").glob("*.yam
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example(dumbbell, file, tmp_path):
-    engine = Scenario.from_file(file).engine or default()
+    scenario = Scenario.from_file(file)
+    engine = scenario.engine or default()
     try:
         find_engine(engine).require()
     except EnvironmentFault as fault:
         missing(engine, fault)
-    answer = dumbbell("run", file, "--out", tmp_path, "--json")
+    (first, *_) = scenario.runs()
+    try:
+        find_engine(engine).require(prepare([first])[0].plan)
+    except EnvironmentFault as fault:
+        missing("netperf" if "netperf" in str(fault) else "applications", fault)
+    allowed = ["--allow-program"] if first.settings.own_programs else []
+    answer = dumbbell("run", file, "--out", tmp_path, "--json", *allowed)
     assert answer.status == 0
     found = json.loads(answer.out)
     assert found["name"] == file.stem

@@ -158,3 +158,15 @@ def test_figures_of_studies_without_runs(size):
 @pytest.mark.parametrize("size", SIZES)
 def test_engines_on_one_axis(size):
     fits(overlay(next(iter(kernel_runs())), [], View(size)), size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_scatter_plot_of_traffic_in_two_directions_has_a_panel_for_each(runs, size):
+    """A sum of both directions would exceed the capacity of either. The description lies above the ticks of the panel below."""
+    settled = settle(Asked(kind="scatter"), [RunSet("kinds", runs)])
+    assert (settled.y, settled.x) == (("forward.goodput_mbit", "reverse.goodput_mbit"), "ping_median_ms")
+    assert settled.titles[settled.y[0]] == "download goodput (Mbit/s)"
+    for each in settled.data[settled.y[0]]:
+        assert each.values["forward.goodput_mbit"] <= 20
+    fits(across_figure(settled, Wording(), size), size)
+    assert settle(Asked(kind="scatter", per="run"), [RunSet("kinds", runs)]).y == ("goodput_mbit",)

@@ -13,6 +13,7 @@ from waiting import HANG_S, wait_until
 
 from docs import interface
 from dumbbell import Scenario, run
+from dumbbell.engines.prepared import Allowed
 from dumbbell.engines.sim import apart
 from dumbbell.errors import BadInput
 from dumbbell.executor import WorkerDied
@@ -261,10 +262,10 @@ def test_a_library_that_changes_after_planning_is_refused(tmp_path, file, cubic)
     runs = prepare(Scenario.from_file(file(own("./cubic.so"))).runs())
     library.write_bytes(cubic.read_bytes() + b"\0")
     with pytest.raises(BadInput, match="has changed: its SHA-256 is"):
-        execute(runs, allow_library=True)
+        execute(runs, allowed=Allowed(library=True))
     library.unlink()
     with pytest.raises(BadInput, match="cannot be read"):
-        execute(runs, allow_library=True)
+        execute(runs, allowed=Allowed(library=True))
 
 
 @pytest.mark.parametrize(

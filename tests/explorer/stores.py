@@ -6,8 +6,12 @@ from hashlib import sha256
 import numpy as np
 
 from dumbbell.api import run
+from dumbbell.comparing.difference import difference
+from dumbbell.comparing.format import Format, Metric, Tolerance
+from dumbbell.comparing.reference import ReferenceValue
 from dumbbell.explorer.collection import Rows
-from dumbbell.results import Block, Store, Table
+from dumbbell.explorer.reference import reference_document
+from dumbbell.results import Block, Store, Table, load
 from dumbbell.scenario import Scenario
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -147,3 +151,29 @@ class Packets:
 
     def series(self, _key):
         return iter([("flow/forward", name, samples) for name, samples in self._series.items()])
+
+
+def measure(runs):
+    """Drops by cell, and a number that takes more than one run."""
+    found = {((run.cell["path.bottleneck.rate"], run.cell["path.rtt"]), "drops"): [run.summary.run["drops"]] for run in runs}
+    together = {(("all", "all"), "spread"): [float(np.ptp([run.summary.run["drops"] for run in runs]))]}
+    return {**found, **(together if len(runs) > 1 else {})}
+
+
+PUBLISHED = Format(
+    name="small",
+    columns=("rate", "rtt", "metric", "value"),
+    keys=("rate", "rtt"),
+    numbers=frozenset(),
+    metrics={"drops": Metric("packets", "Drops", Tolerance(absolute=3)), "spread": Metric("packets", "Spread", Tolerance(absolute=1e9))},
+    measure=measure,
+)
+
+
+def compared(folder):
+    """The document of a sweep with published numbers that are 0, 2, 4 ... less, and the difference that it is made of."""
+    runs = list(load(folder))
+    ours = measure(runs)
+    values = [ReferenceValue(key, metric, value[0] - 2 * i, 0) for i, ((key, metric), value) in enumerate(ours.items())]
+    found = difference(ours, values, PUBLISHED)
+    return reference_document([(PUBLISHED, found)], runs), found

@@ -7,6 +7,8 @@ from required import missing
 from dumbbell.explorer.capture import Capture
 from dumbbell.explorer.export import export
 from dumbbell.explorer.runs import Runs
+from dumbbell.explorer.server import Site
+from dumbbell.explorer.several import Several
 
 ROOMS = [("light", 1280, 900), ("dark", 1280, 900), ("light", 390, 844)]
 """Colour scheme and size: a desk, a desk at night, a phone."""
@@ -25,7 +27,7 @@ def axe():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Pages of a sweep with repeats and several kinds of traffic, and of a capture."""
+    """Pages of a sweep with repeats and several kinds of traffic, of a capture, of two folders, and of a study with published numbers."""
     place = tmp_path_factory.mktemp("pages")
     stores.small(
         place / "sweep",
@@ -36,10 +38,18 @@ def pages(tmp_path_factory):
         sweep={"path.bottleneck.qdisc": ["fq_codel", "cake"], "path.rtt": ["10ms", "40ms"]},
     )
     (run,) = stores.small(place / "captured", capture=True, duration="1s")
-    found = {"sweep": Runs(place / "sweep", "sweep"), "capture": Capture(run.captures["left.pcap"], "left.pcap")}
+    stores.sweep(place / "study")
+    document, _ = stores.compared(place / "study")
+    study = {"title": "A study", "source": "A. Author, A Journal, 2026"}
+    found = {
+        "sweep": Runs(place / "sweep", "sweep"),
+        "capture": Capture(run.captures["left.pcap"], "left.pcap"),
+        "several": Several({name: Runs(place / name, name) for name in ("captured", "study")}),
+        "study": Runs(place / "study", "study", lambda: document, study),
+    }
     for name, collection in found.items():
         (place / f"{name}.html").write_bytes(export(collection).content)
-    return {name: (place / f"{name}.html").as_uri() for name in found}
+    return {"folder": place / "sweep", **{name: (place / f"{name}.html").as_uri() for name in found}}
 
 
 def findings(page, axe):
@@ -50,11 +60,8 @@ def findings(page, axe):
     )
 
 
-@pytest.mark.parametrize("name", ["sweep", "capture"])
-@pytest.mark.parametrize(("scheme", "width", "height"), ROOMS)
-def test_axe_finds_nothing(opened, pages, axe, name, scheme, width, height):
-    page = opened(pages[name], color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": height})
+def findings_by_view(page, axe):
+    """The findings of each view of a page, with all rows and menus open, of suggestions, of an empty table, and of the keys."""
     found = {}
     for tab in page.locator("#tabs button").evaluate_all("found => found.map((each) => each.id)"):
         page.click(f"#{tab}")
@@ -71,8 +78,28 @@ def test_axe_finds_nothing(opened, pages, axe, name, scheme, width, height):
     page.locator("#filter").fill("")
     page.get_by_role("button", name="Keys").click()
     found["keys"] = findings(page, axe)
-    assert {place: faults for place, faults in found.items() if faults} == {}
+    return {place: faults for place, faults in found.items() if faults}
+
+
+@pytest.mark.parametrize("name", ["sweep", "capture", "several", "study"])
+@pytest.mark.parametrize(("scheme", "width", "height"), ROOMS)
+def test_axe_finds_nothing(opened, pages, axe, name, scheme, width, height):
+    page = opened(pages[name], color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": height})
+    assert findings_by_view(page, axe) == {}
     assert page.faults == []
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"), ROOMS)
+def test_axe_finds_nothing_in_a_served_page(opened, serving, pages, axe, scheme, width, height):
+    """A served page takes runs from its server, and offers what a file cannot: commands, and runs selected at once."""
+    with serving(Site(Runs(pages["folder"], "sweep"), "sweep")) as server:
+        page = opened(server.address, online=True, color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": height})
+        page.get_by_role("button", name="Select all").click()
+        page.wait_for_function("() => document.querySelectorAll('#view progress').length === 0")
+        assert findings_by_view(page, axe) == {}
+        assert page.faults == []
 
 
 def test_the_marks_of_the_overview_are_reached_and_pressed_by_keys(opened, pages):

@@ -1,43 +1,19 @@
 """dumbbell's numbers compared with those of a reference."""
 
-import numpy as np
 import pytest
+from explorer import stores
 
-from dumbbell.comparing.difference import difference
-from dumbbell.comparing.format import Format, Metric, Tolerance
-from dumbbell.comparing.reference import ReferenceValue
 from dumbbell.explorer.export import export
 from dumbbell.explorer.reference import reference_document
 from dumbbell.explorer.runs import Runs
 from dumbbell.results import load
 
 
-def measure(runs):
-    """Drops by cell, and a number that takes more than one run."""
-    found = {((run.cell["path.bottleneck.rate"], run.cell["path.rtt"]), "drops"): [run.summary.run["drops"]] for run in runs}
-    together = {(("all", "all"), "spread"): [float(np.ptp([run.summary.run["drops"] for run in runs]))]}
-    return {**found, **(together if len(runs) > 1 else {})}
-
-
-FORMAT = Format(
-    name="small",
-    columns=("rate", "rtt", "metric", "value"),
-    keys=("rate", "rtt"),
-    numbers=frozenset(),
-    metrics={"drops": Metric("packets", "Drops", Tolerance(absolute=3)), "spread": Metric("packets", "Spread", Tolerance(absolute=1e9))},
-    measure=measure,
-)
-
-
 @pytest.fixture(scope="module")
 def compared(made):
     """The folder of a sweep, and its document with reference numbers that are 0, 2, 4 ... less."""
     folder, _ = made("sweep")
-    runs = list(load(folder))
-    ours = measure(runs)
-    values = [ReferenceValue(key, metric, value[0] - 2 * i, 0) for i, ((key, metric), value) in enumerate(ours.items())]
-    found = difference(ours, values, FORMAT)
-    return folder, reference_document([(FORMAT, found)], runs), found
+    return folder, *stores.compared(folder)
 
 
 def test_cells_have_the_numbers_of_the_difference_and_the_runs_they_are_of(compared):

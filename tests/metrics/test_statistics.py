@@ -129,3 +129,11 @@ def test_an_ellipse_of_points_has_their_deviations_and_their_direction():
     assert first > second > 0
     assert angle % 180 == pytest.approx(45, abs=2)
     assert metrics.gaussian_ellipse(np.array([1.0]), np.array([2.0]))[1:3] == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("freedom", [*range(1, 40), 99, 1000])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+def test_student_s_t_is_that_of_scipy(freedom, level):
+    from dumbbell.metrics.statistics import student_half_width
+
+    assert student_half_width(freedom, level) == pytest.approx(stats.t.ppf(0.5 + level / 2, freedom), rel=1e-11)

@@ -4,7 +4,8 @@ import pytest
 from packed_store import KEYS, changed, written
 from support import make_run
 
-from dumbbell.results import Store, pack, packing
+from dumbbell.results import Store
+from dumbbell.results.storage import pack, packing
 from dumbbell.results.tables import FLOWS, Table
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from support import make_run
 
-from dumbbell.results import Store, checksums, index, json_files, load, outlines, store, summary
+from dumbbell.results import Store, load, outlines, summary
+from dumbbell.results.storage import checksums, index, json_files, store
 
 KEYS = ["a" * 32, "b" * 32, "c" * 32]
 

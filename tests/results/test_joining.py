@@ -7,8 +7,9 @@ import pytest
 from packed_store import KEYS, TAMPERED, changed, flip, written
 from support import make_run
 
-from dumbbell.results import Store, joining, pack, packing, packs
-from dumbbell.results.pack import Pack
+from dumbbell.results import Store
+from dumbbell.results.storage import joining, pack, packing, packs
+from dumbbell.results.storage.pack import Pack
 from dumbbell.results.tables import FLOWS, Table
 
 

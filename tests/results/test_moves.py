@@ -12,9 +12,10 @@ import pytest
 from packed_store import KEYS
 from support import make_run
 
-from dumbbell.results import Store, pack, packing
-from dumbbell.results.place import StoreFolder
-from dumbbell.results.store import check_capture
+from dumbbell.results import Store
+from dumbbell.results.storage import pack, packing
+from dumbbell.results.storage.place import StoreFolder
+from dumbbell.results.storage.store import check_capture
 from dumbbell.results.tables import FLOWS, Table
 
 RUNS = KEYS[:3]

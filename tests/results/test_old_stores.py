@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dumbbell.errors import DamagedRunWarning
-from dumbbell.results import Store, load, packing
+from dumbbell.results import Store, load
+from dumbbell.results.storage import packing
 
 OLD = Path(__file__).parent / "data" / "format-1"
 """A run of 2 s: a flow that lasts, one stopped at 1 s, one of 100 kB from 0.1 s on that is complete at 0.646 s, and datagrams."""

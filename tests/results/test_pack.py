@@ -13,8 +13,9 @@ from support import make_run
 from dumbbell.comparing.summary import run_table, summary_table
 from dumbbell.errors import BadInput, DamagedRun, DamagedRunWarning
 from dumbbell.files import SafeFolder
-from dumbbell.results import Store, index, load, outlines, pack, packing, packs, series, store, summary
-from dumbbell.results.shelf import Folders
+from dumbbell.results import Store, load, outlines, series, summary
+from dumbbell.results.storage import index, pack, packing, packs, store
+from dumbbell.results.storage.shelf import Folders
 from dumbbell.results.tables import FLOWS, Table
 
 

@@ -20,7 +20,8 @@ sys.path.insert(0, sys.argv[1])
 import polars
 from dying import die_after
 from dumbbell.cli import main
-from dumbbell.results import Store, pack, packing
+from dumbbell.results import Store
+from dumbbell.results.storage import pack, packing
 
 for line in sys.stdin:
     folder, left, most = line.rsplit(" ", 2)

@@ -99,11 +99,17 @@ def test_rates_of_a_window_are_the_sums_over_the_series(run, start_ms, stop_ms):
     assert port["loss_rate"] == pytest.approx(drops / (sent + drops))
     assert port["mark_rate"] == pytest.approx(marks / sent)
     assert port["queue_delay_p99_ms"] == pytest.approx(np.percentile(waited, 99))
+    assert port["utilisation"] == pytest.approx(moved * 8 / seconds / 20e6)
+    assert port["queue_delay_mean_ms"] == pytest.approx(waited.mean())
+    assert port["queue_delay_p95_ms"] == pytest.approx(np.percentile(waited, 95))
     tin = rates(run, "class", window)["bottleneck/best_effort"]
     assert tin.keys() == set(CLASS_RATES)
     arrived, dropped = (rows.added("tin/bottleneck/best_effort", name, *between) for name in ("arrived_packets", "dropped_packets"))
     assert (tin["arrived_packets"], tin["dropped_packets"]) == (arrived, dropped)
     assert tin["loss_rate"] == pytest.approx(dropped / arrived)
+    ticked = rows.added("tin/bottleneck/best_effort", "ce_marks", *between)
+    assert tin["ce_marks"] == ticked
+    assert tin["mark_rate"] == pytest.approx(ticked / arrived)
 
 
 def test_the_whole_run_is_that_of_the_tables(run):

@@ -165,7 +165,7 @@ def test_a_claim_that_is_being_taken_when_the_process_ends_leaves_no_file(store,
         remove_temporary_files()
         raise OSError(errno.EACCES, "ended")
 
-    monkeypatch.setattr("dumbbell.results.place.claim", end)
+    monkeypatch.setattr("dumbbell.results.storage.place.claim", end)
     with pytest.raises(BadInput), store.claim(KEYS[2]):
         pass
     assert not [name for name in os.listdir(store.path) if name.startswith(".claim")]

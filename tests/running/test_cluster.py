@@ -207,7 +207,7 @@ def test_packs_that_cannot_be_put_together_fail_no_sweep(fault, tmp_path, monkey
 
     store = Store(tmp_path)
     store.request([])
-    monkeypatch.setattr("dumbbell.results.joining.join", fails)
+    monkeypatch.setattr("dumbbell.results.storage.joining.join", fails)
     made = ClusterSweep(Listed([]), [], store, Cluster("local:1"))
     with pytest.warns(WorkerWarning, match="packs stay small: the disk is full"):
         assert made.finish(lambda: False) == {}

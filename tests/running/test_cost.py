@@ -6,7 +6,7 @@ import pytest
 
 from dumbbell import Scenario, Store, run
 from dumbbell.engines import engine
-from dumbbell.results.packing import pack
+from dumbbell.results.storage.packing import pack
 from dumbbell.running.cost import estimate
 from dumbbell.running.prepare import prepare
 

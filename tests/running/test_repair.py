@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.results import Store
-from dumbbell.results.json_files import to_json
+from dumbbell.results.storage.json_files import to_json
 from dumbbell.running.prepare import prepare
 from dumbbell.running.repair import prepare_again
 from dumbbell.scenario import Scenario

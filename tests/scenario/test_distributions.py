@@ -13,7 +13,7 @@ from dumbbell.documents.model import Model
 from dumbbell.documents.source import FOLDER
 from dumbbell.native import native
 from dumbbell.scenario import Duration, ScenarioError, Size
-from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned
+from dumbbell.scenario.values.distributions import Drawn, bounds, is_drawn, mean, planned
 
 
 class Settings(Model):

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,18 @@ def test_rewriting_blocks_twice_changes_nothing(generate, keep, published_runs):
     assert "old" not in once
     assert once.endswith("<!-- end -->\ntail\n<!-- generated oracle/main runs -->\nkept\n<!-- end -->\n")
     assert generate.rewritten(once, done) == once
+
+
+def test_a_table_names_its_simulator_and_another_simulator_makes_it_stale(generate, keep, published_runs):
+    runs = [replace(run, engine={"name": "sim", "sources": "0123456789abcdef"}) for run in published_runs]
+    done = {"sce/one-flow": compare_folder(open_folder(keep(runs)))}
+    text = "<!-- generated sce/one-flow agreement -->\n<!-- end -->\n<!-- generated agree/smoke headline -->\n<!-- end -->\n"
+    assert list(generate.stale(text, "0123456789abcdef")) == ["sce/one-flow agreement: simulator not known, not 0123456789"]
+    once = generate.rewritten(text, done)
+    assert "\nSimulator `0123456789`.\n" in once
+    assert generate.rewritten(once, done) == once
+    assert not list(generate.stale(once, "0123456789abcdef"))
+    assert list(generate.stale(once, "fedcba9876543210")) == ["sce/one-flow agreement: simulator 0123456789, not fedcba9876"]
 
 
 @pytest.fixture
@@ -106,7 +119,7 @@ def test_the_documents_use_exactly_the_existing_blocks(generate):
 
 
 def anchors(path):
-    """Of the headings of a document, as they are linked to."""
+    """The anchors of the headings of a document."""
     heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in heads}
 

@@ -18,7 +18,7 @@ from dumbbell.comparing.difference import below_bar, difference
 from dumbbell.comparing.format import Format, Tolerance
 from dumbbell.comparing.reference import Reference, read_reference, why_missing, without_run
 from dumbbell.errors import BadInput, nearest
-from dumbbell.results.folder import Folder, open_folder, open_outlines, run_of
+from dumbbell.results.folder import Folder, open_folder
 from dumbbell.results.windowed import Window, window_of
 from dumbbell.study import find_part, formats, study_names
 from dumbbell.study.folders import find_folder, part_of
@@ -108,18 +108,12 @@ def _folders(
     first: Path, second: Path, per: str | None, y: Sequence[str], window: Window, out: Path | None, json: bool, harm: bool
 ) -> None:
     """Compare two folders of one's own."""
-    from dumbbell.comparing.across.coordinates import RunSet
+    from dumbbell.cli.sources import runs_of_folders
     from dumbbell.comparing.folders import compare_folders
 
-    paths = [find_folder(first), find_folder(second)]
-    names = [path.resolve().name for path in paths]
-    labels = names if names[0] != names[1] else [str(path) for path in paths]
-    if paths[0].resolve() == paths[1].resolve():
-        raise BadInput(f"{second}: is the same folder; expected another one")
-    first_set, second_set = (
-        RunSet(label, open_outlines(path, window), run_of(path), window=window) for label, path in zip(labels, paths, strict=True)
-    )
-    found = compare_folders(first_set, second_set, per, y)
+    sources, _ = runs_of_folders([first, second], window)
+    labels = [source.label for source in sources]
+    found = compare_folders(sources[0], sources[1], per, y)
     if json:
         print_json(
             {"folders": labels, "per": found.per, "window": window.words or None, "compared": [each.plain(harm) for each in found.compared]}

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     STUDY = "study"
     ENGINE = "engine"
     STATE = "state"
+    PROGRAM = "program"
 
 
 _ABOUT = {
@@ -33,13 +34,14 @@ _ABOUT = {
     Kind.STUDY: "published studies",
     Kind.ENGINE: "engines that run a scenario",
     Kind.STATE: "state variables for `series: [control, queue]`",
+    Kind.PROGRAM: "ready-made programs that make flows",
 }
 
 
 def command(
     kind: Annotated[Kind | None, typer.Argument(help="Kind of names; without it, the kinds are listed.")] = None, json: JsonOption = False
 ) -> None:
-    """List congestion controls, queue disciplines, stacks, studies, engines, or state variables (`series: [control, queue]`)."""
+    """List congestion controls, queue disciplines, stacks, studies, engines, programs, or state variables (`series: [control, queue]`)."""
     entries = [{"name": str(each), "summary": text} for each, text in _ABOUT.items()] if kind is None else _entries(kind)
     if json:
         print_json(entries)
@@ -81,6 +83,8 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
         return [{"name": name, "summary": summary} for name, summary in ENGINES.items()]
     if kind is Kind.STATE:
         return list(_states())
+    if kind is Kind.PROGRAM:
+        return list(_programs())
     if kind is Kind.STUDY:
         from dumbbell.study.registry import find_study, study_names
 
@@ -107,6 +111,20 @@ def _entries(kind: Kind) -> list[dict[str, object]]:
             entry["options"] = dict(capability.options)
         entries.append(entry)
     return entries
+
+
+def _programs() -> Iterator[dict[str, object]]:
+    """The ready-made programs, with the programs of the machine that they take."""
+    from dumbbell.engines.linux.applications import is_installed
+    from dumbbell.scenario import ready_made
+
+    for name, needed in ready_made.NEEDED.items():
+        found = ready_made.ready_made(name)
+        words = " ".join(f"{{{key}}} {value}" for key, value in (found.arguments if found else {}).items())
+        lacking = [each for each in needed if not is_installed(each)]
+        missing = f"; not installed: {', '.join(lacking)}" if lacking else ""
+        arguments = f"; arguments: {words}" if words else ""
+        yield {"name": name, "summary": f"{ready_made.SUMMARIES[name]}{arguments}{missing}", "needs": list(needed)}
 
 
 def _described(cc: str, tables: Sequence[Capabilities]) -> dict[str, dict[str, object]]:

@@ -13,14 +13,12 @@ import typer
 from dumbbell.cli.figure_options import no_redirect, view_named
 from dumbbell.cli.output import note
 from dumbbell.cli.progress import progress_bar
-from dumbbell.comparing.across.coordinates import RunSet
+from dumbbell.cli.sources import runs_of_folders
 from dumbbell.comparing.across.questions import Asked, Settled, settle, summary
 from dumbbell.comparing.across.words import COMMAND
 from dumbbell.errors import BadInput
-from dumbbell.results.folder import open_outlines, run_of
 from dumbbell.results.windowed import WHOLE, Window
 from dumbbell.study import View
-from dumbbell.study.folders import find_folder
 
 if TYPE_CHECKING:
     from dumbbell.drawing.across.scales import Limits, Scales
@@ -126,7 +124,7 @@ def draw_across(folders: Sequence[Path], asked: Asked | None, wording: Wording, 
     Returns None if nothing is requested and there is one run alone.
     """
     window = WHOLE if asked is not None and asked.is_over_time else Window(output.view.start_s, output.view.stop_s)
-    sources, paths = _sources(folders, window)
+    sources, paths = runs_of_folders(folders, window)
     if asked is None and sum(len(source.runs) for source in sources) < 2 and len(folders) == 1:
         return None
     with ExitStack() as shown:
@@ -164,14 +162,3 @@ def _draw(settled: Settled, is_summary: bool, wording: Wording, scales: Scales, 
     written = style.save(figure, place, f"{within}{name}", output.formats)
     note(f"1 figure in {new}{target}: {name}{', '.join(path.suffix for path in written)}")
     return written
-
-
-def _sources(folders: Sequence[Path], window: Window) -> tuple[list[RunSet], list[Path]]:
-    """The runs of folders, each called by its name, or where two have the same by their paths."""
-    paths = [find_folder(folder) for folder in folders]
-    runs = [open_outlines(path, window) for path in paths]
-    names = [path.resolve().name for path in paths]
-    labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
-    if len(set(labels)) < len(labels):
-        raise BadInput(f"{folders[0]} was given more than once; expected different folders")
-    return [RunSet(label, found, run_of(path), window=window) for label, path, found in zip(labels, paths, runs, strict=True)], paths

@@ -20,8 +20,8 @@ from dumbbell.files import creatable
 from dumbbell.results import Store
 from dumbbell.results.folder import stores_in
 from dumbbell.results.imported import file_of
-from dumbbell.results.packing import remove_damaged
-from dumbbell.results.place import STUDY
+from dumbbell.results.storage.packing import remove_damaged
+from dumbbell.results.storage.place import STUDY
 from dumbbell.running.execute import execute
 from dumbbell.running.repair import prepare_again
 from dumbbell.running.sweep import PreparedSweep, requests

@@ -14,7 +14,7 @@ from dumbbell.cli.progress import progress_bar
 from dumbbell.errors import BadInput
 from dumbbell.results import Store
 from dumbbell.results.folder import stores_in
-from dumbbell.results.packing import pack
+from dumbbell.results.storage.packing import pack
 from dumbbell.study.folders import find_folder
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dumbbell.cli.output import human_time, note, print_json
+from dumbbell.engines.prepared import Allowed
 from dumbbell.errors import BadInput
 from dumbbell.results import Run, Store
 from dumbbell.results.columns import find_key, is_meant
@@ -15,7 +16,7 @@ from dumbbell.scenario.series import CONTROL, KINDS, QUEUE
 from dumbbell.study.folders import find_folder
 
 
-def again(where: Path, key: str, series: Sequence[str], events: Sequence[str], allow_library: bool, json: bool) -> None:
+def again(where: Path, key: str, series: Sequence[str], events: Sequence[str], allowed: Allowed, json: bool) -> None:
     """Record more of a run: state variables (`control`, `queue`, names), kinds of events; by default all of both."""
     store = Store(find_store(folder_of(where)))
     found = found_key(store, key)
@@ -29,7 +30,7 @@ def again(where: Path, key: str, series: Sequence[str], events: Sequence[str], a
     from dumbbell.running.again import run_again
 
     began = time.perf_counter()
-    run = run_again(store, found, state, kinds, allow_library)
+    run = run_again(store, found, state, kinds, allowed)
     rows = len(run.events)
     names = sorted({name for listed in (run.more.series.names if run.more and run.more.series else {}).values() for name in listed})
     if json:

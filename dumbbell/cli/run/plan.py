@@ -62,6 +62,8 @@ def command(
         ("disk", f"about {_span(*(human_size(each.disk_bytes) for each in estimates))} in {folder}"),
     ]
     rows += [("loads", f"{path} (SHA-256 {sha256[:10]}), with `dumbbell run --allow-library` only") for path, sha256 in loads.items()]
+    programs = {name: command for run in scenario.runs for name, command in run.own_programs.items()}
+    rows += [("runs program", f"{name}: {command}, with `dumbbell run --allow-program` only") for name, command in programs.items()]
     if scenario.is_sample:
         rows.insert(1, ("checked", f"{checked} runs, evenly spaced (`dumbbell run` checks all)"))
     for line in sketch(scenario.runs[0].plan):

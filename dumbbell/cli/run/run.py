@@ -21,6 +21,7 @@ from dumbbell.collector import collector_paused
 from dumbbell.comparing.across.advice import is_of_queue
 from dumbbell.comparing.across.answer import Answer
 from dumbbell.engines import engine as find_engine
+from dumbbell.engines.prepared import Allowed
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.executor import Executor
 from dumbbell.results import Run, Store, leave_out, limit_notes
@@ -54,6 +55,9 @@ def command(
     allow_library: Annotated[
         bool, typer.Option("--allow-library", help="Load and run the libraries that it names as congestion controls.")
     ] = False,
+    allow_program: Annotated[
+        bool, typer.Option("--allow-program", help="Run the programs that it describes, in the guest of the engine kernel.")
+    ] = False,
     rows: Annotated[bool, typer.Option("--rows", help="Print a row for each flow, group and stream of each run, not the summary.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     again: Annotated[
@@ -79,7 +83,7 @@ def command(
     if again is not None:
         from dumbbell.cli.run.again import again as run_again
 
-        run_again(file, again, series or (), events or (), allow_library, json)
+        run_again(file, again, series or (), events or (), Allowed(allow_library, allow_program), json)
         return
     if series or events:
         option = "--series" if series else "--events"
@@ -91,7 +95,7 @@ def command(
     scenario, folder = read_scenario(file, out, most_cells, [*(values or ()), *_engines(engine, engines)])
     store = Store(folder)
     began = time.perf_counter()
-    done = _computed(scenario, store, where, most_cells, allow_library)
+    done = _computed(scenario, store, where, most_cells, Allowed(allow_library, allow_program))
     jobs, outcome, ran = done.jobs, done.outcome, done.outcome.ran
     wall_s = time.perf_counter() - began
 
@@ -197,17 +201,17 @@ class _Done(NamedTuple):
     """Runs of a scenario with `until`."""
 
 
-def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int | None, allow_library: bool) -> _Done:
+def _computed(scenario: Scenario, store: Store, where: Executor, most_runs: int | None, allowed: Allowed) -> _Done:
     """Compute the runs of a scenario that are missing, and return all."""
     if scenario.until is not None:
         from dumbbell.running.until.rounds import repeat_until
 
         with runs_bar(scenario.name) as progress:
-            found = repeat_until(scenario, store, where, progress, allow_library, most_runs)
+            found = repeat_until(scenario, store, where, progress, allowed, most_runs)
         return _Done(found.jobs, found.outcome, found)
     jobs = PreparedSweep(scenario, most_runs)
     with runs_bar(scenario.name) as progress:
-        outcome = execute_each(jobs, store, where, progress, allow_library=allow_library)
+        outcome = execute_each(jobs, store, where, progress, allowed=allowed)
     return _Done(jobs, outcome, None)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dumbbell.comparing.across.estimates import Estimate, counts, estimate
+from dumbbell.comparing.across.estimates import Estimate, counts, estimate, plus_minus
 from dumbbell.comparing.across.measures import JAIN, RPM, Measure, answered, measured
 from dumbbell.comparing.across.sentence import Cell, axes, sentence
 from dumbbell.comparing.tables import Cell as Field
@@ -163,6 +163,6 @@ def written(number: Estimate) -> str:
         return f"{number.centre:.0f}" if float(number.centre).is_integer() else f"{number.centre:.{places}f}"
     half = (number.high - number.low) / 2
     for digits in (places, places + 1):
-        if float(text := f"{half:.{digits}f}"):
-            return f"{number.centre:.{digits}f}±{text}"
+        if float(f"{half:.{digits}f}"):
+            return plus_minus(number, digits)
     return f"{number.centre:.{places}f}"

@@ -76,6 +76,11 @@ def rounded(found: Estimate) -> tuple[str, str, str]:
     return tuple(f"{value:.{min(places, 9)}f}" for value in (found.centre, found.low, found.high))  # type: ignore[return-value]
 
 
+def plus_minus(number: Estimate, places: int) -> str:
+    """Centre and half of the interval with this many decimals."""
+    return f"{number.centre:.{places}f}±{(number.high - number.low) / 2:.{places}f}"
+
+
 def counts(found: Sequence[Estimate]) -> str:
     """Return how many runs estimates rest on: `5 runs`, `3 to 5 runs`."""
     several = sorted({each.count for each in found if each.count})

@@ -187,6 +187,9 @@ def settle(asked: Asked, sources: Sequence[RunSet], progress: Progress | None = 
     of = (asked.per,) if asked.per else of if kind in _ALL_VALUES else tuple(sorted(of, key=lambda per: per != "group"))
     sources, wanted = narrowed(sources, wanted)
     data, pers, window_s = _data(asked, sources, wanted, of, kind, progress, manner)
+    apart = kind == "scatter" and not of and not asked.y
+    data, titles = _each_way(sources, data) if apart else (data, {})
+    pers = {y: pers.get(y, "run") for y in data}
     everything = [each for found in data.values() for each in found]
     keys = _all_varying(data.values())
     all_keys = dict.fromkeys(key for each in everything for key in each.at)
@@ -225,12 +228,36 @@ def settle(asked: Asked, sources: Sequence[RunSet], progress: Progress | None = 
     names = _names(everything, NAME)
     if len(names) > MOST_NAMES:
         names = _names(everything, FOLDER)
-    settled = Settled(kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner, asked)
+    settled = Settled(
+        kind, x, tuple(data), tuple(by), panels, tuple(pooled), statistic, pers, data, keys, window_s, names, manner, asked, titles
+    )
     most = MOST_MARKERS if settled.of_points else MOST_STROKES
     if len(by) > 1 and len(keys.get(by[1], ())) > most:
         given = manner.offered("by", by[1])
         raise BadInput(f"{given} has {len(keys[by[1]])} values; expected at most {most} as the second, or it as the first")
     return settled
+
+
+def _each_way(
+    sources: Sequence[RunSet], data: Mapping[str, Sequence[Observation]]
+) -> tuple[dict[str, Sequence[Observation]], dict[str, str]]:
+    """Return the data with the goodput of each direction in place of that of the run, and the titles of the columns of such runs.
+
+    Runs whose bulk flows have one direction keep theirs. A sum of both directions would exceed the capacity of either.
+    """
+    runs = [run for *_, run in runs_of(sources)]
+    found = {each.run: measured(runs[each.run].summary) for each in data.get(GOODPUT, ())}
+    if not found or not all(f"forward.{GOODPUT}" in {measure.column for measure in numbers} for numbers in found.values()):
+        return dict(data), {}
+    titles = {measure.column: measure.title for measure in answer_of("", map(runs.__getitem__, found)).judged}
+    placed: dict[str, Sequence[Observation]] = {}
+    for y, listed in data.items():
+        # The ping, if there is one, comes before the smoothed RTT, so that a scatter plot takes it.
+        both = [
+            replace(each, values={**{m.column: v for m, v in found[each.run].items()}, **each.values}) for each in listed if y == GOODPUT
+        ]
+        placed |= {f"{way}.{GOODPUT}": both for way in ("forward", "reverse")} if y == GOODPUT else {y: listed}
+    return placed, titles
 
 
 def _cells(found: Sequence[Observation]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dumbbell.comparing.across.coordinates import ENGINE, FOLDER, LABELS, NAME, RunSet, completed, swept_keys
 from dumbbell.comparing.across.derived import TABLE_COLUMNS, derived, observed
-from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, rounded
+from dumbbell.comparing.across.estimates import Estimate, by_run, estimate, plus_minus, rounded
 from dumbbell.comparing.across.observations import Observation, observations, varying
 from dumbbell.comparing.across.questions import check_statistic
 from dumbbell.comparing.across.words import COMMAND, Manner, Words, conditions, narrowed, selected
@@ -126,5 +126,4 @@ def _field(number: Estimate, statistic: str) -> str:
     half, places = (number.high - number.low) / 2, len(centre.partition(".")[2])
     enough = max(0, _MOST_DIGITS - 1 - (math.floor(math.log10(abs(number.centre))) if number.centre else 0))
     seen = max(0, -math.floor(math.log10(half))) if half > 0 else 0  # so that the interval does not read as 0
-    places = min(places, max(enough, seen))
-    return f"{number.centre:.{places}f}±{half:.{places}f}"
+    return plus_minus(number, min(places, max(enough, seen)))

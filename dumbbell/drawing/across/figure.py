@@ -168,7 +168,7 @@ def _better(settled: Settled) -> str:
     """Return which way is better, if that is known."""
     if not is_delay(settled.x):
         return ""
-    good = all(y in _MORE_IS_BETTER for y in settled.y)
+    good = all(y.rpartition(".")[2] in _MORE_IS_BETTER for y in settled.y)
     return f"; delay axis reversed{': up and to the right is better' if good else ''}"
 
 

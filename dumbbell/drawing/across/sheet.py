@@ -237,7 +237,7 @@ class Sheet:
     def named(self, write: Callable[[], Sequence[Text] | None]) -> bool:
         """Let names be written into the panels of the figure as it will be laid out without a legend. Return true if they found room."""
         self._headed()
-        self.figure.align_ylabels()
+        self.figure.align_ylabels([axis for axis in self.figure.axes if axis.get_ylabel()])
         engine = self.figure.get_layout_engine()
         with_fixed_layout(self.figure)
         if write() is not None:
@@ -256,7 +256,7 @@ class Sheet:
         """The figure with title and note."""
         lines = len(self._note)
         head = self._headed()
-        self.figure.align_ylabels()
+        self.figure.align_ylabels([axis for axis in self.figure.axes if axis.get_ylabel()])
         with_fixed_layout(self.figure)
         if lines:
             title = self.figure._suptitle  # type: ignore[attr-defined]

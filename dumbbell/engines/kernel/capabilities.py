@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from dumbbell.catalogue.feature import Feature
-from dumbbell.engines.capabilities import Capabilities
+from dumbbell.engines.capabilities import APPLICATIONS, Capabilities
 from dumbbell.engines.kernel.series import DEFAULT, series
 from dumbbell.engines.linux.capabilities import of_linux
 
@@ -35,5 +35,5 @@ def capabilities(name: str = NAME, version: str = DEFAULT, lacks: Sequence[str] 
         stands_for=others,
         lacks=lacks,
         sets=sets,
-        features=(Feature.STATE_SERIES,),
+        features=(Feature.STATE_SERIES, *APPLICATIONS.values(), Feature.FLOWS_BY_PROGRAMS),
     )

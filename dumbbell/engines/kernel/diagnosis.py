@@ -36,12 +36,12 @@ class Ending:
 
 
 def short_of_memory(ending: Ending, folder: Path) -> bool:
-    """Whether the guest's own kernel ran out of the memory that it was given: it ended, ended a program, or refused it to one."""
+    """True if the guest's own kernel ran out of the memory that it was given: it ended, ended a program, or gave a program none."""
     return bool(_SHORT.search(ending.console)) or "Cannot allocate memory" in (_read(folder / ERROR) or "")
 
 
 def fault(ending: Ending, folder: Path) -> str | None:
-    """What went wrong, in one line; None if the guest has carried out its script."""
+    """Return the fault in one line; None if the guest has carried out its script."""
     if ending.hung_s is not None:
         return _with_console(f"the guest hangs: killed after {round(ending.hung_s, 1):g} s of host time", ending)
     if short_of_memory(ending, folder):

@@ -13,7 +13,7 @@ from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
 from dumbbell.engines.kernel.binary import find, named, unknown
 from dumbbell.engines.kernel.series import DEFAULT, versions
-from dumbbell.engines.linux import ARRIVAL_BYTES, Script, coming, compile_plan
+from dumbbell.engines.linux import ARRIVAL_BYTES, Script, applications, coming, compile_plan
 from dumbbell.engines.linux.attribution import refusal
 from dumbbell.engines.linux.refusals import refusals
 from dumbbell.engines.prepared import Prepared
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 _MOST_COMING = 100_000
 """Connections that come and go, of all workloads together."""
 _MOST_WORKLOADS = 21
-"""Of such connections: each has 256 of the TCP ports from 60000 on."""
+"""Maximum number of workloads with such connections: each has 256 of the TCP ports from 60000 on."""
 _BOOT_CPU_S = 0.2
 _PACKET_CPU_S = 8e-6
 """CPU time of a data packet of a bulk flow and its ACK through four ports, measured on one machine; others take more."""
+_PROGRAM_CPU = 0.3
+"""CPU seconds that a program takes in a second of the run: as much as iperf3."""
 _TIME_LIMIT_FACTOR = 40
 """A guest that takes longer than the estimate by this factor counts as hanging."""
 
@@ -55,7 +57,7 @@ class Kernel(Engine):
         return _variant(name)
 
     def capabilities(self) -> Capabilities:
-        """What the kernel can run."""
+        """Return the capabilities of the kernel."""
         if self._build in versions():
             return table.capabilities(self.name, self._build)
         found = named(self._build)
@@ -63,9 +65,11 @@ class Kernel(Engine):
             raise unknown(self._build)
         return table.capabilities(self.name, found.series, found.lacks, found.sets)
 
-    def require(self, _plan: Plan | None = None) -> None:
-        """Raises `EnvironmentFault` if the kernel is not built or a guest cannot be booted here."""
+    def require(self, plan: Plan | None = None) -> None:
+        """Raises `EnvironmentFault` if the kernel is not built, a guest cannot be booted, or a program of the plan is not installed."""
         _ready(self._build)
+        if plan is not None and (lacking := applications.missing(plan)):
+            raise EnvironmentFault("\n".join(lacking))
 
     def compile(self, plan: Plan, _kept: Kept | None = None) -> Script:
         """The script and the other files for the guest."""
@@ -75,20 +79,23 @@ class Kernel(Engine):
         """These files as one text."""
         return compiled.text
 
-    def sources(self, _plan: Plan | None = None) -> tuple[str, ...]:
-        """Hashes of the kernel and of the agent. Raises `EnvironmentFault` if the kernel is not built."""
+    def sources(self, plan: Plan | None = None) -> tuple[str, ...]:
+        """Hashes of the kernel, of the agent and of the programs that make flows. Raises `EnvironmentFault` if the kernel is not built."""
         binary = find(self._build)
-        return binary.key, binary.agent_hash
+        found = {} if plan is None or not applications.has_programs(plan) else applications.identities(plan)
+        return binary.key, binary.agent_hash, *(f"{name} {each.key}" for name, each in found.items())
 
     def refusals(self, plan: Plan, compiled: Script) -> Iterator[Refusal]:
         """Refuses more flows than a guest can hold, and options that Linux 6.12 does not have."""
         yield from super().refusals(plan, compiled)
         yield from _coming_refused(plan, compiled)
         yield from refusals(plan, self.name, self._sets)
+        yield from applications.refusals(plan)
 
     def cpu_s(self, plan: Plan) -> float:
         """Estimated CPU seconds of a run."""
-        return _BOOT_CPU_S + expected_packets(plan) * _PACKET_CPU_S
+        programs = sum(len(workload.flows) for workload in plan.tcp if workload.application is not None)
+        return _BOOT_CPU_S + expected_packets(plan) * _PACKET_CPU_S + programs * _PROGRAM_CPU * plan.duration_ns / 1e9
 
     def produce(self, prepared: Prepared) -> Run:
         """Boots a guest, waits for its end and reads its results. Raises `EnvironmentFault` if it does not end regularly.
@@ -101,6 +108,8 @@ class Kernel(Engine):
         sizes: tuple[str, ...] = (MEMORY, *MORE_MEMORY)
         if any(not (workload.host.rmem and workload.host.wmem) for _, _, workload in prepared.plan.over_tcp):
             sizes = (LARGE_MEMORY,)
+        elif applications.has_programs(prepared.plan):
+            sizes = MORE_MEMORY
         spent_s = 0.0
         for memory in sizes[:-1]:
             try:
@@ -126,7 +135,9 @@ class Kernel(Engine):
                     raise ScenarioError([prepared.planned.problem(resolved, found)]) from None
                 raise
             captures = {name: (folder / name).read_bytes() for name in script.captures}
-            more = {} if memory == MEMORY else {"memory": memory}
+            more: dict[str, Any] = {} if memory == MEMORY else {"memory": memory}
+            if applications.has_programs(plan):
+                more["programs"] = {name: each.plain() for name, each in applications.identities(plan).items()}
             left = collect.Left(
                 folder, plan, script.devices, captures, _facts(self.name, binary) | more | script.metadata, cpu_s=spent_s + cpu_s
             )

@@ -58,6 +58,10 @@ class _Counted:
     """Device -> number of packets that filters redirected to it. One of several segments counts as so many."""
     lost: dict[str, int] = field(default_factory=dict)
     """Device -> number of packets that a filter dropped after they had left it."""
+    passed: dict[int, dict[tuple[str, str], tuple[int, int]]] = field(default_factory=dict)
+    """By flow of a program: end and way (`in` or `out`) -> packets and bytes that have passed its host's device."""
+    ended: list[tuple[int, str, int, int]] = field(default_factory=list)
+    """Programs that ended while their flows went on: flow, end, status, time (ns)."""
     out: dict[str, int] = field(default_factory=dict)
     """Device -> number of packets that have left it, of which one of several segments counts once."""
 
@@ -75,6 +79,10 @@ class _Counted:
                     found.arrived[to] = found.arrived.get(to, 0) + int(packets)
                 case ["out", device, packets]:
                     found.out[device] = int(packets)
+                case ["passed", flow, end, way, packets, count]:
+                    found.passed.setdefault(int(flow), {})[end, way] = int(packets), int(count)
+                case ["ended", flow, end, status, at_ns]:
+                    found.ended.append((int(flow), end, int(status), int(at_ns)))
                 case ["lost", device, packets]:
                     found.lost[device] = found.lost.get(device, 0) + int(packets)
         return found
@@ -111,6 +119,8 @@ def run_of(prepared: Prepared, left: Left) -> Run:
     measured = streams(plan, left.folder)
     flows, groups, ports, tins_found, wrong = tables(plan, left.devices, left.folder, measured, said)
     silent = tuple(f"flow/{name}: the program that made it has left no report" for name, columns in said.items() if not columns)
+    ended = _Counted.read(left.folder / "counters").ended if applications.has_programs(plan) else []
+    failed = tuple(applications.failures(plan, ended, outputs))
     groups_coming = {workload.id for _, workload in coming(plan)}
     return assembled(
         prepared,
@@ -124,7 +134,7 @@ def run_of(prepared: Prepared, left: Left) -> Run:
             facts=left.facts,
             wrong=wrong,
             short_lived={f"flow/{name}" for name, group in zip(flows.names, flows.column("group"), strict=True) if group in groups_coming},
-            doubts=(*left.doubts, *silent),
+            doubts=(*left.doubts, *silent, *failed),
             captures=left.captures,
             outputs=outputs,
             cpu_s=left.cpu_s,
@@ -140,7 +150,7 @@ def blocks(plan: Plan, folder: Path, measured: Mapping[int, Stream], flows: Tabl
     of_flow, of_port = (schema().sampled(kind, engine) for kind in ("flow", "port"))
     chosen = [workload.id for workload in map(plan.workloads.__getitem__, plan.series.flows)]
     for i, ((workload, connection), row) in enumerate(zip(plan.connections, flows.rows(), strict=False)):
-        if workload.id in chosen:
+        if workload.id in chosen and workload.transport == "tcp":
             yield _block(folder / f"flow-{i}", f"flow/{connection.name}", of_flow).until(row["end_ns"], row["rx_bytes"])
     for entity, transactions in _waited_for(plan, folder):
         latencies_ms = (transactions[:, 1] - transactions[:, 0]) / 1e6
@@ -259,8 +269,11 @@ def _flows(plan: Plan, counted: _Counted) -> list[Row]:
     labels = flow_labels(plan)
     found: list[Row] = []
     numbers: Row
-    for _, connection in plan.connections:
+    for bulk, connection in plan.connections:
         counters = counted.flows[len(found)]
+        if bulk.transport != "tcp":
+            found.append(_program(connection, plan.duration_ns, counted.passed[len(found)]))
+            continue
         values = {name: value for name, value in counters.items() if name not in _NO_COLUMNS}
         ends = [values.get("completed_ns"), connection.stop_ns, plan.duration_ns]
         end_ns = max(connection.start_ns, min(end for end in ends if end is not None))
@@ -277,6 +290,18 @@ def _flows(plan: Plan, counted: _Counted) -> list[Row]:
     for i, row in enumerate(found):
         row |= {column: values[i] for column, values in labels.items()}
     return found
+
+
+_HEADERS = 28
+"""Headers of IP and UDP or ICMP, bytes: where packets come in, their Ethernet headers are gone."""
+
+
+def _program(flow: Connection, duration_ns: int, passed: Mapping[tuple[str, str], tuple[int, int]]) -> Row:
+    """The numbers of a flow that a program makes over UDP or ICMP. Packets that go back count as ACKs."""
+    arrived, size = passed["to", "in"]
+    end_ns = duration_ns if flow.stop_ns is None else flow.stop_ns
+    numbers = {"sent_packets": passed["from", "out"][0], "arrived_packets": arrived, "acks_arrived": passed["from", "in"][0]}
+    return {"rx_bytes": max(size - arrived * _HEADERS, 0), "start_ns": flow.start_ns, "end_ns": end_ns, **numbers}
 
 
 _LIMITS = ("busy_us", "rwnd_limited_us", "sndbuf_limited_us")

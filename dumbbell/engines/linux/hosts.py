@@ -56,6 +56,8 @@ class Profile:
         if not workload.window_scaling:
             sysctls["net.ipv4.tcp_window_scaling"] = "0"
         sysctls |= sce.sysctls(workload)
+        if workload.program is not None and workload.transport == "tcp" and not workload.program.names_control:
+            sysctls["net.ipv4.tcp_congestion_control"] = workload.cc["kind"]
         sysctls |= host.sysctls
         if host.cached_ssthresh is not None:
             words.append(f"ssthresh {host.cached_ssthresh}")

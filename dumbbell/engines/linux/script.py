@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,11 @@ from dumbbell.engines.linux.hosts import Hosts, Namespace, addressed, lines, lin
 from dumbbell.engines.linux.qdiscs import link_delay, made_by_agent, queue_lines, rate_lines
 from dumbbell.engines.linux.state import state_lines
 from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_lines, traffic_lines
+from dumbbell.errors import BadInput
+from dumbbell.files import read_regular
 from dumbbell.plan import Outage, Plan, Queue, RateChange
 from dumbbell.plan.addresses import address
+from dumbbell.scenario.program import MOST_BYTES
 
 SCRIPT = "script"
 """The file of the agent's script."""
@@ -48,18 +51,26 @@ class Script:
     """Commands and settings, for run.json."""
     arrivals: dict[str, bytes]
     """More files: the connections that workloads make, see `arrivals`."""
+    given: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """More files: those of programs, with path and SHA-256."""
 
     @property
     def text(self) -> str:
         """All files as one text."""
         lists = {name: hashlib.sha256(content).hexdigest() for name, content in self.arrivals.items()}
-        return json.dumps({**self.files, **lists}, sort_keys=True)
+        given = {name: sha256 for name, (_, sha256) in self.given.items()}
+        return json.dumps({**self.files, **lists, **given}, sort_keys=True)
 
     def write(self, folder: Path) -> None:
         """Puts all files into a folder."""
         for name, text in self.files.items():
             (folder / name).write_text(text, encoding="ascii")
         for name, content in self.arrivals.items():
+            (folder / name).write_bytes(content)
+        for name, (path, sha256) in self.given.items():
+            content = read_regular(Path(path), MOST_BYTES)
+            if hashlib.sha256(content).hexdigest() != sha256:
+                raise BadInput(f"{path}: has changed since the run was prepared; expected the file with SHA-256 {sha256[:10]}...")
             (folder / name).write_bytes(content)
 
 
@@ -68,7 +79,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
     devices, hosts = Devices.of(plan), Hosts(plan)
     files = {f"{NET}.ip": _text(links(hosts, devices, plan.mtu_bytes))}
     files |= {f"{host.name}.ip": _text([*addressed(host, plan.mtu_bytes), *_routes(plan, host)]) for host in hosts.namespaces}
-    files |= applications.files(plan, hosts)
+    files |= applications.files(plan, hosts, real_time)
     files[f"{NET}.tc"] = _text((*qdisc_lines(plan, devices), *filter_lines(plan, devices, hosts)))
     own = {name: port for name, port, on_host in zip(devices.queues, plan.ports, devices.on_host, strict=True) if on_host}
     files |= {f"{name}.tc": _text(queue_lines(port, "eth0")) for name, port in own.items()}
@@ -86,7 +97,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
     script = [
         *lines(hosts, real_time),
         *(f"run init - cp {name} {path}" for name, (_, path) in parameters.items()),
-        *traffic_lines(plan, hosts),
+        *traffic_lines(plan, hosts, real_time),
         *coming_lines(plan, hosts),
         *(end_lines(plan, hosts) if real_time else ()),
         *change_lines(plan, devices),
@@ -102,6 +113,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
         "traffic",
         f"run {NET} end.json tc -s -j -batch end.tc",
         *(f"run {name} {name}.json tc -s -j -batch end.tc" for name in own),
+        *applications.end_lines(plan, real_time),
     ]
     script += drain_lines(plan, hosts, script)
     files[SCRIPT] = _text(script)
@@ -116,7 +128,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
         **({"parameters": {name: value.strip() for name, (value, _) in parameters.items()}} if parameters else {}),
         "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
     }
-    return Script(files, devices, tuple(file for _, file, *_ in captures), metadata, lists)
+    return Script(files, devices, tuple(file for _, file, *_ in captures), metadata, lists, applications.given_files(plan))
 
 
 def discipline_lines(namespace: str, files: dict[str, str], folder: str = "") -> Iterator[str]:

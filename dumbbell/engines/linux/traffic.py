@@ -22,17 +22,20 @@ _DOUBLED = 2
 """Factor by which Linux raises a requested size of a socket buffer; a plan has the result."""
 
 
-def traffic_lines(plan: Plan, hosts: Hosts) -> Iterator[str]:
+def traffic_lines(plan: Plan, hosts: Hosts, real_time: bool) -> Iterator[str]:
     """Connections that are stopped early are cut off by filters on their hosts: packets end there, as if the host had been unplugged."""
     cut: set[str] = set()
-    yield from applications.setup_lines(plan)
+    yield from applications.setup_lines(plan, hosts, real_time)
     for source in dict.fromkeys(hosts.ends(workload).source for workload in plan.workloads if workload.transport == "icmp"):
-        yield f"sysctl {source} net.ipv4.ping_group_range 0 0"
+        if real_time or not applications.has_programs(plan):
+            yield f"sysctl {source} net.ipv4.ping_group_range 0 0"
     flows = ((workload, which, flow) for workload in plan.workloads for which, flow in enumerate(workload.flows))
     for i, (workload, which, flow) in enumerate(flows):
         if isinstance(workload, Tcp) and workload.application is not None:
-            yield from applications.lines(plan, workload, flow, i, hosts.ends(workload))
-            yield from _cut_off(hosts, workload, flow, i, cut)
+            yield from applications.lines(plan, workload, flow, i, hosts.ends(workload), real_time)
+            yield from applications.counter_lines(workload, flow, i, hosts.ends(workload), cut)
+            if workload.program is None:
+                yield from _cut_off(hosts, workload, flow, i, cut)
             continue
         leader = i - which % workload.connections_each if isinstance(workload, Traffic) else i
         numbers = [each.word(leader) if isinstance(each, Amount) else each for each in _LINES[workload.kind](workload, which)]

@@ -68,7 +68,7 @@ def simulate(prepared: Prepared, cpu_s: float) -> tuple[Any, float]:
     Raises `Failed` if the simulator crashed, was stuck or set a nonsensical window. Raises `ScenarioError` if a library does not fit or
     does not accept its parameters. Raises `BadInput` if loading is not allowed, or if a library has changed since the run was prepared.
     """
-    if not prepared.may_load:
+    if not prepared.allowed.library:
         raise BadInput(not_allowed(prepared.libraries.values()))
     limit = math.ceil(LEAST_CPU_S + CPU_FACTOR * cpu_s)
     names = " and ".join(sorted(path.rpartition("/")[2] for path in prepared.libraries.values()))

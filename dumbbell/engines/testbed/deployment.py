@@ -160,7 +160,7 @@ def _host(hosts: HostsFile, name: str) -> Host:
 def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Facts, devices: Devices) -> MachinePart:
     machine, profile, seen = _host(hosts, name), seats.profiles[name], _Seen(plan, hosts, seats, name)
     device = machine.data.device
-    lines = chain(traffic_lines(plan, seen), coming_lines(plan, seen))
+    lines = chain(traffic_lines(plan, seen, real_time=True), coming_lines(plan, seen))
     told = [line.replace(" dev eth0 ", f" dev {device} ").split() for line in lines]
     settings = {"net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": str(int(profile.ecn)), **dict(profile.sysctls)}
     settings |= {words[2]: " ".join(words[3:]) for words in told if words[:2] == ["sysctl", "init"]}
@@ -186,7 +186,7 @@ def _host_part(plan: Plan, hosts: HostsFile, seats: _Seats, name: str, facts: Fa
         *(("drain",) if measuring(plan) else ()),
     ]
     files: dict[str, str | bytes] = {SCRIPT: "".join(f"{line}\n" for line in script), "end.tc": "qdisc show\n"}
-    files |= {**applications.files(plan, seen), **draw_files(plan), **list_files(plan)}
+    files |= {**applications.files(plan, seen, real_time=True), **draw_files(plan), **list_files(plan)}
     files |= {arrivals_file(i): arrivals(plan, workload) for i, workload in coming(plan)}
     anew = (batch("tc", [f"qdisc del dev {device} root", *tc]),) if tc else ()
     return MachinePart(settings, tuple(changes), files, captures, tuple(tc), anew)

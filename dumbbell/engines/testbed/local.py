@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux import programs
-from dumbbell.engines.linux.applications import PACKAGES
 from dumbbell.engines.testbed.lateness import Lateness
 from dumbbell.engines.testbed.session import Agent, Times, conduct
 from dumbbell.engines.testbed.transport.base import MachineFault
 from dumbbell.engines.testbed.transport.local import LocalMachine
 from dumbbell.errors import EnvironmentFault
+from dumbbell.scenario.ready_made import PACKAGES
 
 MACHINE = "here"
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dumbbell.engines.linux.applications import PACKAGES
 from dumbbell.engines.testbed.facts import Device, Facts, differences
 from dumbbell.engines.testbed.hosts import Host, Hosts, Interface, Router
+from dumbbell.scenario.ready_made import PACKAGES
 from dumbbell.scenario.units import ETHERNET_MTU
 
 OFFLOADS = (

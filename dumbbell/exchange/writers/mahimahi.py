@@ -23,9 +23,9 @@ from dumbbell.errors import BadInput
 from dumbbell.exchange.exported import Exported
 from dumbbell.plan.addresses import SUBNETS
 from dumbbell.results.capacity import Capacity, capacities
-from dumbbell.results.place import read_capture
-from dumbbell.scenario.trace import OPPORTUNITY_BYTES
+from dumbbell.results.storage.place import read_capture
 from dumbbell.scenario.units import ETHERNET_BYTES
+from dumbbell.scenario.values.trace import OPPORTUNITY_BYTES
 
 if TYPE_CHECKING:
     from dumbbell.metrics import Array

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dumbbell.collector import collector_paused
 from dumbbell.engines import engine
-from dumbbell.engines.prepared import Prepared
+from dumbbell.engines.prepared import NOTHING, Allowed, Prepared
 from dumbbell.errors import DumbbellError, EnvironmentFault
 from dumbbell.executor import Finished, WorkerDied
 from dumbbell.executor.base import produce
@@ -18,7 +18,7 @@ from dumbbell.running.machine import host
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
-    from dumbbell.results.pack import Gathered
+    from dumbbell.results.storage.pack import Gathered
     from dumbbell.results.summary import Summary
     from dumbbell.running.sweep import Portion
 
@@ -41,7 +41,7 @@ class Batch:
     """The address of the worker that it is sent to, for host.json."""
     command: str = ""
     """The command that asked for them."""
-    may_load: bool = False
+    allowed: Allowed = NOTHING
     apart: bool = False
     """Each run in a process of its own: one of them may have killed a worker."""
 
@@ -87,7 +87,7 @@ def writers() -> dict[str, str]:
     import polars as pl
 
     from dumbbell import __version__
-    from dumbbell.results.index import sources
+    from dumbbell.results.storage.index import sources
 
     return {"dumbbell": __version__, "code of metrics": sources(), "polars": pl.__version__}
 
@@ -102,7 +102,7 @@ def halt(sweep: str) -> None:
 
 def compute(batch: Batch) -> Computed:
     """Computes the runs of a batch."""
-    from dumbbell.results.pack import Gathered, contents
+    from dumbbell.results.storage.pack import Gathered, contents
 
     found, gathered = Computed(), Gathered()
     with collector_paused():
@@ -139,14 +139,14 @@ def _jobs(batch: Batch) -> Iterator[Prepared]:
         if prepared.key != key:
             what = f"a run has the key {prepared.key[:10]} on this worker and {key[:10]} where it was asked for"
             raise EnvironmentFault(f"{what}; expected the same version of dumbbell on both")
-        yield replace(prepared, may_load=True) if batch.may_load else prepared
+        yield prepared if batch.allowed == NOTHING else replace(prepared, allowed=batch.allowed)
 
 
 def _take(batch: Batch, finished: Finished[Prepared], run: Run, found: Computed, gathered: Gathered) -> None:
     """Brings a run into the form that it is sent in."""
-    from dumbbell.results.pack import contents
+    from dumbbell.results.storage.pack import contents
+    from dumbbell.results.storage.written import RUN, as_files, packable
     from dumbbell.results.summary import summarise
-    from dumbbell.results.written import RUN, as_files, packable
 
     if not run.is_complete or batch.form == "memory":
         found.runs.append(run)

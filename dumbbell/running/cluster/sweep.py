@@ -18,12 +18,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
+from dumbbell.engines.prepared import NOTHING, Allowed
 from dumbbell.errors import BadInput, DamagedRun, DumbbellError, EnvironmentFault, WorkerWarning
 from dumbbell.executor import WorkerDied
 from dumbbell.executor.cluster import Answer, Cluster, Task, Worker
 from dumbbell.executor.interrupt import uninterrupted
 from dumbbell.executor.progress_state import Progress, ProgressState
-from dumbbell.results.place import CLUSTER, PACK
+from dumbbell.results.storage.place import CLUSTER, PACK
 from dumbbell.running.cluster.batch import Batch, Computed, Form, compute, halt, standing, writers
 from dumbbell.running.cluster.confirmation import Check, Confirmations, Held
 from dumbbell.running.cluster.crew import Crew
@@ -47,7 +48,7 @@ class ClusterSweep:
         store: Store | None,
         cluster: Cluster,
         progress: Progress | None = None,
-        may_load: bool = False,
+        allowed: Allowed = NOTHING,
         repair: bool = False,
     ) -> None:
         """Raises `BadInput` for an engine that has machines of its own."""
@@ -60,7 +61,7 @@ class ClusterSweep:
         refuse_real_time(self._queue.engines)
         self._sources = {name: list(engine(name).sources()) for name in self._queue.engines}
         self._repair = repair
-        self._batch = partial(Batch, sweep=secrets.token_hex(8), command=shlex.join(sys.argv), may_load=may_load)
+        self._batch = partial(Batch, sweep=secrets.token_hex(8), command=shlex.join(sys.argv), allowed=allowed)
         self._kept = _Kept(store, "memory" if store is None else "packs" if len(todo) > MOST_KEPT and not repair else "folders")
         self._state = ProgressState(total=len(todo), cost_total=sum(map(jobs.cpu_s, todo)), workers=cluster.workers)
         self._under_way: set[Piece] = set()
@@ -264,7 +265,7 @@ class _Kept:
 
         `waits`: until another process that packs the store has ended, such as the sweep before this one: it does not know these packs.
         """
-        from dumbbell.results.joining import join
+        from dumbbell.results.storage.joining import join
 
         told = False
         while self._store is not None and not stopped():

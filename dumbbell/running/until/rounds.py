@@ -12,6 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.engines.prepared import NOTHING, Allowed
 from dumbbell.errors import BadInput, DamagedRun, Interrupted
 from dumbbell.executor.progress_state import Progress, ProgressState
 from dumbbell.results import leave_out
@@ -100,7 +101,7 @@ def repeat_until(
     store: Store | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    allow_library: bool = False,
+    allowed: Allowed = NOTHING,
     most_runs: int | None = None,
 ) -> Repeated:
     """Runs what `until` of a scenario asks for. Raises as `execute_each` and `PreparedSweep` do; the same call goes on from there."""
@@ -121,7 +122,7 @@ def repeat_until(
         if store is not None and sweep.functions:
             raise BadInput(not_storable(sweep.functions))
         try:
-            outcome = execute_each(sweep, store, executor, tell, allow_library=allow_library)
+            outcome = execute_each(sweep, store, executor, tell, allowed=allowed)
         except Interrupted:
             raise interrupted_at(store, "" if store is None else str(len(jobs) + count_stored(sweep, store))) from None
         ran += outcome.ran

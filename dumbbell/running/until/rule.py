@@ -21,7 +21,7 @@ from dumbbell.errors import nearest, one_of
 from dumbbell.results.columns import bare, find_column, unit_of
 from dumbbell.results.summary import Outline, Summarised
 from dumbbell.scenario import Scenario, ScenarioError
-from dumbbell.scenario.amount import Amount
+from dumbbell.scenario.values.amount import Amount
 
 if TYPE_CHECKING:
     from dumbbell.results import Run

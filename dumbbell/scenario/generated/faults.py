@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from dumbbell.documents.model import Flag
-from dumbbell.scenario.fault import Fault
+from dumbbell.scenario.base import Fault
 from dumbbell.scenario.units import Duration, Share
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dumbbell.documents.model import Flag, Model
-from dumbbell.scenario.typed import Sysctls
 from dumbbell.scenario.units import Duration, Packets, Rate, Size
+from dumbbell.scenario.values.typed import Sysctls
 
 
 class Host(Model):

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from dumbbell.documents.model import Flag
 from dumbbell.scenario.discipline import Discipline
-from dumbbell.scenario.typed import CakeAckFilter, CakeFraming, CakeRtt, CakeSce, PieVariant, TcCommand
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
+from dumbbell.scenario.values.typed import CakeAckFilter, CakeFraming, CakeRtt, CakeSce, PieVariant, TcCommand
 
 
 class Pfifo(Discipline):

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dumbbell.documents.model import Flag
-from dumbbell.scenario.distributions import Drawn
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.traffic.arrivals import Arrivals
 from dumbbell.scenario.traffic.base import Traffic
 from dumbbell.scenario.traffic.datagrams import Datagrams
 from dumbbell.scenario.units import Duration, Rate, Size
+from dumbbell.scenario.values.distributions import Drawn
 
 
 class Exchange(Traffic, Connections):

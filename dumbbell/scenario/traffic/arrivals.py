@@ -9,8 +9,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import Kinded
-from dumbbell.scenario.csv_files import located, read_columns
 from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.values.csv_files import located, read_columns
 
 _MOST_LISTED = 1_000_000
 """Connections of a list or a trace."""

@@ -13,9 +13,9 @@ from dumbbell.documents.problems import Location
 from dumbbell.scenario.base import Kinded, Name
 from dumbbell.scenario.bounds import Wrong as Wrong
 from dumbbell.scenario.bounds import beyond
-from dumbbell.scenario.distributions import Distribution, mean
 from dumbbell.scenario.tcp import Connections, Start
 from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.values.distributions import Distribution, mean
 
 MOST_SEGMENTS = (1 << 32) - 3
 """Maximum number of segments in a direction of a connection: sequence numbers count them in 32 bits."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
-from dumbbell.scenario.distributions import Drawn, bounds, is_drawn, mean, planned
-from dumbbell.scenario.dscp import Dscp
 from dumbbell.scenario.tcp import Start
 from dumbbell.scenario.traffic.base import Traffic, Wrong
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Size
+from dumbbell.scenario.values.distributions import Drawn, bounds, is_drawn, mean, planned
+from dumbbell.scenario.values.dscp import Dscp
 
 NS_PER_S = 10**9
 _LEAST_INTERVAL_NS = 1000

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import is_drawn, planned
 from dumbbell.scenario.generated import traffic as generated
 from dumbbell.scenario.tcp import Start
 from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Wrong, check_sizes, mean_segments, most_bytes, times_in
 from dumbbell.scenario.units import Duration
+from dumbbell.scenario.values.distributions import is_drawn, planned
 
 
 class Exchange(generated.Exchange):

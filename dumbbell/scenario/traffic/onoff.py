@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import is_drawn, mean, planned
 from dumbbell.scenario.generated import traffic as generated
 from dumbbell.scenario.tcp import Start
 from dumbbell.scenario.traffic.base import MOST_SEGMENTS, Wrong, most_bytes, segments
 from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.values.distributions import is_drawn, mean, planned
 
 _NS_PER_S = 10**9
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import is_drawn, planned
 from dumbbell.scenario.generated import traffic as generated
 from dumbbell.scenario.tcp import Start
 from dumbbell.scenario.traffic.base import mean_segments, times_in
+from dumbbell.scenario.values.distributions import is_drawn, planned
 
 
 class Page(generated.Page):

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import Drawn
 from dumbbell.scenario.generated import traffic as generated
 from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.values.distributions import Drawn
 
 
 class Ping(generated.Ping):

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import bounds, is_drawn, mean, planned, quantile
 from dumbbell.scenario.generated import traffic as generated
 from dumbbell.scenario.traffic.base import Wrong, most_bytes, segments
 from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.values.distributions import bounds, is_drawn, mean, planned, quantile
 
 MOST_CLASSES = 64
 """Maximum number of classes of RTTs of an entry's connections."""

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.distributions import Drawn, is_drawn, mean, planned
 from dumbbell.scenario.generated import traffic as generated
 from dumbbell.scenario.traffic.base import Wrong
 from dumbbell.scenario.traffic.datagrams import NS_PER_S
 from dumbbell.scenario.units import Duration, Rate, Size
+from dumbbell.scenario.values.distributions import Drawn, is_drawn, mean, planned
 
 
 class Udp(generated.Udp):

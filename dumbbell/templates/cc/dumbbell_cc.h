@@ -74,8 +74,8 @@ enum dumbbell_ca_state {
 	DUMBBELL_CA_STATE_LOSS = 4,
 };
 
-/* What the window grows by; the number is how far slow start goes beyond its threshold. The
- * field is a uint8_t. */
+/* Rule by which the window grows; the number is how far slow start goes beyond its threshold.
+ * The field is a uint8_t. */
 enum dumbbell_growth {
 	/* Segments that were delivered (3.13 and later). */
 	DUMBBELL_GROWTH_SEGMENTS = 0,
@@ -101,15 +101,15 @@ struct dumbbell_view {
 	uint32_t snd_nxt;
 	/* Segments sent and not cumulatively acknowledged. */
 	uint32_t packets_out;
-	/* Of these, SACKed. */
+	/* SACKed segments among them. */
 	uint32_t sacked_out;
-	/* Of these, deemed lost. */
+	/* Segments among them that are deemed lost. */
 	uint32_t lost_out;
 	/* Retransmissions in flight. */
 	uint32_t retrans_out;
 	/* Segments delivered, ever (retransmitted ones count once a delivery). */
 	uint32_t delivered;
-	/* Of these, acknowledged with an ECN echo. */
+	/* Segments among them that were acknowledged with an ECN echo. */
 	uint32_t delivered_ce;
 	/* Smoothed RTT times 8, us; 0 before the first sample. */
 	uint32_t srtt_us8;
@@ -128,7 +128,7 @@ struct dumbbell_view {
 	/* In slow start the flag does not count, only the rule that the window may double (Linux
 	 * before 6.0). */
 	bool slow_start_ignores_limited_flag;
-	/* What the window grows by. */
+	/* Rule by which the window grows. */
 	uint8_t growth;
 	/* Segments ever deemed lost. */
 	uint32_t lost;
@@ -136,8 +136,8 @@ struct dumbbell_view {
 	uint32_t mss;
 	/* When something was delivered last, us; only kept for a control that needs rate samples. */
 	uint64_t delivered_us;
-	/* What the connection's random stream is made from: the run's seed, and which connection of
-	 * the run it is. */
+	/* Seed of the connection's random stream: the run's seed, and which connection of the run it
+	 * is. */
 	uint64_t seed[2];
 	/* The next segment leaves no earlier, ns; in the future while a paced sender waits. */
 	uint64_t departure_ns;
@@ -148,8 +148,8 @@ struct dumbbell_view {
 	bool has_sack;
 };
 
-/* What a congestion control sets, and the sender obeys. The sender itself sets the window
- * during a reduction (PRR), after a timeout and when a reduction is undone. */
+/* Values that a congestion control sets, and the sender obeys. The sender itself sets the
+ * window during a reduction (PRR), after a timeout and when a reduction is undone. */
 struct dumbbell_window {
 	/* Congestion window, segments. */
 	uint32_t cwnd;
@@ -157,12 +157,12 @@ struct dumbbell_window {
 	uint32_t ssthresh;
 	/* Segments (or ACKs) counted towards the next increase by one. */
 	uint32_t cwnd_cnt;
-	/* What a paced sender sends at, bytes/s. The rate also sizes TSO segments, and HyStart
-	 * estimates the delay of ACKs by it. It is computed from the window after each ACK unless
-	 * the control has a cong_control. */
+	/* Rate of a paced sender, bytes/s. The rate also sizes TSO segments, and HyStart estimates
+	 * the delay of ACKs by it. It is computed from the window after each ACK unless the control
+	 * has a cong_control. */
 	uint64_t pacing_rate;
-	/* What is sent until so many segments are delivered does not show the rate of the path, as
-	 * the application limits it; 0: it does. Set when an application writes that has kept the
+	/* Segments that are sent until so many are delivered do not show the rate of the path, as
+	 * the application limits it; 0: they do. Set when an application writes that has kept the
 	 * sender waiting, and by a control that holds back itself. Only kept for one that needs rate
 	 * samples. */
 	uint32_t app_limited;
@@ -182,7 +182,7 @@ struct dumbbell_delivery_rate {
 	int64_t interval_us;
 	/* Segments delivered in that time; negative if it is not known. Likewise. */
 	int32_t delivered;
-	/* Of these, acknowledged with an ECN echo. Likewise. */
+	/* Segments among them that were acknowledged with an ECN echo; read likewise. */
 	uint32_t delivered_ce;
 	/* Segments delivered, ever, when that segment was sent; 0: it is not known. May be read from
 	 * pkts_acked on. */
@@ -200,8 +200,8 @@ struct dumbbell_delivery_rate {
 	bool is_of_loss_probe;
 };
 
-/* What an ACK brought. It is made for each ACK and filled while that is processed; each hook
- * says what it may read. */
+/* The news of an ACK. A sample is made for each ACK and filled while that is processed; each
+ * hook says what it may read. */
 struct dumbbell_sample {
 	/* RTT of the last segment newly acknowledged or SACKed that was never retransmitted, us;
 	 * negative without a valid one. */

@@ -68,7 +68,7 @@ pub enum CaState {
     Loss = 4,
 }
 
-/// What the window grows by; the number is how far slow start goes beyond its threshold.
+/// Rule by which the window grows; the number is how far slow start goes beyond its threshold.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
@@ -97,15 +97,15 @@ pub struct View {
     pub snd_nxt: u32,
     /// Segments sent and not cumulatively acknowledged.
     pub packets_out: u32,
-    /// Of these, SACKed.
+    /// SACKed segments among them.
     pub sacked_out: u32,
-    /// Of these, deemed lost.
+    /// Segments among them that are deemed lost.
     pub lost_out: u32,
     /// Retransmissions in flight.
     pub retrans_out: u32,
     /// Segments delivered, ever (retransmitted ones count once a delivery).
     pub delivered: u32,
-    /// Of these, acknowledged with an ECN echo.
+    /// Segments among them that were acknowledged with an ECN echo.
     pub delivered_ce: u32,
     /// Smoothed RTT times 8, us; 0 before the first sample.
     pub srtt_us8: u32,
@@ -124,7 +124,7 @@ pub struct View {
     /// In slow start the flag does not count, only the rule that the window may double (Linux
     /// before 6.0).
     pub slow_start_ignores_limited_flag: bool,
-    /// What the window grows by.
+    /// Rule by which the window grows.
     pub growth: Growth,
     /// Segments ever deemed lost.
     pub lost: u32,
@@ -132,8 +132,8 @@ pub struct View {
     pub mss: u32,
     /// When something was delivered last, us; only kept for a control that needs rate samples.
     pub delivered_us: u64,
-    /// What the connection's random stream is made from: the run's seed, and which connection of
-    /// the run it is.
+    /// Seed of the connection's random stream: the run's seed, and which connection of the run it
+    /// is.
     pub seed: [u64; 2],
     /// The next segment leaves no earlier, ns; in the future while a paced sender waits.
     pub departure_ns: u64,
@@ -144,8 +144,8 @@ pub struct View {
     pub has_sack: bool,
 }
 
-/// What a congestion control sets, and the sender obeys. The sender itself sets the window during a
-/// reduction (PRR), after a timeout and when a reduction is undone.
+/// Values that a congestion control sets, and the sender obeys. The sender itself sets the window
+/// during a reduction (PRR), after a timeout and when a reduction is undone.
 #[repr(C)]
 pub struct Window {
     /// Congestion window, segments.
@@ -154,12 +154,12 @@ pub struct Window {
     pub ssthresh: u32,
     /// Segments (or ACKs) counted towards the next increase by one.
     pub cwnd_cnt: u32,
-    /// What a paced sender sends at, bytes/s. The rate also sizes TSO segments, and HyStart
-    /// estimates the delay of ACKs by it. It is computed from the window after each ACK unless the
-    /// control has a cong_control.
+    /// Rate of a paced sender, bytes/s. The rate also sizes TSO segments, and HyStart estimates the
+    /// delay of ACKs by it. It is computed from the window after each ACK unless the control has a
+    /// cong_control.
     pub pacing_rate: u64,
-    /// What is sent until so many segments are delivered does not show the rate of the path, as the
-    /// application limits it; 0: it does. Set when an application writes that has kept the sender
+    /// Segments that are sent until so many are delivered do not show the rate of the path, as the
+    /// application limits it; 0: they do. Set when an application writes that has kept the sender
     /// waiting, and by a control that holds back itself. Only kept for one that needs rate samples.
     pub app_limited: u32,
     /// Set by a control to have the window reduced as after an ECN echo, once the hook returns; the
@@ -179,7 +179,7 @@ pub struct DeliveryRate {
     pub interval_us: i64,
     /// Segments delivered in that time; negative if it is not known. Likewise.
     pub delivered: i32,
-    /// Of these, acknowledged with an ECN echo. Likewise.
+    /// Segments among them that were acknowledged with an ECN echo; read likewise.
     pub delivered_ce: u32,
     /// Segments delivered, ever, when that segment was sent; 0: it is not known. May be read from
     /// pkts_acked on.
@@ -197,8 +197,8 @@ pub struct DeliveryRate {
     pub is_of_loss_probe: bool,
 }
 
-/// What an ACK brought. It is made for each ACK and filled while that is processed; each hook says
-/// what it may read.
+/// The news of an ACK. A sample is made for each ACK and filled while that is processed; each hook
+/// says what it may read.
 #[repr(C)]
 pub struct RateSample {
     /// RTT of the last segment newly acknowledged or SACKed that was never retransmitted, us;

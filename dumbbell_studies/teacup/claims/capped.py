@@ -20,7 +20,7 @@ LEAST_FALL_MS = 5.0
 LEAST_SAMPLES = 3
 """Samples of a ramp, at least. The handshake's RTT is no ramp."""
 LATER_S = (2.0, 2.5)
-"""What the report's figure shows of the time after slow start."""
+"""Interval that the report's figure shows of the time after slow start."""
 STEP_MS = 1.0
 """Resolution of the autocorrelation."""
 OVERLAPS_S = ((20.0, 40.0), (40.0, 60.0), (60.0, 80.0))

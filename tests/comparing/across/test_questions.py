@@ -187,7 +187,7 @@ def test_columns_may_be_of_different_tables():
         ({"x": "rt"}, "--x 'rt' is unknown (did you mean 'rtt'?); expected one of path.rtt, flows.0.cc"),
         ({"x": "time", "kind": "box"}, "--x time was given with --kind box; expected --kind lines"),
         ({"kind": "cdf", "x": "rtt"}, "--x was given with --kind cdf, whose x axis has the values of --y; expected one of the two"),
-        ({"kind": "scatter", "x": "delay"}, "--x 'delay' is unknown; expected one of flows"),
+        ({"kind": "scatter", "y": ("goodput",), "x": "delay"}, "--x 'delay' is unknown; expected one of flows"),
         ({"where": ("rtt",)}, "--where 'rtt' has no =; expected KEY=VALUE"),
         ({"where": ("rtt=1ms",)}, "--where 'rtt=1ms': path.rtt is never '1ms'; expected one of 20ms, 80ms, 160ms"),
         ({"y": ("mos",)}, "--y mos: no run has a value of it; expected a column that `dumbbell table` shows values of"),

@@ -206,7 +206,10 @@ def test_over_time_few_repeats_have_the_range_of_their_values():
 
 def test_names_of_files_say_what_is_drawn():
     assert file_name(settle(Asked(x="rtt", y=("goodput",), by=("flows.0.cc",)), [sweep()])) == "goodput-over-rtt-by-flows.0.cc"
-    assert file_name(settle(Asked(kind="scatter", panels="rtt"), [sweep()])) == "goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"
+    assert (
+        file_name(settle(Asked(kind="scatter", y=("goodput",), panels="rtt"), [sweep()]))
+        == "goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"
+    )
     assert file_name(settle(Asked(kind="box", x="flows.0.cc", by=("rtt",)), [sweep()])) == "box-goodput-over-flows.0.cc-by-rtt"
 
 
@@ -373,7 +376,8 @@ def test_of_different_numbers_of_runs_some_have_ellipses():
 @pytest.mark.parametrize(
     ("asked", "title"),
     [
-        ({"kind": "scatter", "panels": "rtt"}, "made: goodput (Mbit/s) against mean smoothed RTT (ms)"),
+        ({"kind": "scatter", "y": ("goodput",), "panels": "rtt"}, "made: goodput (Mbit/s) against mean smoothed RTT (ms)"),
+        ({"kind": "scatter", "panels": "rtt"}, "made: a goodput (Mbit/s), b goodput (Mbit/s) against mean smoothed RTT (ms)"),
         ({"kind": "cdf", "y": ("drops",), "panels": "rtt"}, "made: distribution of drops (packets)"),
         ({"kind": "heat"}, "made: goodput (Mbit/s) over base RTT and congestion control"),
         ({"y": ("goodput", "drops", "srtt_mean")}, "made: goodput, drops, mean smoothed RTT over base RTT"),

@@ -50,11 +50,11 @@ def prepared(folder, duration="1500ms", **flow):
     """A folder for the agent with one flow; the plan."""
     plan = planned("testbed", flows=[{"cc": "reno", "stack": {"base": "host"}, **flow}], duration=duration, sample="50ms").plan
     hosts = Hosts(plan)
-    lines = [*traffic_lines(plan, hosts), f"sample {plan.sample_ns}", f"duration {plan.duration_ns}", "traffic"]
+    lines = [*traffic_lines(plan, hosts, real_time=True), f"sample {plan.sample_ns}", f"duration {plan.duration_ns}", "traffic"]
     lines = [line for line in lines if not line.startswith(("at ", "run "))]
     lines[:0] = [f"run {name} - {LINE}" for name in ("l0", "r0")]
     (folder / "script").write_text(SETUP + "".join(f"{line}\n" for line in lines))
-    for name, text in applications.files(plan, hosts).items():
+    for name, text in applications.files(plan, hosts, real_time=True).items():
         (folder / name).write_text(text)
     return plan
 

@@ -1,4 +1,4 @@
-"""What each transfer is run with."""
+"""The setup of each transfer."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""What a run's transfers are reduced to."""
+"""The reduction of a run's transfers."""
 
 import math
 

@@ -47,6 +47,6 @@ def test_the_aggregate_must_predict_better_in_both_environments(make_run):
         for condition in (BASE, CONGESTED[10.0, "20ms"])
         for seed in range(1, 31)
     ]
-    # Of flows in step both coefficients are the same, so that neither predicts better.
+    # Both coefficients of flows in step are the same, so that neither predicts better.
     assert statuses(runs)["N011+N012"].status == "fail"
     assert statuses(runs[:30])["N011+N012"].status == "not_applicable"

@@ -43,6 +43,7 @@ features! {
     FirstWrites = "first writes",
     FlowsByFtp = "flows by FTP",
     FlowsByIperf3 = "flows by iperf3",
+    FlowsByPrograms = "flows by programs",
     FqCeThreshold = "ce_threshold of fq",
     GentleRed = "gentle RED",
     GroupSeries = "series of groups",

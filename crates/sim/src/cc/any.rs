@@ -14,7 +14,7 @@ use crate::refusal::Flaws;
 
 /// A congestion control that lies in memory of its own.
 pub trait BoxedControl: CongestionControl + std::fmt::Debug + Send {
-    /// What one of the caller's own needs from the connection. Of this crate's [`CONTROLS`] says it, but that parameters may let one need ECN.
+    /// The needs of a control of the caller's own. A control of this crate has them in [`CONTROLS`], except that parameters may make one need ECN.
     fn needs(&self) -> Needs {
         Needs::NOTHING
     }
@@ -44,7 +44,7 @@ macro_rules! any_cc {
         }
 
         impl AnyCc {
-            /// What an ACK that only makes progress brings ([`RateSample::progress`]): `pkts_acked`, `on_ack` and `cong_avoid` in one
+            /// The calls for an ACK that only makes progress ([`RateSample::progress`]): `pkts_acked`, `on_ack` and `cong_avoid` in one
             /// dispatch, as all three are called for nearly every ACK. Not for a control that has a `cong_control`.
             #[inline(always)]
             pub(crate) fn on_progress(&mut self, v: &View, w: &mut Window, acked: u32, rtt_us: i64, esce: bool) {
@@ -122,7 +122,7 @@ fn on_boxed_progress(c: &mut dyn BoxedControl, v: &View, w: &mut Window, acked: 
     c.on_progress(v, w, &RateSample::progress(v, acked, rtt_us, esce));
 }
 
-// What is large lies in memory of its own, so that the senders of the others stay small.
+// Large controls lie in memory of their own, so that the senders of the others stay small.
 any_cc!(Reno(Reno), Cubic(Cubic), Dctcp(Dctcp), SceWindow(SceWindow), CubicSce(CubicSce), Bbr(Box<Bbr>));
 
 /// A control by name, and what it needs: one of [`CONTROLS`] with its parameters as `given`, else as the `stack` has them;

@@ -56,7 +56,7 @@ struct Bic {
     smooth_part: u32,
 }
 
-/// What is forgotten after a timeout.
+/// State that a timeout forgets.
 #[derive(Clone, Debug)]
 struct Search {
     /// Segments to acknowledge per increase.
@@ -174,7 +174,7 @@ mod tests {
         Bic::new(&Parameters::resolve(CONTROL.parameters, &[], given.as_object().unwrap()).unwrap())
     }
 
-    /// What is planned at a window of `cwnd` after a loss at one of `last_max`, with `ratio` 16ths of segments an ACK.
+    /// The plan at a window of `cwnd` after a loss at one of `last_max`, with `ratio` 16ths of segments an ACK.
     fn planned(last_max: u32, cwnd: u32, ratio: u32) -> u32 {
         let mut bic = bic(&json!({}));
         (bic.search.last_max_cwnd, bic.search.ack_ratio) = (last_max, ratio);

@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-use super::{
-    bbr, bbr3, bic, cdg, cubic, dctcp, fast, highspeed, htcp, hybla, illinois, lp, nv, prague, reno, scalable, sce,
-    vegas, veno, westwood, yeah, AnyCc, Parameter, Parameters, State,
-};
+use super::{AnyCc, Parameter, Parameters, CONTROLS};
 use crate::catalogue::{Draws, Entry};
 
-/// What a control needs from the connection.
+/// Needs of a control, which the connection fulfils.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// It works on ECN marks: every packet is ECN-capable, and the receiver echoes marks one by one (DCTCP).
@@ -38,7 +35,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What a control needs that works by windows, RTTs and losses alone.
+    /// Needs of a control that works by windows, RTTs and losses alone.
     pub const NOTHING: Self = Self {
         ecn: false,
         accecn: false,
@@ -65,7 +62,7 @@ impl Default for Needs {
 pub struct Version(pub u16, pub u16);
 
 impl Version {
-    /// Of what no Linux has had: every stack may have it.
+    /// A control that no Linux has had: every stack may have it.
     pub const ANY: Self = Self(0, 0);
 }
 
@@ -78,15 +75,15 @@ impl fmt::Display for Version {
 /// A congestion control that can be asked for by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
-    /// As a description names it.
+    /// Name in a description.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// What it needs.
+    /// Its needs.
     pub needs: Needs,
     /// The first Linux that had it, or to which its patch applies; no earlier stack runs it. [`Version::ANY`] of one that none has had.
     pub since: Version,
-    /// What a description may set.
+    /// Parameters that a description may set.
     pub parameters: &'static [Parameter],
     /// Makes one for a connection.
     pub build: fn(&Parameters) -> AnyCc,
@@ -106,60 +103,6 @@ impl Control {
     }
 }
 
-/// Every control. A new one is a file with a `CONTROL`, and a line here; one that most runs
-/// use has a variant of [`AnyCc`] too.
-pub const CONTROLS: &[Control] = &[
-    reno::CONTROL,
-    cubic::CONTROL,
-    dctcp::CONTROL,
-    sce::reno::CONTROL,
-    sce::dctcp::CONTROL,
-    sce::cubic::CONTROL,
-    bbr::CONTROL,
-    bbr3::CONTROL,
-    bic::CONTROL,
-    cdg::CONTROL,
-    fast::CONTROL,
-    highspeed::CONTROL,
-    htcp::CONTROL,
-    hybla::CONTROL,
-    illinois::CONTROL,
-    lp::CONTROL,
-    nv::CONTROL,
-    prague::CONTROL,
-    scalable::CONTROL,
-    vegas::CONTROL,
-    veno::CONTROL,
-    westwood::CONTROL,
-    yeah::CONTROL,
-];
-
-/// The state variables of controls, by name. A control that is not listed has none.
-pub const STATES: &[(&str, &[State])] = &[
-    ("cubic", cubic::STATE),
-    ("cubic-sce", cubic::STATE),
-    ("dctcp", dctcp::STATE),
-    ("bbr", bbr::STATE),
-    ("bbr3", bbr3::STATE),
-    ("bic", bic::STATE),
-    ("cdg", cdg::STATE),
-    ("dctcp-sce", sce::STATE),
-    ("fast", fast::STATE),
-    ("highspeed", highspeed::STATE),
-    ("htcp", htcp::STATE),
-    ("hybla", hybla::STATE),
-    ("illinois", illinois::STATE),
-    ("lp", lp::STATE),
-    ("nv", nv::STATE),
-    ("prague", prague::STATE),
-    ("reno-sce", sce::STATE),
-    ("scalable", scalable::STATE),
-    ("vegas", vegas::STATE),
-    ("veno", veno::STATE),
-    ("westwood", westwood::STATE),
-    ("yeah", yeah::STATE),
-];
-
 /// The control of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Control> {
@@ -172,6 +115,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue::{Kind, Preset};
+    use crate::cc::STATES;
 
     #[test]
     fn every_control_can_be_built_from_its_defaults() {

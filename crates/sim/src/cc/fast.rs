@@ -66,7 +66,7 @@ pub(super) const STATE: &[State] = &[
     State::flag("updates", "the window is updated in this round trip"),
 ];
 
-/// What a description sets.
+/// Parameters of a description.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
     alpha: u32,
@@ -106,7 +106,7 @@ struct Fast {
     acks: u32,
     acks_before: u32,
     spread: Spread,
-    /// What rounding has cut off, of [`SEGMENT`].
+    /// Remainder that rounding has cut off, in units of [`SEGMENT`].
     remainder: u64,
 }
 

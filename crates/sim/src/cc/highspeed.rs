@@ -66,7 +66,7 @@ impl CongestionControl for HighSpeed {
     fn cong_avoid(&mut self, v: &View, w: &mut Window, acked: u32) {
         let slow = w.in_slow_start(v);
         let acked = w.beyond_slow_start(v, acked);
-        // What slow start leaves over is dropped.
+        // Segments that slow start leaves over are dropped.
         if slow || acked == 0 {
             return;
         }

@@ -41,7 +41,7 @@ struct Hybla {
     /// RTT over that of the reference, eighths, at least 1; and its square, 128ths.
     rho_8: u32,
     rho2_128: u32,
-    /// What was left of increases, 128ths. Nothing resets it.
+    /// Remainder of increases, 128ths. Nothing resets it.
     cents: u32,
     /// Least smoothed RTT, us times 8.
     min_srtt_us8: u32,

@@ -34,7 +34,7 @@ pub(super) const STATE: &[State] = &[
 /// LP. Times are timestamps, ms.
 #[derive(Clone, Debug)]
 struct Lp {
-    /// What the peer's clock showed when ours showed 0.
+    /// Value of the peer's clock when the own clock showed 0.
     offset: u32,
     /// The clocks at the last sample: the peer's and ours.
     reference: Option<(u32, u32)>,
@@ -74,7 +74,7 @@ impl Lp {
             return;
         }
         let hz = i64::from(TS_HZ.wrapping_mul(tsval.wrapping_sub(remote)) / tsecr.wrapping_sub(local));
-        // What is left over by the average is dropped: it may fall by one each time, and rises only if the sample is 64 above it.
+        // The average drops its remainder: it may fall by one each time, and rises only if the sample is 64 above it.
         let old = i64::from(self.remote_hz << 6);
         self.remote_hz = if old > 0 { ((old + hz - (old >> 6)) >> 6) as u32 } else { hz as u32 };
     }

@@ -32,11 +32,64 @@ mod yeah;
 
 pub use crate::catalogue::{Parameter, State, Tell};
 pub use any::{build, AnyCc, BoxedControl};
-pub use control::{find, Control, Needs, Version, CONTROLS, STATES};
+pub use control::{find, Control, Needs, Version};
 pub use parameters::{Parameters, Value};
 pub use reno::Reno;
 pub use renumbering::Renumbering;
 pub use view::{CaState, DeliveryRate, Event, Growth, Lost, RateSample, View, Window, INFINITE_SSTHRESH};
+
+/// The congestion controls. A new one is a file with a `CONTROL`, and a line here. One that most runs use has a variant of [`AnyCc`] too.
+pub const CONTROLS: &[Control] = &[
+    reno::CONTROL,
+    cubic::CONTROL,
+    dctcp::CONTROL,
+    sce::reno::CONTROL,
+    sce::dctcp::CONTROL,
+    sce::cubic::CONTROL,
+    bbr::CONTROL,
+    bbr3::CONTROL,
+    bic::CONTROL,
+    cdg::CONTROL,
+    fast::CONTROL,
+    highspeed::CONTROL,
+    htcp::CONTROL,
+    hybla::CONTROL,
+    illinois::CONTROL,
+    lp::CONTROL,
+    nv::CONTROL,
+    prague::CONTROL,
+    scalable::CONTROL,
+    vegas::CONTROL,
+    veno::CONTROL,
+    westwood::CONTROL,
+    yeah::CONTROL,
+];
+
+/// The state variables of controls, by name. A control that is not listed has none.
+pub const STATES: &[(&str, &[State])] = &[
+    ("cubic", cubic::STATE),
+    ("cubic-sce", cubic::STATE),
+    ("dctcp", dctcp::STATE),
+    ("bbr", bbr::STATE),
+    ("bbr3", bbr3::STATE),
+    ("bic", bic::STATE),
+    ("cdg", cdg::STATE),
+    ("dctcp-sce", sce::STATE),
+    ("fast", fast::STATE),
+    ("highspeed", highspeed::STATE),
+    ("htcp", htcp::STATE),
+    ("hybla", hybla::STATE),
+    ("illinois", illinois::STATE),
+    ("lp", lp::STATE),
+    ("nv", nv::STATE),
+    ("prague", prague::STATE),
+    ("reno-sce", sce::STATE),
+    ("scalable", scalable::STATE),
+    ("vegas", vegas::STATE),
+    ("veno", veno::STATE),
+    ("westwood", westwood::STATE),
+    ("yeah", yeah::STATE),
+];
 
 /// Return the state variables of the control of this name; none if it declares none.
 pub(crate) fn states_of(kind: &str) -> &'static [State] {
@@ -72,7 +125,7 @@ pub trait CongestionControl {
         w.cwnd.max(v.prior_cwnd)
     }
 
-    /// What the window does not fall below during a reduction by rate halving, segments (`min_cwnd` of Linux 2.6.18).
+    /// Lower bound of the window during a reduction by rate halving, segments (`min_cwnd` of Linux 2.6.18).
     fn least_cwnd(&self, _v: &View, w: &Window) -> u32 {
         w.ssthresh
     }

@@ -17,7 +17,7 @@ const PAD_BUFFER: u32 = 2;
 const MIN_WINDOW: u32 = 4;
 const MIN_WINDOW_GROWTH: u32 = 2;
 const MOST_MIN_WINDOW: u32 = 81;
-/// Of the excess of a window a decision takes so much, 128ths; a loss leaves so much, 1024ths.
+/// A decision takes so much of the excess of a window, 128ths; a loss leaves so much, 1024ths.
 const DECREASE: u32 = 38;
 const LOSS_FACTOR: u32 = 819;
 /// After so many decisions without congestion growth becomes one step less slow; its least step.
@@ -93,7 +93,7 @@ struct Round {
     rounds: u32,
 }
 
-/// What a round trip has shown.
+/// Result of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
     Shrink,
@@ -148,7 +148,7 @@ impl Nv {
         }
     }
 
-    /// What to do at a window of `cwnd`, given how much is enough.
+    /// The decision at a window of `cwnd`, given how much is enough.
     fn decide(&mut self, w: &Window, enough: u32) -> Decision {
         let r = &self.round;
         if w.cwnd > enough {

@@ -178,7 +178,7 @@ impl CongestionControl for Vegas {
             }
             self.rounds.forget();
         } else if w.in_slow_start(v) {
-            // Whether or not the window limits sending.
+            // The window grows even if it does not limit sending.
             w.slow_start(v, acked);
         }
     }
@@ -262,7 +262,7 @@ mod tests {
         v.snd_una += 1;
         vegas.adjust(&v, &mut w, 1);
         assert_eq!(w.cwnd, 9999, "less than a window of 10,000 would show");
-        // What does not overflow is right.
+        // A value that does not overflow is right.
         vegas.begin_round(500_000, 100_000);
         (w.cwnd, vegas.alpha, vegas.beta) = (10_000, 0, 39_999);
         vegas.adjust(&v, &mut w, 1);

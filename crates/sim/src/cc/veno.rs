@@ -39,7 +39,7 @@ struct Veno {
     watches: bool,
     /// RTTs ever sampled, modulo 2^16.
     samples: u16,
-    /// Of the last ACK, and the least ever, us.
+    /// Minimum RTT of the last ACK, and of the connection, us.
     min_rtt: u32,
     base_rtt: u32,
     /// The next increase of a congested flow is one; else it is skipped.

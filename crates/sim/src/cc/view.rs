@@ -1,4 +1,4 @@
-//! What a congestion control sees of its connection and what it sets. These are plain structs in the layout of C, so that a control from a
+//! The view that a congestion control has of its connection, and the window that it sets. These are plain structs in the layout of C, so that a control from a
 //! shared library can be given the same ones.
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub enum CaState {
     Loss = 4,
 }
 
-/// What the window grows by; the number is how far slow start goes beyond its threshold.
+/// Rule by which the window grows; the number is how far slow start goes beyond its threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -55,15 +55,15 @@ pub struct View {
     pub snd_nxt: u32,
     /// Segments sent and not cumulatively acknowledged.
     pub packets_out: u32,
-    /// Of these, SACKed.
+    /// SACKed segments among them.
     pub sacked_out: u32,
-    /// Of these, deemed lost.
+    /// Segments among them that are deemed lost.
     pub lost_out: u32,
     /// Retransmissions in flight.
     pub retrans_out: u32,
     /// Segments delivered, ever (retransmitted ones count once a delivery).
     pub delivered: u32,
-    /// Of these, acknowledged with an ECN echo.
+    /// Segments among them that were acknowledged with an ECN echo.
     pub delivered_ce: u32,
     /// Smoothed RTT times 8, us; 0 before the first sample.
     pub srtt_us8: u32,
@@ -81,7 +81,7 @@ pub struct View {
     pub is_cwnd_limited: bool,
     /// In slow start the flag does not count, only the rule that the window may double (Linux before 6.0).
     pub slow_start_ignores_limited_flag: bool,
-    /// What the window grows by.
+    /// Rule by which the window grows.
     pub growth: Growth,
     /// Segments ever deemed lost.
     pub lost: u32,
@@ -89,7 +89,7 @@ pub struct View {
     pub mss: u32,
     /// When something was delivered last, us; only kept for a control that needs rate samples.
     pub delivered_us: u64,
-    /// What the connection's random stream is made from: the run's seed, and which connection of the run it is.
+    /// Seed of the connection's random stream: the run's seed, and which connection of the run it is.
     pub seed: [u64; 2],
     /// The next segment leaves no earlier, ns; in the future while a paced sender waits.
     pub departure_ns: u64,
@@ -161,7 +161,7 @@ impl View {
     }
 }
 
-/// What a congestion control sets, and the sender obeys. The sender itself sets the window during a reduction (PRR), after a timeout and
+/// Values that a congestion control sets, and the sender obeys. The sender itself sets the window during a reduction (PRR), after a timeout and
 /// when a reduction is undone.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -172,11 +172,11 @@ pub struct Window {
     pub ssthresh: u32,
     /// Segments (or ACKs) counted towards the next increase by one.
     pub cwnd_cnt: u32,
-    /// What a paced sender sends at, bytes/s. The rate also sizes TSO segments, and HyStart estimates the delay of ACKs by it. It is computed from the window after each ACK unless the control has a [`CongestionControl::cong_control`].
+    /// Rate of a paced sender, bytes/s. The rate also sizes TSO segments, and HyStart estimates the delay of ACKs by it. It is computed from the window after each ACK unless the control has a [`CongestionControl::cong_control`].
     ///
     /// [`CongestionControl::cong_control`]: super::CongestionControl::cong_control
     pub pacing_rate: u64,
-    /// What is sent until so many segments are delivered does not show the rate of the path, as the application limits it; 0: it does. Set when
+    /// Segments that are sent until so many are delivered do not show the rate of the path, as the application limits it; 0: they do. Set when
     /// an application writes that has kept the sender waiting, and by a control that holds back itself. Only kept for one that needs rate samples.
     pub app_limited: u32,
     /// Set by a control to have the window reduced as after an ECN echo, once the hook returns; the sender takes it back. Only for one that
@@ -285,7 +285,7 @@ impl Window {
     }
 }
 
-/// What an ACK brought. It is made for each ACK and filled while that is processed; each hook says what it may read.
+/// The news of an ACK. A sample is made for each ACK and filled while that is processed; each hook says what it may read.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct RateSample {
@@ -327,7 +327,7 @@ pub struct DeliveryRate {
     pub interval_us: i64,
     /// Segments delivered in that time; negative if it is not known. Likewise.
     pub delivered: i32,
-    /// Of these, acknowledged with an ECN echo. Likewise.
+    /// Segments among them that were acknowledged with an ECN echo; read likewise.
     pub delivered_ce: u32,
     /// Segments delivered, ever, when that segment was sent; 0: it is not known. May be read from `pkts_acked` on.
     pub prior_delivered: u32,
@@ -358,7 +358,7 @@ pub struct Lost {
 }
 
 impl RateSample {
-    /// Of an ACK that acknowledges `acked` segments in order and brings no other news, once the view counts them no more.
+    /// The sample of an ACK that acknowledges `acked` segments in order and brings no other news, once the view counts them no more.
     #[inline(always)]
     #[must_use]
     pub(crate) fn progress(v: &View, acked: u32, rtt_us: i64, esce: bool) -> Self {

@@ -148,7 +148,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_ack(&mut self, v: &View, _: &mut Window, s: &RateSample) {
-        // Of the first ACK nothing counts.
+        // The first ACK does not count.
         let before = self.snd_una.replace(v.snd_una).unwrap_or(v.snd_una);
         self.update_bandwidth(v);
         let acked = v.snd_una.wrapping_sub(before).wrapping_mul(v.mss);
@@ -197,7 +197,7 @@ mod tests {
         lab.enter(CaState::Recovery);
         lab.event(Event::CompleteCwr);
         assert_eq!(lab.w.cwnd, lab.w.ssthresh);
-        // What arrived grew by a segment a round trip from 100 to 160 while it was measured.
+        // Arrivals grew by a segment a round trip from 100 to 160 while they were measured.
         assert!((135..=160).contains(&lab.w.cwnd), "{}", lab.w.cwnd);
     }
 

@@ -120,7 +120,7 @@ impl CongestionControl for Yeah {
     }
 
     fn on_event(&mut self, v: &View, _: &mut Window, e: Event) {
-        // Of what is not Vegas's nothing is forgotten.
+        // The parts that are not Vegas's forget nothing.
         self.rounds.on_event(v, e);
     }
 

@@ -245,12 +245,19 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
         .or_none(),
     total("stalls", "", "of streaming: how often the buffer ran empty").by(Source::EveryEngineOfTcp).or_none(),
     gauge("stalled_ms", "ms", "of streaming: for how long in all").by(Source::EveryEngineOfTcp).or_none(),
-    total("reported_bytes", "bytes", "of a flow with an `application`: payload, as the program itself says")
+    total("reported_bytes", "bytes", "of a flow that a program makes: payload, as the program itself says")
         .by(Source::Programs)
         .or_none(),
     gauge("reported_ms", "ms", "likewise: how long its transfer took").by(Source::Programs).or_none(),
     gauge("reported_bps", "bit/s", "likewise: its throughput").by(Source::Programs).or_none(),
-    total("reported_retransmits", "packets", "likewise: segments sent again; iperf3 alone says that")
+    total("reported_retransmits", "packets", "likewise: segments sent again; iperf3 and netperf say that")
+        .by(Source::Programs)
+        .or_none(),
+    gauge("reported_rtt_ms", "ms", "likewise: mean round trip").by(Source::Programs).or_none(),
+    gauge("reported_jitter_ms", "ms", "likewise: jitter").by(Source::Programs).or_none(),
+    total("reported_packets", "packets", "likewise: packets that were sent").by(Source::Programs).or_none(),
+    total("reported_lost_packets", "packets", "likewise: packets that were lost").by(Source::Programs).or_none(),
+    total("reported_transactions", "", "likewise: requests, pings or objects that were answered")
         .by(Source::Programs)
         .or_none(),
     gauge("owd_mean_ms", "ms", "one-way delay of the data, the mean").by(Source::Datagrams).or_none(),

@@ -2,7 +2,9 @@
 
 use super::bsd;
 use super::linux::{receiver, sender};
-use super::transport::{LimitedTimes, ReceiverCounters, ReceivingEnd, SenderCounters, SenderSample, SendingEnd};
+use super::transport::{
+    passed_on, LimitedTimes, ReceiverCounters, ReceivingEnd, SenderCounters, SenderSample, SendingEnd,
+};
 use crate::catalogue::{State, Tell};
 use crate::outbox::{HostQueue, Outbox};
 use crate::segment::Segment;
@@ -63,104 +65,48 @@ macro_rules! each {
 impl SendingEnd for Sender {
     type Body = Segment;
 
-    fn connect(&mut self, out: &mut impl Outbox) {
-        each!(self, SendingEnd::connect(out));
-    }
-    fn abort(&mut self) {
-        each!(self, SendingEnd::abort());
-    }
-    #[inline]
-    fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
-        each!(self, SendingEnd::on_ack(p, out));
-    }
-    fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn> {
-        each!(self, SendingEnd::turn(out))
-    }
-    fn fire(&mut self, place: u32, out: &mut impl Outbox) {
-        each!(self, SendingEnd::fire(place, out));
-    }
-    fn has_closed(&self, end: u32) -> bool {
-        each!(self, SendingEnd::has_closed(end))
-    }
-    fn counters(&self) -> &SenderCounters {
-        each!(self, SendingEnd::counters())
-    }
-    fn sample(&self) -> SenderSample {
-        each!(self, SendingEnd::sample())
-    }
-    fn has_connected(&self) -> bool {
-        each!(self, SendingEnd::has_connected())
-    }
-    fn on_host_with_queue(&mut self, kind: HostQueue) {
-        each!(self, SendingEnd::on_host_with_queue(kind));
-    }
-    fn pace_in_host(&mut self) {
-        each!(self, SendingEnd::pace_in_host());
-    }
-    fn on_left_host(&mut self, p: &Segment) -> bool {
-        each!(self, SendingEnd::on_left_host(p))
-    }
-    fn on_room_in_host(&mut self, out: &mut impl Outbox) {
-        each!(self, SendingEnd::on_room_in_host(out));
-    }
-    fn on_application(&mut self, out: &mut impl Outbox) {
-        each!(self, SendingEnd::on_application(out));
-    }
-    fn on_departure_timer(&mut self, out: &mut impl Outbox) {
-        each!(self, SendingEnd::on_departure_timer(out));
-    }
-    fn prefetch_behind(&self) {
-        each!(self, SendingEnd::prefetch_behind());
-    }
-    fn srtt_has_wrapped(&self) -> bool {
-        each!(self, SendingEnd::srtt_has_wrapped())
-    }
-    fn limited_times(&self, at: Time) -> Option<LimitedTimes> {
-        each!(self, SendingEnd::limited_times(at))
-    }
-    fn state(&self, now: Time, tell: &mut Tell) {
-        each!(self, SendingEnd::state(now, tell));
+    passed_on! { each, SendingEnd;
+        fn connect(&mut self, out: &mut impl Outbox);
+        fn abort(&mut self);
+        #[inline]
+        fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox);
+        fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn>;
+        fn fire(&mut self, place: u32, out: &mut impl Outbox);
+        fn on_host_with_queue(&mut self, kind: HostQueue);
+        fn pace_in_host(&mut self);
+        fn on_left_host(&mut self, p: &Segment) -> bool;
+        fn on_room_in_host(&mut self, out: &mut impl Outbox);
+        fn on_application(&mut self, out: &mut impl Outbox);
+        fn on_departure_timer(&mut self, out: &mut impl Outbox);
+        const
+        fn has_closed(&self, end: u32) -> bool;
+        fn counters(&self) -> &SenderCounters;
+        fn sample(&self) -> SenderSample;
+        fn has_connected(&self) -> bool;
+        fn prefetch_behind(&self);
+        fn srtt_has_wrapped(&self) -> bool;
+        fn limited_times(&self, at: Time) -> Option<LimitedTimes>;
+        fn state(&self, now: Time, tell: &mut Tell);
     }
 }
 
 impl ReceivingEnd for Receiver {
     type Body = Segment;
 
-    #[inline]
-    fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) {
-        each!(self, ReceivingEnd::on_packet(p, out));
-    }
-    fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
-        each!(self, ReceivingEnd::on_timer(which, out));
-    }
-    fn has_closed(&self) -> bool {
-        each!(self, ReceivingEnd::has_closed())
-    }
-    fn counters(&self) -> &ReceiverCounters {
-        each!(self, ReceivingEnd::counters())
-    }
-    fn window_scale(&self) -> u8 {
-        each!(self, ReceivingEnd::window_scale())
-    }
-    fn bytes_read(&self) -> u64 {
-        each!(self, ReceivingEnd::bytes_read())
-    }
-    fn completed(&self) -> Option<Time> {
-        each!(self, ReceivingEnd::completed())
-    }
-    fn connect(&mut self, out: &mut impl Outbox) {
-        each!(self, ReceivingEnd::connect(out));
-    }
-    fn abort(&mut self) {
-        each!(self, ReceivingEnd::abort());
-    }
-    fn on_application(&mut self, out: &mut impl Outbox) {
-        each!(self, ReceivingEnd::on_application(out));
-    }
-    fn on_turn(&mut self, out: &mut impl Outbox) {
-        each!(self, ReceivingEnd::on_turn(out));
-    }
-    fn prefetch_behind(&self) {
-        each!(self, ReceivingEnd::prefetch_behind());
+    passed_on! { each, ReceivingEnd;
+        #[inline]
+        fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox);
+        fn on_timer(&mut self, which: usize, out: &mut impl Outbox);
+        fn connect(&mut self, out: &mut impl Outbox);
+        fn abort(&mut self);
+        fn on_application(&mut self, out: &mut impl Outbox);
+        fn on_turn(&mut self, out: &mut impl Outbox);
+        const
+        fn has_closed(&self) -> bool;
+        fn counters(&self) -> &ReceiverCounters;
+        fn window_scale(&self) -> u8;
+        fn bytes_read(&self) -> u64;
+        fn completed(&self) -> Option<Time>;
+        fn prefetch_behind(&self);
     }
 }

@@ -190,3 +190,30 @@ pub trait ReceivingEnd {
     /// A packet arrives soon, and the receiver itself is loaded: loads ahead what else it may touch.
     fn prefetch_behind(&self) {}
 }
+
+/// Writes methods of a trait that only pass a call on, by a macro `by!(self, Trait::method(arguments))`. A first list has the methods that change
+/// the end, a second one the methods that do not.
+macro_rules! passed_on {
+    ($by:ident, $role:ident;
+        $($(#[$attribute:meta])* fn $method:ident(&mut $me:ident $(, $name:ident: $kind:ty)*) $(-> $result:ty)?;)*
+        const
+        $(fn $asked:ident(&$it:ident $(, $argument:ident: $of:ty)*) $(-> $answer:ty)?;)*
+    ) => {
+        $($(#[$attribute])*
+        fn $method(&mut $me $(, $name: $kind)*) $(-> $result)? {
+            $by!($me, $role::$method($($name),*))
+        })*
+        $(fn $asked(&$it $(, $argument: $of)*) $(-> $answer)? {
+            $by!($it, $role::$asked($($argument),*))
+        })*
+    };
+}
+pub(super) use passed_on;
+
+/// Calls the method of the same name that the end has outside the trait.
+macro_rules! own {
+    ($self:ident, $role:ident::$method:ident($($argument:expr),*)) => {
+        $self.$method($($argument),*)
+    };
+}
+pub(super) use own;

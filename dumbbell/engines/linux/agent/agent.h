@@ -3,7 +3,8 @@
  *
  * main.c reads and carries out the script, setup.c makes namespaces and settings, traffic.c handles events, loop.c waits for them, socket.c is what all
  * sockets share; bulk.c, datagrams.c and transfers.c are kinds of traffic, session.c is that of applications over connections that stay
- * open: exchange.c, onoff.c, page.c, streaming.c, and program.c is that of other programs, whose sockets diag.c asks the kernel of; sample.c reads TCP_INFO and the queues, state.c what congestion controls and disciplines tell of themselves, count.c writes what they come to, capture.c
+ * open: exchange.c, onoff.c, page.c, streaming.c, and program.c is that of other programs, which confine.c keeps from doing harm and whose sockets
+ * diag.c asks the kernel of; sample.c reads TCP_INFO and the queues, state.c what congestion controls and disciplines tell of themselves, count.c writes what they come to, capture.c
  * writes packets. */
 #ifndef AGENT_H
 #define AGENT_H
@@ -19,14 +20,34 @@
 
 #define MOST_CONTROL 128 /* bytes that a congestion control tells; 20 in Linux 6.12, and more where a patch lets others tell something */
 
-/* A program that makes the traffic of an end. */
+/* What TCP sockets came to together. */
+struct tally {
+	uint64_t received, sent_packets, arrived_packets, delivered, delivered_ce, retransmits;
+};
+
+/* A file of the run's folder that a program finds in its home. */
+struct given {
+	const char *file, *name;
+	int mode;
+};
+
+/* A program that makes the traffic of an end. Wide because it has what the script's lines say of it, beside its process and its sockets. */
 struct program {
 	const char *out; /* the file of its standard output */
 	int signal; /* what ends it when the flow does; 0: nothing, it ends by itself */
 	char **words;
+	char **environment; /* of its own, NAME=VALUE */
+	int n_environment;
+	struct given *given;
+	int n_given;
+	char **kept; /* patterns of the files in its home that the run keeps */
+	int n_kept;
 	pid_t pid; /* 0: it does not run */
 	int fd; /* of the process */
+	int has_ended, status; /* by itself, with that as a shell says it */
+	int64_t ended_ns;
 	int socket_gone; /* and what was read last stays */
+	struct tally gone; /* of a flow with many sockets: what those that are gone came to */
 };
 
 /* What a request to another machine begins with: its size and that of the response. */
@@ -101,7 +122,10 @@ struct flow {
 	int nodelay;
 	uint64_t max_pacing_rate; /* bytes/s; 0: none */
 	int closes; /* the connection ends with FINs when all is sent */
-	uint16_t listen_port; /* of other programs: what the server listens on from the start */
+	uint16_t listen_port; /* of other programs: what the server listens on from the start; 0: nothing */
+	int over_udp; /* it does so with UDP */
+	int many; /* the programs have any number of sockets, from any port */
+	int all; /* and to any: all TCP between the two hosts is theirs */
 	const char *cc;
 	int sndbuf, rcvbuf; /* as given to setsockopt; 0: auto-tuned */
 	int mss; /* likewise; 0: what the device carries */
@@ -140,6 +164,15 @@ struct port {
 	FILE *series, *states;
 };
 
+/* A filter at a host that all packets of a flow pass that leave it, or that come to it. */
+struct passing {
+	int flow;
+	const char *end; /* from or to */
+	const char *namespace, *device;
+	int is_out;
+	uint32_t priority; /* of the filter */
+};
+
 /* A device whose filters hand packets on. */
 struct hop {
 	const char *device;
@@ -168,6 +201,8 @@ struct script {
 	int n_ports;
 	struct hop *hops;
 	int n_hops;
+	struct passing *passings;
+	int n_passings;
 	struct command *commands;
 	int n_commands;
 	struct command *at_end; /* in real time: what stops all that is sent */
@@ -341,6 +376,9 @@ void set_qdisc(char **words, int n);
 /* program.c */
 void read_application(struct flow *flow, char **words);
 void read_program(struct script *script, char **words);
+void read_environment(struct script *script, char **words);
+void read_given(struct script *script, char **words);
+void read_kept(struct script *script, char **words);
 void make_file(const char *name, int64_t size);
 void make_files(void);
 void start_servers(struct script *script);
@@ -351,9 +389,19 @@ void program_ended(struct script *script, int which);
 void stop_programs(struct flow *flow);
 void end_programs(struct script *script);
 
+/* confine.c */
+#define HOME "/run/home"
+void confine_programs(int64_t bytes);
+int are_confined(void);
+int enter_box(const struct program *program);
+void open_box_files(void);
+void drop_rights(void);
+void empty_box(int folder, const struct program *program);
+
 /* diag.c */
 struct seen {
 	uint16_t local, remote; /* ports */
+	uint32_t local_address, remote_address; /* network byte order */
 	int is_there, has_info, is_closing; /* is_closing: it is past the other end's FIN, or closed */
 	struct tcp_info info;
 	char control[MOST_CONTROL];
@@ -361,8 +409,10 @@ struct seen {
 };
 int diag_socket(const char *namespace);
 int event_socket(const char *namespace);
-int is_listening(int diag, uint16_t port);
+int is_listening(int diag, uint16_t port, int over_udp);
 struct seen look_up(int diag, const struct end *end, const struct end *other);
+typedef void (*seer)(const struct seen *seen, void *context);
+void look_at_all(int diag, const struct end *end, const struct end *other, seer see, void *context);
 int next_gone(int events, struct seen *seen);
 
 /* sample.c */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define FIRST_ACTION 1
 #define LAST_ACTION 32 /* TCA_ACT_MAX_PRIO */
@@ -126,6 +127,64 @@ static void count_filter(const struct nlmsghdr *message, void *context)
 			count_action(context, action);
 }
 
+/* What has passed a filter. */
+struct passed {
+	uint32_t priority;
+	uint64_t packets, bytes;
+};
+
+static void count_passed(const struct nlmsghdr *message, void *context)
+{
+	const struct tcmsg *about = NLMSG_DATA(message);
+	int left = message->nlmsg_len - NLMSG_LENGTH(sizeof(*about));
+	const struct rtattr *first = (const void *)((const char *)about + NLMSG_ALIGN(sizeof(*about)));
+	const struct rtattr *options = find(first, left, TCA_OPTIONS), *actions, *action, *stats, *part;
+	struct gnet_stats_basic basic;
+	struct passed *passed = context;
+
+	actions = options && about->tcm_info >> 16 == passed->priority ? find(RTA_DATA(options), RTA_PAYLOAD(options), TCA_FLOWER_ACT) : NULL;
+	action = actions ? find(RTA_DATA(actions), RTA_PAYLOAD(actions), FIRST_ACTION) : NULL;
+	stats = action ? find(RTA_DATA(action), RTA_PAYLOAD(action), TCA_ACT_STATS) : NULL;
+	part = stats ? find(RTA_DATA(stats), RTA_PAYLOAD(stats), TCA_STATS_BASIC) : NULL;
+	if (!part)
+		return;
+	payload(part, &basic, sizeof(basic));
+	passed->packets += count_packets(stats);
+	passed->bytes += basic.bytes;
+}
+
+/* passed FLOW END in|out PACKETS BYTES */
+static void count_passings(FILE *file, const struct script *script)
+{
+	int i, netlink;
+
+	for (i = 0; i < script->n_passings; i++) {
+		const struct passing *passing = &script->passings[i];
+		struct passed passed = { .priority = passing->priority };
+
+		netlink = open_netlink(passing->namespace);
+		dump(netlink, RTM_GETTFILTER, if_nametoindex(passing->device), TC_H_MAKE(TC_H_CLSACT, passing->is_out ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS),
+		     count_passed, &passed);
+		close(netlink);
+		fprintf(file, "passed %d %s %s %" PRIu64 " %" PRIu64 "\n", passing->flow, passing->end, passing->is_out ? "out" : "in", passed.packets,
+			passed.bytes);
+	}
+}
+
+/* ended FLOW END STATUS TIME */
+static void count_ended(FILE *file, const struct script *script)
+{
+	int i;
+
+	for (i = 0; i < 2 * script->n_flows; i++) {
+		const struct flow *flow = &script->flows[i / 2];
+		const struct program *program = i % 2 ? &flow->to.program : &flow->from.program;
+
+		if (program->has_ended)
+			fprintf(file, "ended %d %s %d %" PRId64 "\n", i / 2, i % 2 ? "to" : "from", program->status, program->ended_ns);
+	}
+}
+
 static FILE *open_counters(void)
 {
 	FILE *file = fopen("counters", "ae");
@@ -148,6 +207,8 @@ void count_flows(struct script *script)
 
 	for (i = 0; i < script->n_flows; i++)
 		count_flow(file, script, &script->flows[i], i);
+	count_passings(file, script);
+	count_ended(file, script);
 	close_counters(file);
 }
 

@@ -45,7 +45,7 @@ int diag_socket(const char *namespace)
 /* What hears of each TCP socket of a namespace that is gone. */
 int event_socket(const char *namespace)
 {
-	return open_socket(namespace, 1 << (SKNLGRP_INET_TCP_DESTROY - 1));
+	return open_socket(namespace, 1 << (SKNLGRP_INET_TCP_DESTROY - 1) | 1 << (SKNLGRP_INET6_TCP_DESTROY - 1));
 }
 
 static const int controls[] = { INET_DIAG_VEGASINFO, INET_DIAG_DCTCPINFO, INET_DIAG_BBRINFO, INET_DIAG_CUBICINFO };
@@ -54,7 +54,9 @@ static struct seen read_socket(const struct nlmsghdr *message)
 {
 	const struct inet_diag_msg *about = NLMSG_DATA(message);
 	const struct rtattr *info = find(about + 1, message->nlmsg_len - NLMSG_LENGTH(sizeof(*about)), INET_DIAG_INFO);
-	struct seen seen = { .local = ntohs(about->id.idiag_sport), .remote = ntohs(about->id.idiag_dport) };
+	int word = about->idiag_family == AF_INET6 ? 3 : 0; /* an IPv4 address within one of IPv6 is its last word */
+	struct seen seen = { .local = ntohs(about->id.idiag_sport), .remote = ntohs(about->id.idiag_dport),
+			     .local_address = about->id.idiag_src[word], .remote_address = about->id.idiag_dst[word] };
 	const struct rtattr *control;
 	size_t i;
 
@@ -72,19 +74,19 @@ static struct seen read_socket(const struct nlmsghdr *message)
 	return seen;
 }
 
-/* The first socket that is found; of a dump the rest is read, too. */
-static struct seen query(int diag, int is_dump, uint32_t states, const struct inet_diag_sockid *id)
+/* Every socket of a family that is found is shown. One alone may not be there, and a kernel may be without IPv6. */
+static void query_family(int diag, int family, int is_dump, int protocol, uint32_t states, const struct inet_diag_sockid *id, seer see, void *context)
 {
 	struct {
 		struct nlmsghdr header;
 		struct inet_diag_req_v2 request;
 	} question = { .header = { .nlmsg_len = sizeof(question), .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 				   .nlmsg_flags = NLM_F_REQUEST | (is_dump ? NLM_F_DUMP : 0) },
-		       .request = { .sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (FIRST_CONTROL - 1),
+		       .request = { .sdiag_family = family, .sdiag_protocol = protocol, .idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (FIRST_CONTROL - 1),
 				    .idiag_states = states, .id = *id } };
 	static char buffer[1 << 16];
-	struct seen first = { 0 };
 	struct nlmsghdr *message;
+	struct seen seen;
 	int n;
 
 	if (send(diag, &question, sizeof(question), 0) < 0)
@@ -95,28 +97,50 @@ static struct seen query(int diag, int is_dump, uint32_t states, const struct in
 			fail("sock_diag: %s", strerror(errno));
 		for (message = (void *)buffer; NLMSG_OK(message, (unsigned int)n); message = NLMSG_NEXT(message, n)) {
 			if (message->nlmsg_type == NLMSG_DONE)
-				return first;
+				return;
 			if (message->nlmsg_type == NLMSG_ERROR) {
-				/* Of a single one: it is not there. */
 				int error = -((const struct nlmsgerr *)NLMSG_DATA(message))->error;
 
-				if (is_dump || error != ENOENT)
+				if ((is_dump && family == AF_INET) || error != ENOENT)
 					fail("sock_diag: %s", strerror(error));
-				return first;
+				return;
 			}
-			if (!first.local)
-				first = read_socket(message);
+			seen = read_socket(message);
+			see(&seen, context);
 			if (!is_dump)
-				return first;
+				return;
 		}
 	}
 }
 
-int is_listening(int diag, uint16_t port)
+/* A program may use sockets of IPv6 for IPv4. */
+static void query(int diag, int is_dump, int protocol, uint32_t states, const struct inet_diag_sockid *id, seer see, void *context)
+{
+	query_family(diag, AF_INET, is_dump, protocol, states, id, see, context);
+	if (is_dump)
+		query_family(diag, AF_INET6, is_dump, protocol, states, id, see, context);
+}
+
+static void keep_first(const struct seen *seen, void *first)
+{
+	if (!((struct seen *)first)->local)
+		*(struct seen *)first = *seen;
+}
+
+static void keep_port(const struct seen *seen, void *port)
+{
+	if (seen->local == *(int *)port)
+		*(int *)port = 0;
+}
+
+/* A socket for datagrams is bound to the port, with nobody at its other end. */
+int is_listening(int diag, uint16_t port, int over_udp)
 {
 	struct inet_diag_sockid id = { .idiag_sport = htons(port), .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } };
+	int wanted = port;
 
-	return query(diag, 1, 1 << LISTENING, &id).local == port;
+	query(diag, 1, over_udp ? IPPROTO_UDP : IPPROTO_TCP, over_udp ? 1 << CLOSED : 1 << LISTENING, &id, keep_port, &wanted);
+	return !wanted;
 }
 
 /* The socket of an end; is_there is 0 if there is none. One of whose ports is not known yet (0) is looked for among all. */
@@ -125,8 +149,19 @@ struct seen look_up(int diag, const struct end *end, const struct end *other)
 	struct inet_diag_sockid id = { .idiag_sport = htons(end->port), .idiag_dport = htons(other->port), .idiag_src = { end->address },
 				       .idiag_dst = { other->address }, .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } };
 	int is_dump = !end->port || !other->port;
+	struct seen first = { 0 };
 
-	return query(diag, is_dump, is_dump ? 1 << ESTABLISHED : ~0U, &id);
+	query(diag, is_dump, IPPROTO_TCP, is_dump ? 1 << ESTABLISHED : ~0U, &id, keep_first, &first);
+	return first;
+}
+
+/* Each socket of an end that listens to nobody; of any of its ports that are not known (0). */
+void look_at_all(int diag, const struct end *end, const struct end *other, seer see, void *context)
+{
+	struct inet_diag_sockid id = { .idiag_sport = htons(end->port), .idiag_dport = htons(other->port), .idiag_src = { end->address },
+				       .idiag_dst = { other->address }, .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } };
+
+	query(diag, 1, IPPROTO_TCP, ~(1U << LISTENING), &id, see, context);
 }
 
 /* False if there is no further notice. */

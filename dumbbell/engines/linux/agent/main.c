@@ -254,6 +254,24 @@ static void read_egress(struct script *script, char **words)
 	port->leaf = number(words[2]);
 }
 
+/* of the flow before: END in|out DEVICE PRIORITY */
+static void read_passing(struct script *script, char **words)
+{
+	const struct flow *flow = script->n_flows ? &script->flows[script->n_flows - 1] : NULL;
+	struct passing *passing;
+
+	if (!flow)
+		fail("script: %s belongs to no flow", words[0]);
+	script->passings = grow(script->passings, script->n_passings, sizeof(*script->passings));
+	passing = &script->passings[script->n_passings++];
+	passing->flow = script->n_flows - 1;
+	passing->end = words[1];
+	passing->namespace = strcmp(words[1], "to") ? flow->from.namespace : flow->to.namespace;
+	passing->is_out = !strcmp(words[2], "out");
+	passing->device = words[3];
+	passing->priority = least(words[4], 1);
+}
+
 static void read_states(struct script *script, char **words)
 {
 	for (words++; *words; words++)
@@ -301,7 +319,8 @@ static const struct {
 	{ "capture", 3 },   { "delay", 4 },   { "hop", 2 },    { "egress", 3 },     { "option", 3 },
 	{ "ping", 12 },	    { "drain", 1 },    { "transfers", 10 }, { "end", 4 },
 	{ "application", 12 }, { "program", 5 }, { "files", 1 }, { "file", 3 },    { "qdisc", 6 },
-	{ "state", 2 },
+	{ "state", 2 },	    { "environment", 3 }, { "given", 5 },	 { "kept", 3 },		 { "passes", 5 },
+	{ "confined", 2 },  { "programs-end", 1 },
 };
 
 static void make_traffic(struct script *script)
@@ -346,6 +365,18 @@ static void carry_out(struct script *script, char **words, int n)
 		read_application(read_flow(script, words, PROGRAMS), words + 9);
 	else if (!strcmp(what, "program"))
 		read_program(script, words);
+	else if (!strcmp(what, "environment"))
+		read_environment(script, words);
+	else if (!strcmp(what, "given"))
+		read_given(script, words);
+	else if (!strcmp(what, "kept"))
+		read_kept(script, words);
+	else if (!strcmp(what, "passes"))
+		read_passing(script, words);
+	else if (!strcmp(what, "confined"))
+		confine_programs(least(words[1], 0));
+	else if (!strcmp(what, "programs-end"))
+		end_programs(script);
 	else if (!strcmp(what, "files"))
 		make_files();
 	else if (!strcmp(what, "file"))

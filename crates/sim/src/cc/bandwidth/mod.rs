@@ -1,4 +1,4 @@
-//! What the versions of BBR share (Linux 6.12 net/ipv4/tcp_bbr.c, in the kernel's units, widths and order of operations): bandwidths and rates, and how
+//! Parts that the versions of BBR share (Linux 6.12 net/ipv4/tcp_bbr.c, in the kernel's units, widths and order of operations): bandwidths and rates, and how
 //! much data they mean.
 //!
 //! - `filter`: the windowed maximum of the bandwidth
@@ -51,7 +51,7 @@ pub(super) fn bdp(bw: u32, min_rtt_us: u32, gain: u32) -> u32 {
     (w.wrapping_add(BW_UNIT - 1) / BW_UNIT) as u32
 }
 
-/// What is delivered at the bandwidth until the next segment leaves, segments.
+/// Segments that are delivered at the bandwidth until the next segment leaves.
 pub(super) fn delivered_until_departure(v: &View, bw: u32) -> u32 {
     let us = v.departure_ns.saturating_sub(v.mstamp_us * 1000) / 1000;
     ((u64::from(bw) * us) >> BW_SHIFT) as u32

@@ -13,7 +13,7 @@ const DIFFERENCE: u64 = 4000 / 8;
 /// Rounds for which the bandwidth is used.
 const USED_ROUNDS: u32 = 48;
 
-/// What sampling says of an ACK.
+/// Result of sampling for an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Nothing,

@@ -1,7 +1,7 @@
 //! BBR version 1 (Cardwell et al., ACM Queue 14(5), 2016; Linux 6.12 net/ipv4/tcp_bbr.c): a model of the path, its bandwidth and its least round
 //! trip, from which pacing rate and window follow. The arithmetic is the kernel's, in its widths.
 //!
-//! What later versions share with it is in `bandwidth`; `long_term` has the rate of a policer.
+//! Parts that later versions share with it are in `bandwidth`; `long_term` has the rate of a policer.
 //!
 //! Leaves out: connections whose handshake gives no round trip and no timestamps.
 
@@ -78,7 +78,7 @@ pub(super) const STATE: &[State] = &[
     State::new("prior_cwnd", "packets", "window that is restored after recovery or PROBE_RTT"),
 ];
 
-/// What the sender is doing.
+/// State of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// Doubles the rate each round until the pipe is full.
@@ -189,7 +189,7 @@ impl Bbr {
         self.with_budget(v, w, self.bdp(bw, gain))
     }
 
-    /// What will be in the network when the next segment leaves, `in_flight` being it now.
+    /// Segments in the network when the next segment leaves, `in_flight` being the segments now.
     fn in_network(&self, v: &View, w: &Window, in_flight: u32) -> u32 {
         let more = if self.pacing_gain > UNIT { Self::tso_goal(v, w) } else { 0 };
         (in_flight + more).saturating_sub(delivered_until_departure(v, self.bw()))

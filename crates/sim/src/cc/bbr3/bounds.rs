@@ -1,4 +1,4 @@
-//! What bounds rate and data in flight: the most bandwidth of two cycles; below it what recent losses leave, until the next probing (the draft's
+//! The bounds of rate and data in flight: the maximum bandwidth of two cycles; below it the part that recent losses leave, until the next probing (the draft's
 //! `bw_shortterm`, `inflight_shortterm`); and the most data in flight that did not lose too much (`inflight_longterm`).
 
 use super::cycle::Acks;
@@ -11,9 +11,9 @@ use crate::cc::{Lost, RateSample, View, Window};
 pub(super) struct Bounds {
     /// The most bandwidth of the cycle before and of this one.
     bw_hi: [u32; 2],
-    /// What losses leave.
+    /// Bound on the bandwidth after losses.
     pub bw_lo: u32,
-    /// Likewise.
+    /// Bound on the data in flight after losses.
     pub inflight_lo: u32,
     /// Beyond it too much is lost.
     pub inflight_hi: u32,
@@ -86,7 +86,7 @@ impl Bbr3 {
         hi.saturating_sub(self.variant.headroom().of(hi).max(1)).max(MIN_CWND)
     }
 
-    /// What is meant to be in flight, unless the window is smaller.
+    /// Intended data in flight, unless the window is smaller.
     pub(super) fn target_inflight(&self, v: &View, w: &Window) -> u32 {
         let bw = self.bw();
         let target = if self.variant.is_google() { self.inflight(v, w, bw, UNIT) } else { self.bdp(bw, UNIT) };
@@ -144,7 +144,7 @@ impl Bbr3 {
                     self.bounds.advance_bw();
                 }
                 if self.probe.was_cautious && !self.probe.was_too_high {
-                    // What stopped the last probing early was no danger.
+                    // The event that stopped the last probing early was no danger.
                     self.begin_refill(v, 0);
                     return true;
                 }

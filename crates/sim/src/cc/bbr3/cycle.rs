@@ -6,7 +6,7 @@ use crate::cc::{View, Window};
 
 /// The longest wait, rounds: as a Reno flow of the same window would probe, but at least so often.
 const MOST_ROUNDS: u32 = 63;
-/// Of these so many are drawn.
+/// Number of these rounds that are drawn.
 const RANDOM_ROUNDS: u64 = 2;
 /// The longest wait, us, and of how many more it is drawn.
 const WAIT_US: u64 = 2_000_000;
@@ -16,7 +16,7 @@ const COUNTED_ROUNDS: u32 = 0xff;
 /// The bound grows by 2^30 segments a round at most.
 const MOST_DOUBLINGS: u32 = 30;
 
-/// What acknowledgements that come in are of.
+/// Phase whose data the arriving acknowledgements are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Acks {
     /// Not of probing.
@@ -26,7 +26,7 @@ pub(super) enum Acks {
     Refilling,
     /// Probing has begun, these are of before.
     Starting,
-    /// Of probing.
+    /// Data of probing.
     Feedback,
     /// Probing is over, these are still of it.
     Stopping,

@@ -17,7 +17,7 @@ const STARTUP_ROUNDS: u32 = 2;
 /// When marks cease, probing begins with so much of the upper bound, 256ths.
 const REPROBE: u32 = UNIT / 2;
 
-/// What is known of marks.
+/// Knowledge of marks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ecn {
     /// The route says that marks mean a shallow queue.
@@ -72,7 +72,7 @@ impl Ecn {
         (self.in_round, self.in_cycle) = (false, false);
     }
 
-    /// What marks leave of so much in flight.
+    /// The part of so much data in flight that marks leave.
     pub fn left_of(&self, inflight: u32) -> u32 {
         let left = UNIT - ((self.alpha * FACTOR) >> 8);
         ((u64::from(inflight) * u64::from(left)) >> 8) as u32

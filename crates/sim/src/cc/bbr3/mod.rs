@@ -148,7 +148,7 @@ pub(super) const STATE: &[State] = &[
     State::new("prior_cwnd", "packets", "window that is restored after recovery or PROBE_RTT"),
 ];
 
-/// What the sender is doing.
+/// State of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// Doubles the rate each round until the pipe is full.
@@ -157,7 +157,7 @@ enum Mode {
     Drain,
     /// Sends less than is delivered.
     Down,
-    /// As much.
+    /// It sends as much as is delivered.
     Cruise,
     /// Fills the pipe again for a round.
     Refill,

@@ -29,7 +29,7 @@ impl MinRtt {
         (self.stamp, self.probe_stamp) = (v.jiffies, v.jiffies);
     }
 
-    /// Of ten seconds, us.
+    /// Minimum of ten seconds, us.
     pub fn us(&self) -> u32 {
         self.us
     }

@@ -31,7 +31,7 @@ impl Round {
     }
 }
 
-/// What the path showed since the last round of losses began.
+/// Signals of the path since the last round of losses began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Signals {
     /// Largest bandwidth.
@@ -52,7 +52,7 @@ impl Signals {
         self.round_end = v.delivered.wrapping_add(1);
     }
 
-    /// What came of probing does not count when the bounds are lowered.
+    /// Signals of probing do not count when the bounds are lowered.
     pub fn forget(&mut self) {
         *self = Self { round_end: self.round_end, round_start: self.round_start, ..Self::default() };
     }

@@ -25,7 +25,7 @@ pub(super) struct FullPipe {
 }
 
 impl FullPipe {
-    /// What growth is measured from.
+    /// Bandwidth that growth is measured from.
     pub fn bw(&self) -> u32 {
         self.bw
     }
@@ -36,7 +36,7 @@ impl FullPipe {
     }
 }
 
-/// What of losses in STARTUP counts, and when DRAIN began.
+/// Losses that count in STARTUP, and the time when DRAIN began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Startup {
     /// ACKs that found losses in this round.

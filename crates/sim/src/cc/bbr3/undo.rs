@@ -1,10 +1,10 @@
-//! What an episode of losses changes and may prove wrong: the bounds, and in the draft the phase.
+//! Changes by an episode of losses that may prove wrong: the bounds, and in the draft the phase.
 
 use super::bounds::Bounds;
 use super::{Bbr3, Mode, NONE};
 use crate::cc::{CaState, View, Window};
 
-/// What there was before the losses.
+/// Values from before the losses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     bw_lo: u32,
@@ -67,7 +67,7 @@ impl Bbr3 {
             if google {
                 self.full.restart(0);
                 if !self.mode.is_accelerating() && self.bounds.inflight_lo == NONE {
-                    // What is lowered at the end of the round is the window before the timeout.
+                    // The window before the timeout is lowered at the end of the round.
                     self.bounds.inflight_lo = w.cwnd.max(self.prior_cwnd);
                 }
             }

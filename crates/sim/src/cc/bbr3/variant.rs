@@ -104,7 +104,7 @@ impl Variant {
         }
     }
 
-    /// What a reduction leaves at least: 70 %, or what the 76/256 that 30 % are leave.
+    /// Share that a reduction leaves at least: 70 %, or the part that the 76/256 of 30 % leave.
     pub fn kept(self) -> Share {
         match self {
             Self::Draft => Share::new(7, 10),
@@ -112,7 +112,7 @@ impl Variant {
         }
     }
 
-    /// What is left free for others: 15 %.
+    /// Share that is left free for others: 15 %.
     pub fn headroom(self) -> Share {
         match self {
             Self::Draft => Share::new(15, 100),

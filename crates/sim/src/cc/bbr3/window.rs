@@ -9,7 +9,7 @@ use crate::cc::bandwidth::{
 };
 use crate::cc::{RateSample, View, Window};
 
-/// What short paths add to TSO segments (`bbr_tso_rtt_shift`, GSO_LEGACY_MAX_SIZE), halved for each step of the least RTT, bytes; and the least.
+/// Bytes that short paths add to TSO segments (`bbr_tso_rtt_shift`, GSO_LEGACY_MAX_SIZE), halved for each step of the minimum RTT; and the minimum.
 const TSO_RTT_SHIFT: u32 = 9;
 const TSO_SHORT_PATH: u64 = 65_536;
 const LEAST_TSO_SEGMENTS: u32 = 2;
@@ -81,12 +81,12 @@ impl Bbr3 {
         cwnd + if self.mode == Mode::Up { 2 } else { 0 }
     }
 
-    /// What should be in flight at a bandwidth times a gain, segments.
+    /// Segments that should be in flight at a bandwidth times a gain.
     pub(super) fn inflight(&self, v: &View, w: &Window, bw: u32, gain: u32) -> u32 {
         self.with_budget(v, w, self.bdp(bw, gain))
     }
 
-    /// What will be in the network when the next segment leaves, `in_flight` being it now.
+    /// Segments in the network when the next segment leaves, `in_flight` being the segments now.
     pub(super) fn in_network(&self, v: &View, w: &Window, in_flight: u32) -> u32 {
         let more = if self.pacing_gain > UNIT { self.tso_goal(v, w) } else { 0 };
         (in_flight + more).saturating_sub(delivered_until_departure(v, self.bw()))
@@ -142,7 +142,7 @@ impl Bbr3 {
         }
     }
 
-    /// What losses leave of the window.
+    /// Bounds the window by the part that losses leave.
     pub(super) fn bound_cwnd(&self, w: &mut Window) {
         let cap = match self.mode {
             Mode::Down | Mode::Refill | Mode::Up => self.bounds.inflight_hi,

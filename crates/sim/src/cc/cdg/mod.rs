@@ -103,7 +103,7 @@ fn min_not_zero(a: i32, b: i32) -> i32 {
     }
 }
 
-/// What is known of the queue.
+/// Knowledge of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Queue {
     #[default]
@@ -122,7 +122,7 @@ struct Cdg {
     state: State,
 }
 
-/// What stays as it is for the whole connection.
+/// Values that stay for the whole connection.
 #[derive(Clone, Debug)]
 struct Config {
     backoff_beta: u32,
@@ -134,7 +134,7 @@ struct Config {
     use_tolerance: bool,
 }
 
-/// What a restart after an idle time forgets.
+/// State that a restart after an idle time forgets.
 #[derive(Clone, Debug, Default)]
 struct State {
     rtt: MinMax,
@@ -444,7 +444,7 @@ mod tests {
         let cwnd = lab.w.cwnd;
         assert_eq!((lab.reduced(), lab.reduced()), (cwnd * 724 / 1024, cwnd * 724 / 1024));
         lab.event(Event::CompleteCwr);
-        // What it would have without is in the shadow: a loss leaves half of that.
+        // The window without backing off is in the shadow: a loss leaves half of that.
         lab.w.cwnd = 60;
         assert_eq!(lab.reduced(), cwnd / 2);
     }

@@ -51,7 +51,7 @@ pub(super) struct OldCubic {
     curve: Curve,
 }
 
-/// What is forgotten after a timeout.
+/// State that a timeout forgets.
 #[derive(Clone, Debug)]
 struct Curve {
     /// Segments to acknowledge per increase.

@@ -51,7 +51,7 @@ pub(super) struct HyStart {
     round_rtt_us: u32,
 }
 
-/// What stays as it is for the whole connection.
+/// Values that stay for the whole connection.
 #[derive(Clone, Debug)]
 struct Config {
     enabled: bool,
@@ -181,7 +181,7 @@ impl HyStart {
     }
 }
 
-/// What aggregation at the receiver may add between ACKs, us.
+/// Time that aggregation at the receiver may add between ACKs, us.
 fn ack_delay_us(w: &Window) -> u32 {
     if w.pacing_rate == 0 {
         return 0;

@@ -95,7 +95,7 @@ pub struct Cubic {
     hystart: HyStart,
 }
 
-/// What is forgotten after a timeout.
+/// State that a timeout forgets.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     /// Segments to acknowledge per increase.
@@ -148,7 +148,7 @@ impl Curve {
     }
 }
 
-/// What stays as it is for the whole connection.
+/// Values that stay for the whole connection.
 #[derive(Clone, Debug)]
 struct Config {
     beta: u32,
@@ -162,7 +162,7 @@ struct Config {
     scale: u64,
     /// Segments acknowledged per increase of the Reno estimate, times 8 over the window: 8 (1024 + beta) / 3 / (1024 - beta).
     friendly_scale: u32,
-    /// What one segment counts for in `ack_cnt`, per `friendly_unit` of them: 1 but for CUBIC-SCE, which counts bytes.
+    /// Weight of one segment in `ack_cnt`, per `friendly_unit` of them: 1 but for CUBIC-SCE, which counts bytes.
     friendly_weight: u32,
     friendly_unit: u32,
 }

@@ -1,4 +1,4 @@
-//! What the SCE senders share: signed byte credit, slow start, the cut after CE
+//! Parts that the SCE senders share: signed byte credit, slow start, the cut after CE
 //! (chromi/sce net/ipv4/tcp_reno_sce.c and tcp_dctcp_sce.c, the form of June 2019 as far as it is known).
 
 pub(in crate::cc) mod cubic;
@@ -57,7 +57,7 @@ pub struct SceWindow {
     /// Bytes taken for one segment.
     scale: i64,
     ratchet: bool,
-    /// Whether the cut of the module comes on top of the stack's halving, or in its place.
+    /// True if the cut of the module comes on top of the stack's halving, false if it comes in its place.
     cut_twice: bool,
     credit: i64,
     reference_cwnd: u32,
@@ -242,7 +242,7 @@ mod tests {
         assert!((50..=56).contains(&fall), "{fall}");
     }
 
-    /// What one CE mark leaves of a window of 100: the stack goes to the threshold, then the module is told.
+    /// Rest of a window of 100 after one CE mark: the stack goes to the threshold, then the module hears of the mark.
     fn after_ce(twice: bool, recent: bool) -> u32 {
         let (mut c, v, mut w) = window(Response::HalfWindow, 100, twice);
         c.on_ack(&v, &mut w, &ack(1, false));

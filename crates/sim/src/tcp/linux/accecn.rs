@@ -7,7 +7,7 @@
 
 use crate::attachment::EcnBytes;
 use crate::packet::Ecn;
-use crate::segment::{ace, ace_flags, flags};
+use crate::segment::{ace, ace_flags, flags, Segment};
 use crate::spec::AccEcnOption;
 
 /// The ACE field begins with this count (TCP_ACCECN_CEP_INIT_OFFSET), so that a field of zeros is none.
@@ -37,10 +37,10 @@ pub(super) enum Feedback {
 }
 
 /// The flags of a SYN that offers it.
-pub(super) const OFFER: u16 = flags::AE | flags::CWR | flags::ECE;
+const OFFER: u16 = flags::AE | flags::CWR | flags::ECE;
 
 /// The feedback that an end with AccECN uses after this SYN has come (`tcp_accecn_syn_requested`).
-pub(super) fn asked_by_syn(bits: u16) -> Feedback {
+fn asked_by_syn(bits: u16) -> Feedback {
     match ace(bits) {
         0 => Feedback::Off,
         3 => Feedback::Classic,
@@ -49,7 +49,7 @@ pub(super) fn asked_by_syn(bits: u16) -> Feedback {
 }
 
 /// The feedback that an end with AccECN uses after this SYN-ACK has come (`tcp_ecn_rcv_synack`).
-pub(super) fn agreed_by_syn_ack(bits: u16) -> Feedback {
+fn agreed_by_syn_ack(bits: u16) -> Feedback {
     match ace(bits) {
         0 | 7 => Feedback::Off,
         1 => Feedback::Classic,
@@ -68,7 +68,7 @@ pub(super) fn reflection(came: Ecn) -> u16 {
 }
 
 /// The codepoint that such flags tell of (`tcp_accecn_extract_syn_ect`).
-pub(super) fn reflected(bits: u16) -> Ecn {
+fn reflected(bits: u16) -> Ecn {
     match ace(bits) {
         0b010 => Ecn::NotEct,
         0b110 => Ecn::Ce,
@@ -78,7 +78,7 @@ pub(super) fn reflected(bits: u16) -> Ecn {
 }
 
 /// True if a packet that was sent with one codepoint may come with another: nothing but a mark of an ECN-capable one (`tcp_ect_transition_valid`).
-pub(super) fn is_valid(sent: Ecn, came: Ecn) -> bool {
+fn is_valid(sent: Ecn, came: Ecn) -> bool {
     came == sent || (sent != Ecn::NotEct && came != Ecn::NotEct && sent != Ecn::Ce)
 }
 
@@ -105,6 +105,61 @@ pub(super) fn order(ect0_first: bool) -> [Ecn; 3] {
 /// Initial value of the counter of a codepoint: that of CE alone begins with 0, so that a middlebox which clears the option is found.
 pub(super) fn initial(ecn: Ecn) -> u32 {
     u32::from(ecn != Ecn::Ce)
+}
+
+/// An end's part in the agreement on AccECN: what it sent in the handshake, and what the other end's SYN or SYN-ACK told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Negotiation {
+    /// The codepoint of this end's SYN or SYN-ACK.
+    pub handshake: Ecn,
+    /// The codepoint with which the other end's came.
+    pub peer: Ecn,
+    /// Packets with CE that have arrived.
+    pub received_ce: u32,
+}
+
+impl Negotiation {
+    /// Before the handshake.
+    pub fn new(handshake: Ecn) -> Self {
+        Self { handshake, peer: Ecn::NotEct, received_ce: 0 }
+    }
+
+    /// The flags of a SYN after so many retransmissions: it offers AccECN, also at the first of them (`tcp_retransmit_skb`).
+    pub fn offer(retransmits: u32, falls_back: bool) -> u16 {
+        if retransmits > 1 && falls_back {
+            0
+        } else {
+            OFFER
+        }
+    }
+
+    /// Takes in the other end's SYN or SYN-ACK, and returns the feedback that both ends use.
+    pub fn hear(&mut self, p: &Segment, is_syn: bool) -> Feedback {
+        let feedback = if is_syn { asked_by_syn(p.flags) } else { agreed_by_syn_ack(p.flags) };
+        if feedback == Feedback::Accurate {
+            self.peer = p.ecn();
+            if !is_syn && p.ecn() == Ecn::Ce && is_valid(self.handshake, reflected(p.flags)) {
+                self.received_ce += 1;
+            }
+        }
+        feedback
+    }
+
+    /// The codepoint with which this end's SYN-ACK came, if the flags of the packet that ends the handshake tell a possible one
+    /// (`tcp_accecn_third_ack`).
+    pub fn arrived_as(&self, bits: u16) -> Option<Ecn> {
+        match ace(bits) {
+            0 => None,
+            1 | 5 | 7 => Some(self.handshake),
+            _ => Some(reflected(bits)).filter(|came| is_valid(self.handshake, *came)),
+        }
+    }
+
+    /// The flags of a packet that counts.
+    #[inline]
+    pub fn counting(&self) -> u16 {
+        counting(self.received_ce)
+    }
 }
 
 /// The option of an end: which order its fields have.

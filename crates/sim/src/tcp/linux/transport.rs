@@ -7,28 +7,31 @@ use crate::cc::{CongestionControl, INFINITE_SSTHRESH};
 use crate::outbox::{HostQueue, Outbox};
 use crate::segment::Segment;
 use crate::tcp::common::lazy_timer::Turn;
-use crate::tcp::transport::{LimitedTimes, ReceiverCounters, ReceivingEnd, SenderCounters, SenderSample, SendingEnd};
+use crate::tcp::transport::{
+    own, passed_on, LimitedTimes, ReceiverCounters, ReceivingEnd, SenderCounters, SenderSample, SendingEnd,
+};
 use crate::time::Time;
 
 impl SendingEnd for Sender {
     type Body = Segment;
 
-    fn connect(&mut self, out: &mut impl Outbox) {
-        self.connect(out);
+    passed_on! { own, SendingEnd;
+        fn connect(&mut self, out: &mut impl Outbox);
+        fn abort(&mut self);
+        #[inline]
+        fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox);
+        fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn>;
+        fn fire(&mut self, place: u32, out: &mut impl Outbox);
+        fn on_host_with_queue(&mut self, kind: HostQueue);
+        fn pace_in_host(&mut self);
+        fn on_left_host(&mut self, p: &Segment) -> bool;
+        fn on_room_in_host(&mut self, out: &mut impl Outbox);
+        fn on_application(&mut self, out: &mut impl Outbox);
+        fn on_departure_timer(&mut self, out: &mut impl Outbox);
+        const
+        fn has_connected(&self) -> bool;
     }
-    fn abort(&mut self) {
-        self.abort();
-    }
-    #[inline]
-    fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
-        self.on_ack(p, out);
-    }
-    fn turn(&mut self, out: &mut impl Outbox) -> Option<Turn> {
-        self.turn(out)
-    }
-    fn fire(&mut self, place: u32, out: &mut impl Outbox) {
-        self.fire(place, out);
-    }
+
     fn has_closed(&self, _end: u32) -> bool {
         self.has_closed()
     }
@@ -49,27 +52,6 @@ impl SendingEnd for Sender {
             delivered_ce: v.delivered_ce,
             state: v.state,
         }
-    }
-    fn has_connected(&self) -> bool {
-        self.has_connected()
-    }
-    fn on_host_with_queue(&mut self, kind: HostQueue) {
-        self.on_host_with_queue(kind);
-    }
-    fn pace_in_host(&mut self) {
-        self.pace_in_host();
-    }
-    fn on_left_host(&mut self, p: &Segment) -> bool {
-        self.on_left_host(p)
-    }
-    fn on_room_in_host(&mut self, out: &mut impl Outbox) {
-        self.on_room_in_host(out);
-    }
-    fn on_application(&mut self, out: &mut impl Outbox) {
-        self.on_application(out);
-    }
-    fn on_departure_timer(&mut self, out: &mut impl Outbox) {
-        self.on_departure_timer(out);
     }
     fn prefetch_behind(&self) {
         self.prefetch_segment();
@@ -104,39 +86,23 @@ impl SendingEnd for Sender {
 impl ReceivingEnd for Receiver {
     type Body = Segment;
 
-    #[inline]
-    fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) {
-        self.on_packet(p, out);
+    passed_on! { own, ReceivingEnd;
+        #[inline]
+        fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox);
+        fn on_timer(&mut self, which: usize, out: &mut impl Outbox);
+        fn connect(&mut self, out: &mut impl Outbox);
+        fn abort(&mut self);
+        fn on_application(&mut self, out: &mut impl Outbox);
+        fn on_turn(&mut self, out: &mut impl Outbox);
+        const
+        fn has_closed(&self) -> bool;
+        fn counters(&self) -> &ReceiverCounters;
+        fn window_scale(&self) -> u8;
+        fn bytes_read(&self) -> u64;
     }
-    fn on_timer(&mut self, which: usize, out: &mut impl Outbox) {
-        self.on_timer(which, out);
-    }
-    fn has_closed(&self) -> bool {
-        self.has_closed()
-    }
-    fn counters(&self) -> &ReceiverCounters {
-        self.counters()
-    }
-    fn window_scale(&self) -> u8 {
-        self.window_scale()
-    }
-    fn bytes_read(&self) -> u64 {
-        self.bytes_read()
-    }
+
     fn completed(&self) -> Option<Time> {
         self.completed
-    }
-    fn connect(&mut self, out: &mut impl Outbox) {
-        self.connect(out);
-    }
-    fn abort(&mut self) {
-        self.abort();
-    }
-    fn on_application(&mut self, out: &mut impl Outbox) {
-        self.on_application(out);
-    }
-    fn on_turn(&mut self, out: &mut impl Outbox) {
-        self.on_turn(out);
     }
     fn prefetch_behind(&self) {
         self.prefetch_ranges();

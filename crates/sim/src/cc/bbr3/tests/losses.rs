@@ -1,4 +1,4 @@
-//! What losses change, and how that is taken back.
+//! Changes by losses, and how they are taken back.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn end_of_loss_round(lab: &mut Lab, delivered: u32, tx_in_flight: u32, lost: i32
 
 #[test]
 fn six_losses_in_a_round_of_recovery_end_startup_if_they_are_more_than_2_percent() {
-    // What is lost, and of how many in flight: gaps in the sequence, or ACKs that find losses.
+    // Lost segments, and the data in flight: gaps in the sequence, or ACKs that find losses.
     let ends = |variant: Variant, seqs: &[u32], acks: u32, tx_in_flight: u32, limited: bool| {
         let mut lab = Lab::new(variant);
         lab.rounds(&[20, 40, 80]);

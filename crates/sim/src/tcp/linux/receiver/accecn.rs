@@ -8,22 +8,14 @@ use crate::outbox::Outbox;
 use crate::packet::{Direction, Ecn, HEADERS};
 use crate::segment::{ace, flags, Segment};
 use crate::spec::TcpSpec;
-use crate::tcp::linux::accecn::{
-    agreed_by_syn_ack, asked_by_syn, counting, is_valid, place, reflected, reflection, Feedback, Sending, MOST_UNTOLD,
-    OFFER,
-};
+use crate::tcp::linux::accecn::{place, reflection, Feedback, Negotiation, Sending, MOST_UNTOLD};
 
 /// Counters of arrived packets and bytes by ECN codepoint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     /// The codepoint of this end's packets once both have agreed.
     codepoint: Ecn,
-    /// That of its SYN or SYN-ACK.
-    handshake: Ecn,
-    /// The codepoint with which the other end's SYN or SYN-ACK came.
-    peer: Ecn,
-    /// Packets with CE that arrived.
-    received_ce: u32,
+    negotiation: Negotiation,
     /// CE packets that no ACK has reported yet.
     untold: u32,
     /// Bytes of payload by codepoint.
@@ -43,9 +35,7 @@ impl Counts {
         let option = spec.accecn?;
         Some(Box::new(Self {
             codepoint: spec.codepoint(),
-            handshake,
-            peer: Ecn::NotEct,
-            received_ce: 0,
+            negotiation: Negotiation::new(handshake),
             untold: 0,
             bytes: [0; 3],
             least_fields: 0,
@@ -58,7 +48,7 @@ impl Counts {
     /// A packet with so many bytes of payload has arrived; true if that has to be acknowledged at once, because the codepoint is another one.
     fn count(&mut self, ecn: Ecn, payload: u32) -> bool {
         if ecn == Ecn::Ce {
-            self.received_ce += 1;
+            self.negotiation.received_ce += 1;
             self.untold = (self.untold + 1).min(15);
         }
         if ecn != Ecn::NotEct && payload > 0 {
@@ -72,10 +62,10 @@ impl Counts {
     /// Return the flags of the next ACK, and its attachment: the SACK blocks that fit and the AccECN option.
     fn tell(&mut self, blocks: Option<Blocks>) -> (u16, Option<Attachment>) {
         let flags = if std::mem::take(&mut self.reflects) {
-            reflection(self.peer)
+            reflection(self.negotiation.peer)
         } else {
             self.untold = 0;
-            counting(self.received_ce)
+            self.negotiation.counting()
         };
         let mut blocks = blocks.unwrap_or_default();
         let fitting = self.sending.and_then(|s| s.fit(u32::from(blocks.count), self.least_fields).map(|fit| (s, fit)));
@@ -92,20 +82,20 @@ impl Receiver {
     /// Flags of this end's SYN: it offers AccECN, also when it is sent again for the first time (`tcp_retransmit_skb`).
     pub(super) fn accurate_offer(&self, retransmits: u32, falls_back: bool) -> Option<u16> {
         self.accecn.as_ref()?;
-        Some(if retransmits > 1 && falls_back { 0 } else { OFFER })
+        Some(Negotiation::offer(retransmits, falls_back))
     }
 
     /// Flags of the SYN-ACK, which tell with which codepoint the SYN came, unless nothing came after a SYN-ACK that told of it
     /// (`tcp_ecn_make_synack`).
     pub(super) fn accurate_consent(&self, timeouts: u32) -> Option<u16> {
         let counts = self.accecn.as_ref()?;
-        Some(if timeouts > 0 { 0 } else { reflection(counts.peer) })
+        Some(if timeouts > 0 { 0 } else { reflection(counts.negotiation.peer) })
     }
 
     /// Gives the SYN-ACK its codepoint, which is not that of later packets.
     pub(super) fn mark_handshake(&self, p: &mut Segment) {
         if let Some(counts) = &self.accecn {
-            p.set_ecn(counts.handshake);
+            p.set_ecn(counts.negotiation.handshake);
         }
     }
 
@@ -123,12 +113,11 @@ impl Receiver {
     #[cold]
     pub(super) fn hear_of_accecn(&mut self, p: &Segment, is_syn: bool) {
         let Some(counts) = &mut self.accecn else { return };
-        match if is_syn { asked_by_syn(p.flags) } else { agreed_by_syn_ack(p.flags) } {
+        let before = counts.negotiation.received_ce;
+        match counts.negotiation.hear(p, is_syn) {
             Feedback::Accurate => {
-                (counts.peer, counts.previous, counts.reflects) = (p.ecn(), p.ecn(), !is_syn);
-                if !is_syn && p.ecn() == Ecn::Ce && is_valid(counts.handshake, reflected(p.flags)) {
-                    (counts.received_ce, counts.untold) = (counts.received_ce + 1, counts.untold + 1);
-                }
+                (counts.previous, counts.reflects) = (p.ecn(), !is_syn);
+                counts.untold += counts.negotiation.received_ce - before;
                 self.form.flags = Direction::Reverse.flags() | counts.codepoint.flags();
             }
             Feedback::Classic if !self.accurate_only => {
@@ -148,10 +137,7 @@ impl Receiver {
     #[cold]
     pub(super) fn hear_third_ack(&mut self, p: &Segment) {
         let Some(counts) = &self.accecn else { return };
-        let told = ace(p.flags);
-        let is_bare = p.has(flags::HANDSHAKE);
-        let fails =
-            told == 0 || (is_bare && !matches!(told, 1 | 5 | 7) && !is_valid(counts.handshake, reflected(p.flags)));
+        let fails = ace(p.flags) == 0 || (p.has(flags::HANDSHAKE) && counts.negotiation.arrived_as(p.flags).is_none());
         if fails {
             self.form.flags = Direction::Reverse.flags() | Ecn::NotEct.flags();
         }

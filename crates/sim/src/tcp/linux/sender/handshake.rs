@@ -302,6 +302,7 @@ impl Sender {
         if times_out || self.handshake.request.shrinks_window() {
             self.window.cwnd = 1;
         }
+        self.view.mss = self.mss_now();
         self.cc.init(&self.view, &mut self.window);
         if self.needs.cong_control {
             self.window.pacing_rate = self.window.pacing_rate.min(self.pacing.max_rate());

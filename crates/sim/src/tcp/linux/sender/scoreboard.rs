@@ -94,8 +94,8 @@ pub struct Scoreboard {
     lost: BinaryHeap<Reverse<u32>>,
     /// The list of [`Self::holes_within`], kept for its allocation.
     holes: Vec<(u32, u32)>,
-    /// The blocks of the last ACK that had several.
-    tagged: Blocks,
+    /// The blocks of the last ACK that had any, in ascending order (`recv_sack_cache`).
+    walked: Blocks,
 }
 
 impl Default for Scoreboard {
@@ -111,7 +111,7 @@ impl Default for Scoreboard {
             runs: VecDeque::new(),
             lost: BinaryHeap::new(),
             holes: Vec::new(),
-            tagged: Blocks::default(),
+            walked: Blocks::default(),
         }
     }
 }
@@ -357,20 +357,58 @@ impl Scoreboard {
     /// Forgets all runs (reneging).
     pub fn clear_runs(&mut self) {
         self.runs.clear();
-        self.tagged = Blocks::default();
+        self.walked = Blocks::default();
     }
 
-    /// All of this block is SACKed, as it was [noted](Self::note_tagged).
+    /// All of this block is SACKed, as it was [noted](Self::note_walked).
     #[inline]
-    pub fn has_tagged(&self, block: (u32, u32)) -> bool {
+    pub fn has_walked(&self, block: (u32, u32)) -> bool {
         // What is not in use is empty.
-        self.tagged.ranges.contains(&block)
+        self.walked.ranges.contains(&block)
     }
 
-    /// Remembers the blocks of the ACK in hand, all of which is about to be SACKed, in the place of those of the last one that had several.
+    /// Remembers the blocks of the ACK in hand, in ascending order, all of which are SACKed.
     #[inline]
-    pub fn note_tagged(&mut self, blocks: Blocks) {
-        self.tagged = blocks;
+    pub fn note_walked(&mut self, blocks: Blocks) {
+        self.walked = blocks;
+    }
+
+    /// True if nothing within a block that was SACKed before is looked at again: the block begins as one of the last ACK, and has nothing behind that
+    /// but what was not SACKed, or has nothing that was SACKed.
+    #[inline]
+    pub fn is_all_new(&self, (start, end): (u32, u32)) -> bool {
+        let highest = self.highest_sacked;
+        let is_known = |&(s, e): &(u32, u32)| s == start && (e == highest || end <= e);
+        start >= highest || self.walked.as_slice().iter().any(is_known)
+    }
+
+    /// What of a block, some of which was SACKed before, is looked at again, because the blocks of the last ACK do not cover it
+    /// (`tcp_sacktag_write_queue`).
+    pub fn walk(&self, (start, end): (u32, u32)) -> Blocks {
+        let (mut walk, mut at) = (Blocks::default(), start);
+        let mut add = |from: u32, to: u32| {
+            if from < to {
+                walk.push((from, to));
+            }
+        };
+        let known = self.walked.as_slice().iter().filter(|known| start < known.1);
+        for &(first, last) in known {
+            if end <= first {
+                break;
+            }
+            if start < first {
+                add(at, first);
+            }
+            if end <= last {
+                return walk;
+            }
+            at = at.max(last);
+            if last == self.highest_sacked {
+                break;
+            }
+        }
+        add(at, end);
+        walk
     }
 
     /// Remembers `seq` as one to retransmit.

@@ -72,10 +72,19 @@ impl Sender {
 
     /// If the first segment that is left was joined to one that is removed, it has a head of its own again (`tcp_trim_head`).
     fn part_from_removed(&mut self, una: u32) {
-        if self.view.packets_out > 0 && self.board.get(una).marks & mark::MERGED != 0 {
-            self.board.get_mut(una).marks &= !mark::MERGED;
+        if self.view.packets_out > 0 {
+            self.part(una);
+        }
+    }
+
+    /// Segment `seq` has a head of its own again if it was joined to the one before; true if it was.
+    pub(super) fn part(&mut self, seq: u32) -> bool {
+        let was_joined = self.board.get(seq).marks & mark::MERGED != 0;
+        if was_joined {
+            self.board.get_mut(seq).marks &= !mark::MERGED;
             self.buffer.forget_merged(true);
         }
+        was_joined
     }
 
     /// Removes what `snd_una` now covers, and takes RTT samples.

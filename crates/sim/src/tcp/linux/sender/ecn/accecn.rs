@@ -8,8 +8,7 @@ use crate::packet::Ecn;
 use crate::segment::{ace, flags, Segment};
 use crate::spec::TcpSpec;
 use crate::tcp::linux::accecn::{
-    agreed_by_syn_ack, asked_by_syn, counting, initial, is_valid, order, place, reflected, reflection, Feedback,
-    FIRST_ACE, MOST_ACE, OFFER,
+    counting, initial, order, place, reflection, Feedback, Negotiation, FIRST_ACE, MOST_ACE,
 };
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::Sender;
@@ -24,12 +23,8 @@ const LAST_BYTES: u64 = (1 << 23) - 1;
 /// State of the AccECN feedback that ACKs brought.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct Feedbacks {
-    /// The codepoint of this end's SYN or SYN-ACK.
-    handshake: Ecn,
-    /// The codepoint with which the other end's came.
-    peer: Ecn,
-    /// Packets with CE that arrived here: ACKs.
-    received_ce: u32,
+    /// The packets with CE that it counts are ACKs.
+    negotiation: Negotiation,
     /// The packet in hand has a later timestamp than any before.
     clock_progresses: bool,
     /// An option has come; its first counters were 0, so that it is not believed.
@@ -52,9 +47,7 @@ impl Feedbacks {
 
     fn new(handshake: Ecn) -> Self {
         Self {
-            handshake,
-            peer: Ecn::NotEct,
-            received_ce: 0,
+            negotiation: Negotiation::new(handshake),
             clock_progresses: false,
             has_option: false,
             option_fails: false,
@@ -184,13 +177,8 @@ impl Sender {
     #[cold]
     pub(in crate::tcp::linux::sender) fn hear_of_accecn(&mut self, p: &Segment, is_syn: bool) {
         let Some(feedback) = &mut self.accecn else { return };
-        match if is_syn { asked_by_syn(p.flags) } else { agreed_by_syn_ack(p.flags) } {
-            Feedback::Accurate => {
-                feedback.peer = p.ecn();
-                if !is_syn && p.ecn() == Ecn::Ce && is_valid(feedback.handshake, reflected(p.flags)) {
-                    feedback.received_ce += 1;
-                }
-            }
+        match feedback.negotiation.hear(p, is_syn) {
+            Feedback::Accurate => {}
             Feedback::Classic if !self.needs.accecn => {
                 self.accecn = None;
                 self.ecn.be_classic();
@@ -219,18 +207,18 @@ impl Sender {
     /// Flags of this end's SYN: it offers AccECN, also when it is sent again for the first time.
     pub(in crate::tcp::linux::sender) fn accurate_offer(&self) -> Option<u16> {
         self.accecn.as_ref()?;
-        Some(if self.handshake_retransmits() > 1 && self.stack.ecn_fallback { 0 } else { OFFER })
+        Some(Negotiation::offer(self.handshake_retransmits(), self.stack.ecn_fallback))
     }
 
     /// Flags that tell with which codepoint the other end's SYN, or SYN-ACK, came; 0 without AccECN.
     pub(in crate::tcp::linux::sender) fn accurate_reflection(&self) -> u16 {
-        self.accecn.as_ref().map_or(0, |feedback| reflection(feedback.peer))
+        self.accecn.as_ref().map_or(0, |feedback| reflection(feedback.negotiation.peer))
     }
 
     /// The handshake is over: from now on the packets count.
     pub(in crate::tcp::linux::sender) fn begin_counting(&mut self) {
         if let Some(feedback) = &self.accecn {
-            self.ecn.count(counting(feedback.received_ce));
+            self.ecn.count(feedback.negotiation.counting());
             self.form.flags = self.ecn.data_flags();
         }
     }
@@ -239,15 +227,10 @@ impl Sender {
     #[cold]
     pub(in crate::tcp::linux::sender) fn hear_third_ack(&mut self, p: &Segment) {
         let Some(feedback) = &self.accecn else { return };
-        let told = ace(p.flags);
-        if told == 0 {
-            self.ecn.fail();
-        } else if !matches!(told, 1 | 5 | 7) {
-            if !is_valid(feedback.handshake, reflected(p.flags)) {
-                self.ecn.fail();
-            } else if reflected(p.flags) == Ecn::Ce {
-                self.view.delivered_ce = 1;
-            }
+        match feedback.negotiation.arrived_as(p.flags) {
+            None => self.ecn.fail(),
+            Some(Ecn::Ce) => self.view.delivered_ce = 1,
+            Some(_) => {}
         }
     }
 
@@ -257,8 +240,8 @@ impl Sender {
         if let Some(feedback) = &mut self.accecn {
             feedback.clock_progresses = p.tsval > self.form.tsecr;
             if p.ecn() == Ecn::Ce {
-                feedback.received_ce += 1;
-                self.ecn.count(counting(feedback.received_ce));
+                feedback.negotiation.received_ce += 1;
+                self.ecn.count(feedback.negotiation.counting());
                 self.form.flags = self.ecn.data_flags();
             }
         }

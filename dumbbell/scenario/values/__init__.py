@@ -1,0 +1,1 @@
+"""Values that keys take: quantities, distributions, traces, words with several spellings."""
