@@ -163,7 +163,6 @@ def test_a_copy_of_commands_has_no_prompt_and_no_output(site, browser):
     )
     assert copied
     assert [line for line in copied.splitlines() if line and not line.startswith("dumbbell")] == []
-    assert "\n\n\n" not in copied
 
 
 @pytest.mark.parametrize("width", [390, 1300])
