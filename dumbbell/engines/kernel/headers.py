@@ -1,4 +1,4 @@
-"""What modules of a kernel are compiled with (`kernel build --with headers`): the headers, the scripts and the products of its build."""
+"""The headers, the scripts and the products of its build with which modules of a kernel are compiled (`kernel build --with headers`)."""
 
 from __future__ import annotations
 
