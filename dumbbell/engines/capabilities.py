@@ -243,6 +243,8 @@ def _needs(plan: Plan, workloads: Sequence[tuple[int, Workload]]) -> Iterator[_N
             yield from _link_needs(Place("port", i), port)
     for i, change in enumerate(plan.schedule):
         yield _Need(Place("change", i), "", "feature", _CHANGES[type(change)])
+    if plan.clock_s is not None:
+        yield _Need(RUN, "clock_s", "feature", Feature.FLOWS_BY_PROGRAMS)
     if plan.captures:
         yield _Need(RUN, "capture", "feature", Feature.CAPTURES)
     if any(not isinstance(plan.workloads[i], Tcp) for i in plan.series.flows):
@@ -263,6 +265,10 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
 
     if own := [key for key in ("library", "function") if key in workload.cc]:
         yield need(f"cc.{own[0]}", "feature", Feature.OWN_CONTROLS)
+    elif "struct_ops" in workload.cc:
+        yield need("cc.struct_ops", "feature", Feature.BPF_CONTROLS)
+    elif "module" in workload.cc:
+        yield need("cc.module", "feature", Feature.MODULE_CONTROLS)
     elif workload.transport == "tcp":
         yield need("cc.kind", "cc", workload.cc["kind"])
         for parameter in workload.cc:

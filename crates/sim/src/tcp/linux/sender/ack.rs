@@ -120,6 +120,9 @@ impl Sender {
     /// An ACK arrives.
     pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
+        if self.departs_before_ack(out.now()) {
+            self.depart_before_ack(out);
+        }
         self.refresh(out.now());
         if !self.takes_fast_path(p) {
             self.on_ack_in_full(p, out);
@@ -128,6 +131,12 @@ impl Sender {
         } else {
             self.on_fast_ack_in_cwr(p, out);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn depart_before_ack(&mut self, out: &mut impl Outbox) {
+        self.on_departure_timer(out);
     }
 
     /// A packet that does not [take the fast path](Self::takes_fast_path). With losses nearly every ACK comes here. So what all of them run through is

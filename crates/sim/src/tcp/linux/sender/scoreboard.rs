@@ -94,8 +94,6 @@ pub struct Scoreboard {
     lost: BinaryHeap<Reverse<u32>>,
     /// The list of [`Self::holes_within`], kept for its allocation.
     holes: Vec<(u32, u32)>,
-    /// The blocks of the last ACK that had several.
-    tagged: Blocks,
     /// The blocks of the last ACK that had any, in ascending order (`recv_sack_cache`).
     walked: Blocks,
 }
@@ -113,7 +111,6 @@ impl Default for Scoreboard {
             runs: VecDeque::new(),
             lost: BinaryHeap::new(),
             holes: Vec::new(),
-            tagged: Blocks::default(),
             walked: Blocks::default(),
         }
     }
@@ -360,27 +357,20 @@ impl Scoreboard {
     /// Forgets all runs (reneging).
     pub fn clear_runs(&mut self) {
         self.runs.clear();
-        self.tagged = Blocks::default();
+        self.walked = Blocks::default();
     }
 
-    /// All of this block is SACKed, as it was [noted](Self::note_tagged).
+    /// All of this block is SACKed, as it was [noted](Self::note_walked).
     #[inline]
-    pub fn has_tagged(&self, block: (u32, u32)) -> bool {
-        // Blocks that are not in use are empty.
-        self.tagged.ranges.contains(&block)
-    }
-
-    /// Remembers the blocks of the ACK in hand, all of which is about to be SACKed, in the place of those of the last one that had several.
-    #[inline]
-    pub fn note_tagged(&mut self, blocks: Blocks) {
-        self.tagged = blocks;
+    pub fn has_walked(&self, block: (u32, u32)) -> bool {
+        // Unused ranges are empty.
+        self.walked.ranges.contains(&block)
     }
 
     /// Remembers the blocks of the ACK in hand, in ascending order, all of which are SACKed.
     #[inline]
-    pub fn note_walked(&mut self, blocks: &[(u32, u32)]) {
-        self.walked.ranges[..blocks.len()].copy_from_slice(blocks);
-        self.walked.count = blocks.len() as u8;
+    pub fn note_walked(&mut self, blocks: Blocks) {
+        self.walked = blocks;
     }
 
     /// True if nothing within a block that was SACKed before is looked at again: the block begins as one of the last ACK, and has nothing behind that

@@ -184,6 +184,13 @@ impl Sender {
         }
     }
 
+    /// True if the timer is due at the very time at which a packet arrives, and has not come yet. In Linux it comes first: the softirq of timers (HRTIMER) runs
+    /// in the pass in which the packet leaves the link (NET_TX), and that which receives it (NET_RX) in the next.
+    #[inline]
+    pub(in crate::tcp::linux) fn departs_before_ack(&self, now: Time) -> bool {
+        self.pacing.waits && self.view.departure_ns <= now
+    }
+
     /// Nothing but the timer lets anything go now, and [`Self::write`] would note nothing.
     pub(in crate::tcp::linux::sender) fn only_waits(&self, now: Time) -> bool {
         self.pacing.waits

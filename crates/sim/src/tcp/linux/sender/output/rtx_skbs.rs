@@ -36,6 +36,23 @@ impl Sender {
         }
     }
 
+    /// The skbs of SACKed segments that begin within a range are joined to what is before them; `is_cut`: one was cut at its end.
+    pub(in crate::tcp::linux::sender) fn shift_within(&mut self, range: Range<u32>, is_cut: bool) {
+        let mut at = range.start;
+        while let Some(skb) = self.skbs.around(at).filter(|_| at < range.end) {
+            at = skb.end;
+            if skb.start >= range.start && self.shifts(skb.start) {
+                self.shift(skb);
+                let is_last = at >= self.view.snd_nxt || (is_cut && at == range.end);
+                if !is_last && self.shifts(at) {
+                    let Some(next) = self.skbs.around(at) else { break };
+                    at = next.end;
+                    self.shift(next);
+                }
+            }
+        }
+    }
+
     /// The segments of a block that reports a duplicate are an skb of their own, or several.
     pub(in crate::tcp::linux::sender) fn match_skbs_to_duplicate(&mut self, duplicate: Range<u32>, first: u32) {
         self.skbs.forget(first);

@@ -443,14 +443,12 @@ impl Sender {
             }
             return Retransmission::Held;
         }
-        let held = if self.stream.counts_bytes {
-            !self.refit(seq, out)
+        let fitted = if self.stream.counts_bytes {
+            self.refit(seq, out)
         } else {
-            seq >= self.peer.end() && seq != self.view.snd_una
+            Some(seq).filter(|&seq| seq < self.peer.end() || seq == self.view.snd_una)
         };
-        if held {
-            return Retransmission::Held;
-        }
+        let Some(seq) = fitted else { return Retransmission::Held };
         let more = flags::RETRANSMISSION | self.flags_of(seq) | more;
         let p = self.packet(seq, self.frame_len(seq), more, self.control_ecn());
         self.counters.sent += 1;

@@ -406,7 +406,7 @@ impl Sender {
             if result != Retransmission::Sent {
                 break;
             }
-            rearm |= seq == self.view.snd_una && self.timer.pending() != Pending::Reorder;
+            rearm |= seq <= self.view.snd_una && self.timer.pending() != Pending::Reorder;
             if self.is_last_outstanding(seq) {
                 break;
             }
