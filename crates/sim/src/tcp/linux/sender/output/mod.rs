@@ -10,16 +10,3 @@ pub(super) mod skbs;
 pub(in crate::tcp::linux) mod small_queue;
 pub(in crate::tcp::linux) mod transmit;
 pub(in crate::tcp::linux) mod tso;
-
-/// Part of the written data that is to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tcp::linux::sender) enum Push {
-    /// All that the windows allow.
-    Pending,
-    /// The first skb, at once (`tcp_push_one`).
-    One,
-    /// One beyond the congestion window, as a loss probe.
-    Probe,
-    /// So many segments.
-    AtMost(u32),
-}

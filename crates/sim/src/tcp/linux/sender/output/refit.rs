@@ -5,7 +5,7 @@
 
 use crate::cc::{CongestionControl, Event, Renumbering};
 use crate::outbox::Outbox;
-use crate::tcp::linux::sender::output::Push;
+use crate::tcp::linux::sender::output::transmit::Push;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::Sender;
 use crate::time::Time;

@@ -6,8 +6,8 @@
 //! Leaves out: autocorking.
 
 use crate::outbox::Outbox;
+use crate::tcp::linux::sender::output::transmit::Push;
 use crate::tcp::linux::sender::output::tso::MAX_TSO_BYTES;
-use crate::tcp::linux::sender::output::Push;
 use crate::tcp::linux::sender::Sender;
 
 impl Sender {

@@ -10,7 +10,6 @@ use crate::segment::{flags, Segment};
 use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::sender::output::pacing::Departing;
 use crate::tcp::linux::sender::output::refit::Fit;
-use crate::tcp::linux::sender::output::Push;
 use crate::tcp::linux::sender::{Pending, Phase, Sender};
 use crate::tcp::linux::stack::CwndLimited;
 
@@ -69,6 +68,19 @@ pub(in crate::tcp::linux) enum Retransmission {
     Held,
     /// The host's own queue dropped it.
     Dropped,
+}
+
+/// Part of the written data that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp::linux::sender) enum Push {
+    /// All that the windows allow.
+    Pending,
+    /// The first skb, at once (`tcp_push_one`).
+    One,
+    /// One beyond the congestion window, as a loss probe.
+    Probe,
+    /// So many segments.
+    AtMost(u32),
 }
 
 /// No segment.

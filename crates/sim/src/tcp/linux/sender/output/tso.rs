@@ -4,8 +4,7 @@
 
 use crate::cc::CaState;
 use crate::outbox::Outbox;
-use crate::tcp::linux::sender::output::transmit::NONE;
-use crate::tcp::linux::sender::output::Push;
+use crate::tcp::linux::sender::output::transmit::{Push, NONE};
 use crate::tcp::linux::sender::Sender;
 use crate::tcp::linux::stack::TsoDefer;
 use crate::time::{Time, MS};

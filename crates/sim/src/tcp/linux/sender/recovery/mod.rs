@@ -12,8 +12,7 @@ pub(super) mod undo;
 
 use self::prr::Reduction;
 use super::ack::{flag, AckState, Rexmit};
-use super::output::transmit::Retransmission;
-use super::output::Push;
+use super::output::transmit::{Push, Retransmission};
 use super::scoreboard::mark;
 use super::{FastPath, Pending, Sender};
 use crate::cc::{CaState, CongestionControl, Event, Renumbering, INFINITE_SSTHRESH};
