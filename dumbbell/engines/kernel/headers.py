@@ -1,4 +1,4 @@
-"""The headers, the scripts and the products of its build with which modules of a kernel are compiled (`kernel build --with headers`)."""
+"""The files that modules of a kernel are compiled with (`kernel build --with headers`): headers, scripts and products of its build."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEFT = ("source", "Makefile")
 
 
 def keep(tree: Path, objects: Path, folder: Path) -> None:
-    """Copy into `folder` what modules are compiled with. `objects` is the folder of the build, the tree itself or another one."""
+    """Copy the files that modules are compiled with into `folder`. `objects` is the folder of the build, the tree itself or another one."""
     symbols = objects / "vmlinux.symvers"
     if symbols.is_file():
         shutil.copy(symbols, objects / "Module.symvers")
