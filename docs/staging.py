@@ -7,7 +7,8 @@ alone has:
 
 - files that they link to outside docs/ are copied below `files/` (sources and scenarios as pages with their text), and the links follow;
 - a block between `<!-- site NAME -->` and `<!-- end -->` gets what is made with the site: the results of notebooks, the
-  explorers of the studies that are there, Rust's reference.
+  explorers of the studies that are there, Rust's reference;
+- each page gets its first sentences as its description, which search engines show.
 
 The same files give the same pages.
 """
@@ -15,6 +16,7 @@ The same files give the same pages.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -27,6 +29,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 NOTEBOOKS = DOCS / "notebooks"
 STAGED = ROOT / "target" / "site"
+HEAD = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
+"""Front matter of a page."""
+LONGEST = 160
+"""Characters of a page's description."""
 FILES = "files"
 """Folder of the site for what lies outside docs/."""
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".rs": "rust", ".toml": "toml", ".yaml": "yaml"}
@@ -69,6 +75,21 @@ def outside_code(text: str, change: re.Pattern[str], to: object) -> str:
     return "".join(part if i % 2 else change.sub(to, part) for i, part in enumerate(parts))  # type: ignore[arg-type]
 
 
+def described(text: str) -> str:
+    """A page with its first paragraph, without markup and at most `LONGEST` characters, as its description."""
+    head = HEAD.match(text)
+    front, text = (head[0], text[head.end() :]) if head else ("", text)
+    paragraphs = re.findall(r"^(?=[A-Za-z*`\[])(?!\*\*?\[).+(?:\n.+)*", FENCE.sub("", text), re.MULTILINE)
+    first = " ".join(next(iter(paragraphs), "").split())
+    first = re.sub(r"[*`]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", first))
+    if len(first) > LONGEST:
+        first = first[:LONGEST].rpartition(" ")[0].rstrip(".,:") + " ..."
+    if not first:
+        return front + text
+    rest = front.removeprefix("---\n") or "---\n"
+    return f"---\ndescription: {json.dumps(first)}\n{rest}{text}"
+
+
 def links(path: Path, text: str) -> tuple[str, list[Path]]:
     """A page with its links as they are in the site, and the files that these lead to."""
     found: list[Path] = []
@@ -105,7 +126,8 @@ def stage(into: Path, blocks: Blocks, run_notebooks: bool = False) -> None:
         text, linked = links(path, page(path))
         if run_notebooks and path.parent == NOTEBOOKS:
             text = results_of_notebook(text, target)
-        target.write_text(BLOCK.sub(lambda match: blocks.get(match["name"], match[0]), text), encoding="utf-8")
+        made = BLOCK.sub(lambda match: blocks.get(match["name"], match[0]), text)
+        target.write_text(described(made) if path.is_relative_to(DOCS) else made, encoding="utf-8")
         waiting += linked
 
 

@@ -1,6 +1,7 @@
 """Records cases in which the simulator's end and the real kernel's agree, for tests/agreement/ends: `python tests/record_ends.py`.
 
-A record has the case and the kernel's answers.
+A record has the case and the kernel's answers. `python tests/record_ends.py mended DIR` adds the cases in a folder, which `dumbbell agree
+ends --out` wrote when the ends differed, to those that were mended.
 """
 
 import gzip
@@ -10,9 +11,11 @@ from pathlib import Path
 
 from dumbbell.agreement.ends import cases
 from dumbbell.agreement.ends.comparing import difference
-from dumbbell.agreement.ends.rounds import played
+from dumbbell.agreement.ends.rounds import played, replayed
 
 FOLDER = Path(__file__).parent / "agreement" / "ends"
+MENDED = FOLDER / "recorded-mended.json.gz"
+"""Cases in which the ends differed once: each mechanism that was mended has one."""
 SEED = 2026
 PLANS = [
     # cases to record, kind, congestion control, ECN, TSO, SACK, timestamps, and whether connections are reset, or opened by both ends
@@ -60,7 +63,22 @@ def file_of(stack):
 
 def recorded(stack="linux-6.12"):
     """The record: a list of `{case, kernel}`."""
-    return json.loads(gzip.decompress(file_of(stack).read_bytes()))
+    return _read(file_of(stack))
+
+
+def mended():
+    """The cases that were mended: a list of `{name, case, kernel}`."""
+    return _read(MENDED) if MENDED.exists() else []
+
+
+def _read(path):
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+def _write(path, listed):
+    # The header has no time, so that a new recording is the same file.
+    path.write_bytes(gzip.compress(json.dumps(listed, separators=(",", ":")).encode(), mtime=0))
+    print(f"{path.name}: {len(listed)} cases, {path.stat().st_size} bytes")
 
 
 def is_reset(case):
@@ -98,14 +116,27 @@ def agreeing(stack, count, *plan):
     sys.exit(f"{plan}: only {len(found)} of {count} cases")
 
 
+def record_mended(folder):
+    """Adds the cases of a folder to those that were mended. Each case has to be equal now."""
+    paths = sorted(folder.glob("*.json"))
+    found = replayed([cases.read(path) for path in paths])
+    for path, each in zip(paths, found, strict=True):
+        if each is None or each.difference is not None:
+            sys.exit(f"{path}: {'no peer can have sent this' if each is None else each.difference.name}")
+    added = [{"name": path.stem, "case": each.case, "kernel": each.kernel} for path, each in zip(paths, found, strict=True)]
+    kept = [each for each in mended() if each["name"] not in {path.stem for path in paths}]
+    _write(MENDED, [*kept, *added])
+
+
 def main():
-    """Writes the files of the stacks that are named, or all."""
+    """Writes the files of the stacks that are named, or all; or adds mended cases."""
+    if sys.argv[1:2] == ["mended"]:
+        record_mended(Path(sys.argv[2]))
+        return
     for stack in sys.argv[1:] or RECORDS:
         all_found = [each for plan in RECORDS[stack] for each in agreeing(stack, *plan)]
         FOLDER.mkdir(exist_ok=True)
-        # The header has no time, so that a new recording is the same file.
-        file_of(stack).write_bytes(gzip.compress(json.dumps(all_found, separators=(",", ":")).encode(), mtime=0))
-        print(f"{stack}: {len(all_found)} cases, {file_of(stack).stat().st_size} bytes")
+        _write(file_of(stack), all_found)
 
 
 if __name__ == "__main__":

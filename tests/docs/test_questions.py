@@ -62,3 +62,16 @@ def test_the_scenario_of_the_front_page_is_the_one_that_is_drawn():
     readme = (DOCS.parent / "README.md").read_text()
     assert drawings.UPLOAD.strip() == shown.strip()
     assert shown in readme
+
+
+def test_the_numbers_of_readme_are_those_of_the_pages_of_fidelity():
+    readme = (DOCS.parent / "README.md").read_text()
+    (share,) = re.findall(r"stochastic ordering, ([\d.]+ %) of the\s+link utilisations of five protocols", readme)
+    row = next(line for line in (DOCS / "fidelity" / "ordering.md").read_text().splitlines() if "BIC, CUBIC, STCP, HSTCP, H-TCP" in line)
+    assert share in row
+    assert "FAST, SACK and Westwood are outside this number" in readme
+    rows = (DOCS / "fidelity.md").read_text().partition("## Compared with published studies")[2].partition("\n[")[0]
+    studies = len([line for line in rows.splitlines() if line.startswith("| [")])
+    words = {4: "four", 5: "five", 6: "six", 7: "seven"}
+    for text in (readme, FRONT.read_text()):
+        assert f"{words[studies]} published studies" in " ".join(text.split())

@@ -118,6 +118,75 @@ def test_it_is_searched_from_the_file_system_and_asks_nobody(site):
     assert faults == []
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """A browser without a network."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        missing("browser", error)
+    if not CHROMIUM.exists():
+        missing("browser", f"{CHROMIUM}: no such file")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+def test_the_front_page_loads_at_most_300_kb(site, browser):
+    """The index of the search and its program load when somebody searches."""
+    page, asked = browser.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "index.html").as_uri(), wait_until="networkidle")
+    files = {Path(unquote(urlsplit(url).path)) for url in asked if url.startswith("file:")}
+    assert {"index.html", "upload.svg"} <= {file.name for file in files}
+    assert sum(file.stat().st_size for file in files) <= 300_000
+
+
+@pytest.mark.clock
+def test_the_front_page_is_painted_within_a_second(site, browser):
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    (first,) = page.evaluate("performance.getEntriesByName('first-contentful-paint').map(each => each.startTime)")
+    assert first <= 1000
+
+
+def test_a_copy_of_commands_has_no_prompt_and_no_output(site, browser):
+    page = browser.new_page()
+    page.goto((site / "tutorial.html").as_uri())
+    copied = page.evaluate(
+        """() => {
+            const block = [...document.querySelectorAll('pre code')].find(each => each.querySelector('.gp') && each.querySelector('.go'));
+            block.setAttribute('data-md-copying', '');
+            return block.innerText.trim();
+        }"""
+    )
+    assert copied
+    assert [line for line in copied.splitlines() if line and not line.startswith("dumbbell")] == []
+
+
+@pytest.mark.parametrize("width", [390, 1300])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_is_wider_than_the_screen(site, browser, width, scheme):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    wide = []
+    for name in PAGES:
+        page.goto((site / name).with_suffix(".html").as_uri(), wait_until="domcontentloaded")
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            wide.append(name)
+    assert wide == []
+
+
+def test_every_page_has_a_description_of_its_own(site):
+    found = {}
+    for name in PAGES:
+        text = (site / name).with_suffix(".html").read_text(encoding="utf-8")
+        found[name] = re.search(r'<meta name="description" content="([^"]*)"', text)[1]
+        assert f"dumbbell {dumbbell.__version__}" in text
+    assert len(set(found.values())) == len(found)
+    assert [name for name, text in found.items() if not 20 <= len(text) <= 200] == []
+
+
 def test_every_document_is_in_the_navigation():
     listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(listed) == PAGES

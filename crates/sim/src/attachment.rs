@@ -29,6 +29,12 @@ pub struct Blocks {
 }
 
 impl Blocks {
+    /// A single block.
+    #[must_use]
+    pub fn one(range: (u32, u32)) -> Self {
+        Self { ranges: [range, (0, 0), (0, 0), (0, 0)], count: 1 }
+    }
+
     /// Adds a block if there is room.
     pub fn push(&mut self, range: (u32, u32)) {
         if usize::from(self.count) < MAX_BLOCKS {

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from dumbbell.engines.linux.applications import by_address, served_ports
-from dumbbell.engines.linux.arrivals import coming
 from dumbbell.engines.linux.devices import GATES, Devices, peer
 from dumbbell.engines.linux.hosts import Hosts
+from dumbbell.engines.linux.sources.arrivals import coming
 from dumbbell.plan import Outage, Place, Plan, Refusal, Side, Tcp, Traffic
 from dumbbell.plan.addresses import CLASS_PORTS
 

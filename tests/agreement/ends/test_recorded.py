@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from record_ends import PLANS, RECORDS, is_crossed, is_new, is_reset, recorded
+from record_ends import PLANS, RECORDS, is_crossed, is_new, is_reset, mended, recorded
 
 from dumbbell.agreement.ends import KINDS, cases
 from dumbbell.agreement.ends.comparing import difference, shown
@@ -26,6 +26,15 @@ def test_the_simulator_answers_as_linux_did(stack):
     pairs = [(each["case"], each["kernel"], sim) for each, sim in zip(listed, answers, strict=True)]
     apart = [(case, kernel, sim, difference(case, kernel, sim)) for case, kernel, sim in pairs]
     assert not ["\n".join(shown(case, each, kernel, sim)) for case, kernel, sim, each in apart if each is not None]
+
+
+@pytest.mark.parametrize("each", mended(), ids=lambda each: each["name"])
+def test_what_was_mended_stays_mended(each):
+    case, kernel = each["case"], each["kernel"]
+    [sim] = cases.replayed([case])
+    assert not isinstance(sim, cases.Impossible), sim
+    apart = difference(case, kernel, sim)
+    assert apart is None, "\n".join(shown(case, apart, kernel, sim))
 
 
 def test_all_kinds_and_controls_are_recorded(found):

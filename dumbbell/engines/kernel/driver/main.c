@@ -147,18 +147,24 @@ static void let_application_act(void)
 	}
 }
 
-/* Lets time pass. An application that waits for room writes as soon as there is some. A timer of its own ends that: the timeout of poll() is late. */
+/* Lets time pass. An application that waits for room writes as soon as there is some; what the end sends is read at once meanwhile, too. A timer of its own
+   ends that: the timeout of poll() is late. */
 static void wait_until(int64_t ns)
 {
 	struct itimerspec at = { .it_value = { .tv_sec = ns / SECOND, .tv_nsec = ns % SECOND } };
-	struct pollfd watched[] = { { .fd = end.fd, .events = POLLOUT }, { .fd = timer, .events = POLLIN } };
+	struct pollfd watched[] = { { .fd = end.fd, .events = POLLOUT }, { .fd = timer, .events = POLLIN },
+				    { .fd = end.device ? end.device->fd : -1, .events = POLLIN } };
 	uint64_t pending = 0;
 
 	if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL))
 		fail("timer: %s", strerror(errno));
-	while (end.fd >= 0 && end.waits && end.pending != pending && poll(watched, 2, -1) > 0 && !watched[1].revents) {
-		pending = end.pending;
-		let_application_act();
+	while (end.fd >= 0 && end.waits && end.pending != pending && poll(watched, 3, -1) > 0 && !watched[1].revents) {
+		if (watched[2].revents)
+			look();
+		if (watched[0].revents) {
+			pending = end.pending;
+			let_application_act();
+		}
 	}
 	sleep_until(ns);
 }

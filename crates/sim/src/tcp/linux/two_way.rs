@@ -238,6 +238,9 @@ impl TwoWayEnd {
     /// A packet of the peer arrives. Returns the bytes that the application has read so far.
     pub fn on_packet(&mut self, p: &Segment, out: &mut impl Outbox) -> u64 {
         self.counters.arrived += 1;
+        if self.sender.departs_before_ack(out.now()) {
+            self.on_timer(DEPARTURE, out);
+        }
         let attachment = out.take_attachment(p.attachment);
         let (blocks, second) = (attachment.blocks(), attachment.second());
         let (ack, number) = if self.first { (p.seq, second) } else { (second, p.seq) };
@@ -314,9 +317,10 @@ impl TwoWayEnd {
         }
         // `tcp_ack` of the packet that ends the handshake has no effect: congestion control begins behind it (`tcp_init_transfer`).
         if !is_only_data && !accepts {
+            let advances = self.sender.note_acked(wire_ack);
             let segments = self.sender.segments_of(blocks);
             let (sender, mut out) = self.sending(out, segments);
-            sender.take_ack(&ack, Beside { data: has_data, newer, older }, &mut out);
+            sender.take_ack(&ack, Beside { data: has_data, newer, older, advances }, &mut out);
         }
         let ended = self.receiver.has_ended();
         if self.ending.is_orphan && !ended && self.ends_orphan(p, end - u32::from(p.has(flags::FIN)), wire_ack, out) {

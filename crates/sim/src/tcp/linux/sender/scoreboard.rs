@@ -39,7 +39,7 @@ const NIL: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
     sent_low: u32,
-    /// What loss detection notes when it is sent: the number of segments delivered (RACK), the next new segment (FACK).
+    /// Note of loss detection on a segment when it is sent: the number of segments delivered (RACK), the next new segment (FACK).
     pub noted: u32,
     sent_high: u16,
     /// See [`mark`].
@@ -62,7 +62,7 @@ impl Segment {
         u64::from(self.sent_high) << 32 | u64::from(self.sent_low)
     }
 
-    /// It is sent again.
+    /// It is retransmitted.
     #[inline]
     pub fn set_sent_us(&mut self, sent_us: u64) {
         (self.sent_low, self.sent_high) = (sent_us as u32, (sent_us >> 32) as u16);
@@ -94,8 +94,6 @@ pub struct Scoreboard {
     lost: BinaryHeap<Reverse<u32>>,
     /// The list of [`Self::holes_within`], kept for its allocation.
     holes: Vec<(u32, u32)>,
-    /// The blocks of the last ACK that had several.
-    tagged: Blocks,
     /// The blocks of the last ACK that had any, in ascending order (`recv_sack_cache`).
     walked: Blocks,
 }
@@ -113,7 +111,6 @@ impl Default for Scoreboard {
             runs: VecDeque::new(),
             lost: BinaryHeap::new(),
             holes: Vec::new(),
-            tagged: Blocks::default(),
             walked: Blocks::default(),
         }
     }
@@ -360,27 +357,20 @@ impl Scoreboard {
     /// Forgets all runs (reneging).
     pub fn clear_runs(&mut self) {
         self.runs.clear();
-        self.tagged = Blocks::default();
+        self.walked = Blocks::default();
     }
 
-    /// All of this block is SACKed, as it was [noted](Self::note_tagged).
+    /// All of this block is SACKed, as it was [noted](Self::note_walked).
     #[inline]
-    pub fn has_tagged(&self, block: (u32, u32)) -> bool {
-        // What is not in use is empty.
-        self.tagged.ranges.contains(&block)
-    }
-
-    /// Remembers the blocks of the ACK in hand, all of which is about to be SACKed, in the place of those of the last one that had several.
-    #[inline]
-    pub fn note_tagged(&mut self, blocks: Blocks) {
-        self.tagged = blocks;
+    pub fn has_walked(&self, block: (u32, u32)) -> bool {
+        // Unused ranges are empty.
+        self.walked.ranges.contains(&block)
     }
 
     /// Remembers the blocks of the ACK in hand, in ascending order, all of which are SACKed.
     #[inline]
-    pub fn note_walked(&mut self, blocks: &[(u32, u32)]) {
-        self.walked.ranges[..blocks.len()].copy_from_slice(blocks);
-        self.walked.count = blocks.len() as u8;
+    pub fn note_walked(&mut self, blocks: Blocks) {
+        self.walked = blocks;
     }
 
     /// True if nothing within a block that was SACKed before is looked at again: the block begins as one of the last ACK, and has nothing behind that
@@ -392,7 +382,7 @@ impl Scoreboard {
         start >= highest || self.walked.as_slice().iter().any(is_known)
     }
 
-    /// What of a block, some of which was SACKed before, is looked at again, because the blocks of the last ACK do not cover it
+    /// Parts of a block that are looked at again, if some of it was SACKed before, because the blocks of the last ACK do not cover them
     /// (`tcp_sacktag_write_queue`).
     pub fn walk(&self, (start, end): (u32, u32)) -> Blocks {
         let (mut walk, mut at) = (Blocks::default(), start);

@@ -12,7 +12,7 @@ use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::request::Request;
 use crate::time::{Time, MS};
 
-/// The payload of a full segment before it is known, and the least one, bytes (TCP_MSS_DEFAULT; `tcp_bound_to_half_wnd`).
+/// The payload of a full segment before it is known, and the minimum one, bytes (TCP_MSS_DEFAULT; `tcp_bound_to_half_wnd`).
 const MSS_UNKNOWN: u32 = 536;
 const LEAST_MSS: u32 = 68 - 32;
 
@@ -24,6 +24,8 @@ pub(in crate::tcp::linux) struct Beside {
     /// Its own number is higher than that of the packet before it that changed the window, or lower.
     pub newer: bool,
     pub older: bool,
+    /// Its ACK is news, and lies within a segment.
+    pub advances: bool,
 }
 
 /// State that only the half of a stream has.
@@ -40,6 +42,8 @@ pub(super) struct Stream {
     waiting: u64,
     /// First number beyond the last segment with the PSH bit (`pushed_seq`).
     pub pushed_until: u64,
+    /// The first number that is not acknowledged, which may lie within a segment (`snd_una`).
+    pub acked: u64,
     /// First segment beyond the last short one that was sent (`snd_sml`).
     pub short_end: u32,
     /// True if data sent now do not wait for more to be written (TCP_NAGLE_OFF of `__tcp_push_pending_frames`).
@@ -97,10 +101,23 @@ impl Sender {
         }
     }
 
+    /// A number of the wire, where numbers wrap.
+    fn number_of(&self, wire: u32) -> u64 {
+        let una = self.begins_at(self.view.snd_una);
+        una.saturating_add_signed(i64::from(wire.wrapping_sub(una as u32) as i32))
+    }
+
+    /// The peer has acknowledged all before a number. True if that lies within the first segment and is news.
+    pub(in crate::tcp::linux) fn note_acked(&mut self, wire: u32) -> bool {
+        let (number, una) = (self.number_of(wire), self.view.snd_una);
+        let is_news = number > self.stream.acked;
+        self.stream.acked = self.stream.acked.max(number);
+        is_news && number > self.begins_at(una) && una < self.view.snd_nxt && number < self.begins_at(una + 1)
+    }
+
     /// The segment that a number lies in, and true if it is not its first.
     pub(in crate::tcp::linux) fn segment_of(&self, wire: u32) -> (u32, bool) {
-        let una = self.begins_at(self.view.snd_una);
-        let number = una.saturating_add_signed(i64::from(wire.wrapping_sub(una as u32) as i32));
+        let number = self.number_of(wire);
         let fin = self.close.fin();
         if self.close.is_requested() && number >= self.begins_at(fin + 1) {
             return (fin + 1, number > self.begins_at(fin + 1));
@@ -148,9 +165,13 @@ impl Sender {
     pub(in crate::tcp::linux) fn take_ack(&mut self, p: &Segment, beside: Beside, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         self.refresh(out.now());
-        let Beside { data, newer, older } = beside;
+        let Beside { data, newer, older, advances } = beside;
         self.stream.is_old = older;
         self.beside = (if data { flag::DATA } else { 0 }) | (if newer { flag::WIN_UPDATE } else { 0 });
+        if advances {
+            self.beside |= flag::UNA_ADVANCED | flag::WIN_UPDATE;
+            self.rec.note_progress();
+        }
         self.process_packet(p, out);
         self.beside = 0;
     }
@@ -168,7 +189,7 @@ impl Sender {
             self.stream.bind_mss(self.layout.mss(), bytes);
             self.view.mss = self.stream.mss;
         }
-        self.stream.window_end = self.begins_at(ack) + u64::from(self.peer.bytes());
+        self.stream.window_end = self.begins_at(ack).max(self.stream.acked) + u64::from(self.peer.bytes());
         self.find_window_end();
         news
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::attachment::Blocks;
+use crate::attachment::{Blocks, MAX_BLOCKS};
 use crate::cc::CaState;
 use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::{mark, Scoreboard};
@@ -16,7 +16,7 @@ impl Sender {
         let blocks = given.as_slice();
         if self.view.sacked_out == 0 {
             self.board.highest_sacked = self.view.snd_una;
-            self.board.note_walked(&[]);
+            self.board.note_walked(Blocks::default());
         }
         let duplicate = self.check_dsack(ack, blocks, a);
         if self.view.packets_out == 0 {
@@ -30,29 +30,26 @@ impl Sender {
             // Most ACKs have one: nothing is to be sorted.
             if counts(&block) {
                 self.tag_block(block, a);
-                self.board.note_walked(&[block]);
+                self.board.note_walked(Blocks::one(block));
             }
         } else {
-            let (mut sorted, mut valid, mut all_count) = (Blocks::default(), Blocks::default(), true);
+            let (mut sorted, mut valid) = (Blocks::default(), Blocks::default());
             let watched = self.fack.frto_mark().is_some();
             for &block in blocks {
-                // Of several blocks all but one are usually those of the ACK before (`recv_sack_cache`).
-                if !watched && self.board.has_tagged(block) {
+                // All but one of several blocks are usually those of the ACK before (`recv_sack_cache`).
+                if !watched && self.board.has_walked(block) {
                     valid.insert(block);
                     continue;
                 }
                 if counts(&block) {
                     sorted.insert(block);
                     valid.insert(block);
-                } else {
-                    all_count = false;
                 }
             }
-            self.board.note_tagged(if all_count { *given } else { Blocks::default() });
             for &block in sorted.as_slice() {
                 self.tag_block(block, a);
             }
-            self.board.note_walked(valid.as_slice());
+            self.board.note_walked(valid);
         }
         self.look_for_lost_retrans(blocks);
         let frto_done = self.fack.frto_mark().is_none_or(|mark| self.view.snd_una > mark);
@@ -89,8 +86,7 @@ impl Sender {
         if waits {
             self.tag_duplicate(duplicate, a);
         }
-        self.board.note_tagged(sorted);
-        self.board.note_walked(valid.as_slice());
+        self.board.note_walked(valid);
     }
 
     /// Tags what a block covers that reports a duplicate, as far as it is in flight.
@@ -102,21 +98,20 @@ impl Sender {
             self.tag_one_again(seq, a);
         }
         if self.buffer.merges() {
-            self.part_duplicate(start.max(a.prior_una + 1)..end);
+            let is_cut = self.cut_sacked(end);
+            self.join_within(start.max(a.prior_una + 1)..end, is_cut);
         }
         if self.sampler.is_some() {
             self.note_deliveries(start.max(self.view.snd_una)..end);
         }
     }
 
-    /// The segments of a block that reports a duplicate may lie within an skb of several: that is cut behind them. Else they are joined to what is before
-    /// them.
-    fn part_duplicate(&mut self, duplicate: Range<u32>) {
-        let end = duplicate.end;
-        let is_cut = end < self.view.snd_nxt && self.part(end);
-        for seq in duplicate {
+    /// Joins the SACKed segments of a range to what is before them; `is_cut`: it ends within an skb of several segments, which was cut there.
+    fn join_within(&mut self, range: Range<u32>, is_cut: bool) {
+        let end = range.end;
+        for seq in range {
             let is_joined = self.board.get(seq).marks & mark::SACKED != 0 && self.join_to_last(seq);
-            if is_joined && !is_cut && seq + 1 < self.view.snd_nxt {
+            if is_joined && seq + 1 < self.view.snd_nxt && !(is_cut && seq + 1 == end) {
                 self.join_to_last(seq + 1);
             }
         }
@@ -124,29 +119,80 @@ impl Sender {
 
     /// Tags what a block covers and no block before it did.
     #[inline(always)]
-    fn tag_block(&mut self, (start, end): (u32, u32), a: &mut AckState) {
-        let walk = if self.board.is_all_new((start, end)) { None } else { Some(self.board.walk((start, end))) };
+    fn tag_block(&mut self, block: (u32, u32), a: &mut AckState) {
+        if self.board.is_all_new(block) {
+            self.tag_new(block, a);
+        } else {
+            self.tag_and_walk(block, a);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tag_and_walk(&mut self, block: (u32, u32), a: &mut AckState) {
+        let (walk, cuts) = self.walk_again(block, a.prior_una);
+        self.tag_new(block, a);
+        self.join_again(&walk, cuts);
+    }
+
+    #[inline(always)]
+    fn tag_new(&mut self, (start, end): (u32, u32), a: &mut AckState) {
         match self.board.add_run_above(start, end) {
             None => self.tag_holes((start, end), a),
             Some(hole) if hole.is_empty() => {}
             Some(hole) => self.tag_hole(hole, a),
         }
         a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
-        if let Some(walk) = walk {
-            self.join_again(&walk, a);
+    }
+
+    /// Return the parts of a block that are looked at although they were SACKed before, beginning with a whole skb, and for each range of that whether it ends within an
+    /// skb of several segments, which is cut there. Nothing before `una` was outstanding when the block came.
+    #[cold]
+    #[inline(never)]
+    fn walk_again(&mut self, block: (u32, u32), una: u32) -> (Blocks, [bool; MAX_BLOCKS]) {
+        let (mut walk, mut cuts) = (self.board.walk(block), [false; MAX_BLOCKS]);
+        let count = usize::from(walk.count);
+        self.skbs.forget(una);
+        for ((start, end), cut) in walk.ranges[..count].iter_mut().zip(&mut cuts) {
+            *cut = self.cut_sacked(*end);
+            *start = self.begin_of_sacked(*start).max(block.0).max(una + 1);
+        }
+        (walk, cuts)
+    }
+
+    /// The first segment of the skb with segment `seq` if that is SACKed, else `seq`.
+    fn begin_of_sacked(&self, seq: u32) -> u32 {
+        if self.board.get(seq).marks & mark::SACKED == 0 {
+            seq
+        } else if self.tso.enabled {
+            self.skbs.around(seq).map_or(seq, |skb| skb.start)
+        } else {
+            let is_merged = |seq: u32| self.board.get(seq).marks & mark::MERGED != 0;
+            (0..=seq).rev().find(|&seq| !is_merged(seq)).unwrap_or(seq)
         }
     }
 
-    /// What a block covers and the blocks of the last ACK do not is joined, as far as it was SACKed before and was not joined then.
+    /// Cuts the skb with the segment before `seq`, if that was SACKed and the skb goes on behind it; true if it does.
+    fn cut_sacked(&mut self, seq: u32) -> bool {
+        if seq >= self.view.snd_nxt || seq <= self.view.snd_una {
+            false
+        } else if self.tso.enabled {
+            let is_sacked = self.board.get(seq - 1).marks & self.board.get(seq).marks & mark::SACKED != 0;
+            is_sacked && self.skbs.split(seq)
+        } else {
+            self.part(seq)
+        }
+    }
+
+    /// Ranges that are walked although they were SACKed before are joined, as far as it was not then.
     #[cold]
     #[inline(never)]
-    fn join_again(&mut self, walk: &Blocks, a: &AckState) {
-        for &(start, end) in walk.as_slice() {
-            let start = start.max(a.prior_una + 1);
+    fn join_again(&mut self, walk: &Blocks, cuts: [bool; MAX_BLOCKS]) {
+        for (&(start, end), is_cut) in walk.as_slice().iter().zip(cuts) {
             if self.tso.enabled {
-                self.match_skbs_to_sack(start..end.max(start), a.prior_una);
+                self.shift_within(start..end, is_cut);
             } else if self.buffer.merges() {
-                (start..end).for_each(|seq| self.join(seq));
+                self.join_within(start..end, is_cut);
             }
         }
     }

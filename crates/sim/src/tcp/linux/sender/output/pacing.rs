@@ -53,7 +53,7 @@ impl Pacing {
     }
 }
 
-/// What a sender's clock shows.
+/// Times that a sender's clock shows.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux::sender) struct Stamps {
     mstamp_us: u64,
@@ -123,7 +123,7 @@ impl Sender {
         packet
     }
 
-    /// What has no payload leaves without waiting or letting others wait.
+    /// A packet without payload leaves without waiting or letting others wait.
     pub(in crate::tcp::linux::sender) fn note_bare_departure(&mut self, now: Time) {
         self.view.departure_ns = self.view.departure_ns.max(now);
     }
@@ -182,6 +182,13 @@ impl Sender {
             self.pacing.waits = true;
             out.set_timer(self.pacing.source, self.view.departure_ns);
         }
+    }
+
+    /// True if the timer is due at the very time at which a packet arrives, and has not come yet. In Linux it comes first: the softirq of timers (HRTIMER) runs
+    /// in the pass in which the packet leaves the link (NET_TX), and that which receives it (NET_RX) in the next.
+    #[inline]
+    pub(in crate::tcp::linux) fn departs_before_ack(&self, now: Time) -> bool {
+        self.pacing.waits && self.view.departure_ns <= now
     }
 
     /// Nothing but the timer lets anything go now, and [`Self::write`] would note nothing.

@@ -1,5 +1,5 @@
 //! Segments of a stream that are cut apart or joined: SACK blocks beside data take room that a full segment needs, a segment that was not sent takes
-//! in what follows it, and one that is sent again takes in short ones behind it (Linux 6.12 net/ipv4/tcp_output.c `tcp_current_mss`, `tcp_grow_skb`,
+//! in what follows it, and one that is retransmitted takes in short ones behind it (Linux 6.12 net/ipv4/tcp_output.c `tcp_current_mss`, `tcp_grow_skb`,
 //! `tso_fragment`, `tcp_fragment`, `tcp_retrans_try_collapse`). Segments are numbered one by one, and only within the sender: where one is added or goes,
 //! the numbers of all later ones move, wherever they are kept. On the wire stand bytes.
 
@@ -94,15 +94,17 @@ impl Sender {
             && self.close.flag_of(seq) == 0
     }
 
-    /// Gives segment `seq`, which is to be sent again, the length with which it goes; false if it lies beyond the receiver's window.
+    /// Gives segment `seq`, which is to be retransmitted, the length with which it goes, and returns its number then; `None` if it lies beyond the receiver's
+    /// window.
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp::linux::sender) fn refit(&mut self, seq: u32, out: &impl Outbox) -> bool {
+    pub(in crate::tcp::linux::sender) fn refit(&mut self, seq: u32, out: &impl Outbox) -> Option<u32> {
+        let seq = self.trim_acked(seq);
         let mss = self.current_mss(out);
         let mut room = self.stream.window_end.saturating_sub(self.begins_at(seq)).min(u64::from(u32::MAX)) as u32;
         if room == 0 {
             if seq != self.view.snd_una {
-                return false;
+                return None;
             }
             room = mss;
         }
@@ -112,7 +114,23 @@ impl Sender {
         } else {
             self.collapse(seq, most);
         }
-        true
+        Some(seq)
+    }
+
+    /// Trims the part of segment `seq` that is acknowledged already, before it is retransmitted (`tcp_trim_head`). Returns the number of the rest.
+    fn trim_acked(&mut self, seq: u32) -> u32 {
+        let (begin, payload) = (self.begins_at(seq), u64::from(self.layout.payload(seq)));
+        if seq != self.view.snd_una || self.stream.acked <= begin || self.stream.acked >= begin + payload {
+            return seq;
+        }
+        self.cut_sent(seq, (self.stream.acked - begin) as u32);
+        let marks = self.board.get(seq).marks;
+        self.view.packets_out -= 1;
+        self.view.lost_out -= u32::from(marks & mark::LOST != 0);
+        self.view.retrans_out -= u32::from(marks & mark::RETRANS != 0);
+        self.board.unlist(seq);
+        self.view.snd_una = seq + 1;
+        seq + 1
     }
 
     /// Cuts the next segment so that it lies in the receiver's window, as a probe of that; false if the window is closed (`tcp_write_wakeup`).

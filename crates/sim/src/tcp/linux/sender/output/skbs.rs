@@ -37,7 +37,7 @@ impl Default for Skbs {
     }
 }
 
-/// What was not sent.
+/// Segments that were not sent.
 impl Skbs {
     /// Number of skbs: each is charged a head.
     pub fn count(&self) -> u64 {
@@ -142,7 +142,7 @@ impl Skbs {
     }
 }
 
-/// What was sent.
+/// Segments that were sent.
 impl Skbs {
     /// Everything before segment `una` is acknowledged.
     pub fn forget(&mut self, una: u32) {
@@ -172,12 +172,14 @@ impl Skbs {
         self.sent.get(at).map(|skb| self.begin(at)..skb.end).filter(|skb| skb.contains(&seq))
     }
 
-    /// An skb ends before segment `seq`, and the next one begins there, with the PSH bit if there is one.
-    pub fn split(&mut self, seq: u32) {
+    /// An skb ends before segment `seq`, and the next one begins there, with the PSH bit if there is one; true if it did not before.
+    pub fn split(&mut self, seq: u32) -> bool {
         let at = self.find(seq);
-        if at < self.sent.len() && self.begin(at) < seq {
+        let splits = at < self.sent.len() && self.begin(at) < seq;
+        if splits {
             self.sent.insert(at, Skb { end: seq, pushed: false });
         }
+        splits
     }
 
     /// The skb before segment `seq`, with which another one begins, takes in the segments before `end` of that.
@@ -262,8 +264,7 @@ mod tests {
     fn skbs_are_cut_and_joined_at_segments() {
         let mut skbs = three();
         [11, 21, 31].into_iter().for_each(|end| skbs.send_head(end));
-        skbs.split(16);
-        skbs.split(21);
+        assert_eq!((skbs.split(16), skbs.split(21)), (true, false));
         assert_eq!(sent(&skbs), [(11, false), (16, false), (21, true), (31, false)]);
         assert_eq!((skbs.around(15), skbs.around(31)), (Some(11..16), None));
         skbs.shift(16, 18);

@@ -60,7 +60,7 @@ impl CwndUsage {
     }
 }
 
-/// What became of sending a segment again.
+/// Result of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tcp::linux) enum Retransmission {
     Sent,
@@ -70,7 +70,7 @@ pub(in crate::tcp::linux) enum Retransmission {
     Dropped,
 }
 
-/// What is to be sent of what is written.
+/// Part of the written data that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tcp::linux::sender) enum Push {
     /// All that the windows allow.
@@ -443,14 +443,12 @@ impl Sender {
             }
             return Retransmission::Held;
         }
-        let held = if self.stream.counts_bytes {
-            !self.refit(seq, out)
+        let fitted = if self.stream.counts_bytes {
+            self.refit(seq, out)
         } else {
-            seq >= self.peer.end() && seq != self.view.snd_una
+            Some(seq).filter(|&seq| seq < self.peer.end() || seq == self.view.snd_una)
         };
-        if held {
-            return Retransmission::Held;
-        }
+        let Some(seq) = fitted else { return Retransmission::Held };
         let more = flags::RETRANSMISSION | self.flags_of(seq) | more;
         let p = self.packet(seq, self.frame_len(seq), more, self.control_ecn());
         self.counters.sent += 1;

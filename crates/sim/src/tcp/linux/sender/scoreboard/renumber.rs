@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::{mark, Scoreboard, NIL};
-use crate::attachment::Blocks;
 use crate::cc::Renumbering;
 
 impl Scoreboard {
@@ -55,7 +54,6 @@ impl Scoreboard {
         self.lost = lost.into_iter().map(Reverse).collect();
         r.apply(&mut self.unmarked_from);
         r.apply(&mut self.highest_sacked);
-        self.tagged = Blocks::default();
         for (start, end) in &mut self.walked.ranges[..usize::from(self.walked.count)] {
             r.apply(start);
             r.apply(end);

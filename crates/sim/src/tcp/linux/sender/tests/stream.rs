@@ -75,7 +75,7 @@ fn a_segment_of_which_a_copy_is_before_the_device_is_not_joined() {
         sent(&mut pair);
         pair.out.now += later;
         pair.s.refresh(pair.out.now);
-        assert!(pair.s.refit(1, &pair.out));
+        assert_eq!(pair.s.refit(1, &pair.out), Some(1));
         pair.s.layout.payload(1)
     };
     assert_eq!([collapsed(0), collapsed(20 * MS)], [100, 300]);

@@ -1,0 +1,41 @@
+"""A hook of mkdocs.yml: makes the pages of the site smaller, so that the front page loads at most 300 kB (tests/docs/test_site.py).
+
+It takes rules of the theme's stylesheets away that are for parts that no page has, and the stylesheet of Python's reference from all other
+pages.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+UNUSED = re.compile(
+    r"admonition|tabbed|task-list|tasklist|annotation|mermaid|arithmatex|critic|md-version|md-consent|md-feedback|md-post|md-author|md-progress"
+    r"|twemoji|\.keys|color-primary=(?!blue-grey)|color-accent="
+)
+"""Marks of selectors for parts of the theme that no page has."""
+_RULE = re.compile(r"([^{}]+)\{[^{}]*\}")
+_ICON = re.compile(r'--md-(?:admonition|annotation|tasklist|version)-icon[a-z-]*:url\("[^"]*"\);?')
+_REFERENCE = re.compile(r'<link rel="stylesheet" href="[^"]*_mkdocstrings\.css">\s*')
+
+
+def slim(css: str) -> str:
+    """Return a stylesheet without the rules all of whose selectors are for unused parts."""
+
+    def kept(match: re.Match[str]) -> str:
+        selectors = match[1].split(",")
+        return "" if all(UNUSED.search(each) for each in selectors) else match[0]
+
+    return _RULE.sub(kept, _ICON.sub("", css))
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Take the stylesheet of Python's reference away where it is not needed."""
+    return output if page.file.src_uri == "python.md" else _REFERENCE.sub("", output)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Write the theme's stylesheets without unused rules."""
+    for path in sorted(Path(config["site_dir"]).glob("assets/stylesheets/*.css")):
+        path.write_text(slim(path.read_text(encoding="utf-8")), encoding="utf-8")
