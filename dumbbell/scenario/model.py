@@ -6,7 +6,8 @@ import shlex
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, GetJsonSchemaHandler, Tag, model_validator
+from pydantic_core import CoreSchema
 
 from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Unfit
@@ -268,6 +269,14 @@ class Flow(Connections):
         if not isinstance(written, dict) or not isinstance(written.get("program"), str):
             return written
         return {**written, "cc": written.get("cc") or "cubic"}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        found = handler(schema)
+        mapping = handler.resolve_ref_schema(found)
+        mapping["required"] = [key for key in mapping.get("required", ()) if key != "cc"]
+        mapping["anyOf"] = [{"required": ["cc"]}, {"required": ["program"]}]
+        return found
 
     @property
     def made_by(self) -> str | None:

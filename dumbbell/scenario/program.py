@@ -67,10 +67,20 @@ class GivenFile(Model):
     """A file that a program finds in its home."""
 
     name: str
-    """Its name there."""
+    """Its name there, by default that of the file."""
     path: str
+    """The file, from the folder of the scenario's file."""
     sha256: str
+    """SHA-256 of its content. A file with another one is an error."""
     executable: bool
+    """True if it is a program."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        mapping = handler(schema)
+        mapping["required"] = ["path"]
+        mapping["properties"].pop("executable")
+        return {"title": cls.__name__, "description": mapping.pop("description"), "anyOf": [{"type": "string"}, mapping]}
 
     @model_serializer
     def _content(self, info: SerializationInfo) -> Any:
@@ -117,6 +127,7 @@ class Column(Model):
     count: str | None = None
     """A regular expression whose matches are counted."""
     of: Literal["client", "server"] = "client"
+    """The end whose output has it."""
     file: str | None = None
     """A file that `keep` keeps, in place of the standard output."""
     times: float = 1
@@ -155,10 +166,11 @@ class Program(Model):
     flow. A command that begins with `./` is a file next to the scenario, and is given to the program like `files`."""
 
     client: Words
+    """The command of the end that connects."""
     server: Words | None = None
-    """It listens before the run begins. Some programs need no server."""
+    """The command of the other end, which listens before the run begins. Some programs need none."""
     transport: Literal["tcp", "udp", "mptcp", "icmp", "any"] = "tcp"
-    """`any`: all packets between the two hosts belong to the flow, whatever their protocol and ports."""
+    """The protocol of its packets. `any`: all packets between the two hosts belong to the flow, whatever their protocol and ports."""
     listens: Literal["tcp", "udp", "none"] | None = None
     """The protocol by which the server shows that it is ready: it listens on `{port}`. By default that of `transport`; `none` waits for 1 s
     of virtual time."""
@@ -167,6 +179,7 @@ class Program(Model):
     files: list[Given] = Field(default_factory=list)
     """Files that both ends find in their home, by content: paths from the scenario's file, or `{name: ..., path: ...}`."""
     environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Scalar] = Field(default_factory=dict)
+    """Variables of the environment of both ends."""
     arguments: dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")], Scalar] = Field(default_factory=dict)
     """More words in braces, with their defaults. A flow may give others."""
     keep: list[str] = Field(default_factory=list)

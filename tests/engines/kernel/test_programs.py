@@ -10,6 +10,7 @@ from required import missing
 from support import PATH
 
 from dumbbell.engines import engine as find_engine
+from dumbbell.engines.kernel import guest
 from dumbbell.engines.linux import applications, flent
 from dumbbell.engines.prepared import Allowed
 from dumbbell.errors import BadInput, EnvironmentFault
@@ -258,7 +259,8 @@ def test_a_fork_bomb_ends_nothing_but_itself(scenario):
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_program_that_fills_the_memory_is_ended_and_nothing_else(scenario):
+def test_a_program_that_fills_the_memory_is_ended_and_nothing_else(scenario, monkeypatch):
+    monkeypatch.setattr(guest, "MORE_MEMORY", ("256M",))
     fills = own(["python3", "-c", "kept = []\nwhile True: kept.append(bytearray(1 << 24))"])
     run = computed(scenario(programs={"fills": fills}, flows=[{"program": "fills", "src": "one"}, {"cc": "cubic"}], duration="1s"))
     assert run.status == "warn"
@@ -267,11 +269,12 @@ def test_a_program_that_fills_the_memory_is_ended_and_nothing_else(scenario):
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_program_that_spins_is_ended_and_named(scenario):
+def test_a_program_that_spins_is_ended_and_named(scenario, monkeypatch):
+    monkeypatch.setitem(applications._SPINNING, "um.user_spin_s", 2)
     spins = own(["python3", "-c", "while True: pass"])
     run = computed(scenario(programs={"spins": spins}, flows=[{"program": "spins", "src": "one"}, {"cc": "cubic"}], duration="1s"))
     assert run.status == "warn"
-    assert any(reason.startswith("flow/spins: its client computed for 20 s without a system call") for reason in run.reasons)
+    assert any(reason.startswith("flow/spins: its client computed for 2 s without a system call") for reason in run.reasons)
 
 
 # --- what cannot be --------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@
 #define OUT BOX "/out"
 #define ERRORS BOX "/errors"
 #define MOST_FILES "16384" /* that it can make */
-#define MOST_PROCESSES 400 /* with threads; of all programs of a guest together, because all are nobody's */
+#define MOST_PROCESSES 256 /* with threads; of all programs of a guest together, because all are nobody's */
 #define MOST_LOCKED (64 << 10)
 #define LAST_CAPABILITY 63
 #define EXPENDABLE "1000" /* to the kernel, when it is short of memory (proc(5), oom_score_adj) */
@@ -210,10 +210,15 @@ void open_box_files(void)
 		give_up("standard files");
 }
 
+/* A guest with little memory allows less by itself. */
 static void limit(int what, rlim_t most)
 {
-	struct rlimit found = { most, most };
+	struct rlimit found;
 
+	must(getrlimit(what, &found), "getrlimit");
+	if (found.rlim_max > most)
+		found.rlim_max = most;
+	found.rlim_cur = found.rlim_max;
 	must(setrlimit(what, &found), "setrlimit");
 }
 
