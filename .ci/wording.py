@@ -2,7 +2,8 @@
 
     python .ci/wording.py [PATH...]
 
-It prints FILE:LINE of each docstring, comment or paragraph that begins with one of `WORDS`, and ends with 1 if there are any.
+It prints FILE:LINE of each docstring, comment or paragraph that begins with one of `WORDS`, and of each one with a house word (`HOUSE`). It
+ends with 1 if there are any.
 """
 
 import ast
@@ -15,13 +16,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = ("Of", "What", "Whether", "As", "Likewise", "Those")
+HOUSE = {"sent again": "retransmitted", "sends again": "retransmits", "the least": "the minimum", "the greatest": "the maximum"}
+"""House words that comments do not have, each with the field's word."""
 FOLDERS = (".ci", "benchmarks", "crates", "docs", "dumbbell", "dumbbell_studies", "examples", "fuzz", "tests")
-EXEMPT: tuple[str, ...] = (
-    "crates/ends",
-    "crates/sim/src/tcp",
-    "dumbbell/templates/cc/dumbbell_cc.rs",
-)
-"""Folders and files that still begin comments so. The list only gets shorter."""
+_HOUSE = re.compile(rf"\b({'|'.join(HOUSE)})\b", re.IGNORECASE)
 _BEGINS = re.compile(rf"({'|'.join(WORDS)})\b(?!\?)")
 _RUST = re.compile(r"\s*//[/!]?(?: (?P<alone>.*)|$)|(?:[^\"]|\"[^\"]*\")*? // (?P<behind>.*)")
 
@@ -54,18 +52,18 @@ def beginnings(texts: Iterator[tuple[int, str, bool]]) -> Iterator[tuple[int, st
 
 
 def found(path: Path) -> list[tuple[int, str]]:
-    """Line and text of each beginning in a file that the rule forbids."""
+    """Line and text of each beginning and of each house word in a file that the rules forbid."""
     texts = python_texts if path.suffix == ".py" else rust_texts
-    return [(number, text) for number, text in beginnings(texts(path.read_text(encoding="utf-8"))) if _BEGINS.match(text)]
+    source = path.read_text(encoding="utf-8")
+    wrong = [(number, text) for number, text in beginnings(texts(source)) if _BEGINS.match(text)]
+    return sorted({*wrong, *((number, text) for number, text, _ in texts(source) if _HOUSE.search(text))})
 
 
 def files(roots: list[Path]) -> Iterator[Path]:
-    """The sources in Python and Rust below some paths, without what is exempt or built."""
+    """The sources in Python and Rust below some paths, without built ones."""
     for root in roots:
         for path in [root] if root.is_file() else sorted(root.rglob("*")):
-            name = path.resolve().relative_to(ROOT).as_posix()
-            is_exempt = any(name == each or name.startswith(f"{each}/") for each in EXEMPT)
-            if path.suffix in (".py", ".rs") and not is_exempt and not {"target", "__pycache__"} & set(path.parts):
+            if path.suffix in (".py", ".rs") and not {"target", "__pycache__"} & set(path.parts):
                 yield path
 
 
@@ -75,7 +73,8 @@ def main() -> int:
     lines = [f"{path.resolve().relative_to(ROOT)}:{number}: {text.strip()[:70]}" for path in files(roots) for number, text in found(path)]
     if lines:
         print("\n".join(lines))
-        print(f"A comment begins with its subject, not with {', '.join(WORDS)}: see Plain English in CONTRIBUTING.md.")
+        words = ", ".join(f"{instead} (not {word})" for word, instead in HOUSE.items())
+        print(f"A comment begins with its subject, not with {', '.join(WORDS)}, and uses {words}: see Plain English in CONTRIBUTING.md.")
     return bool(lines)
 
 

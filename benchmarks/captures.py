@@ -115,7 +115,7 @@ def _analysed(path: Path) -> tuple[int, int, float, int]:
 
 
 def measure() -> Row:
-    """The costs, each from processes of their own; of the CPU time the least of three."""
+    """The costs, each from processes of their own; of the CPU time the minimum of three."""
     with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as name:
         folder = Path(name)
         short, long = _simulated(folder, "20s"), _simulated(folder, "80s")

@@ -39,7 +39,7 @@ _SCENARIO: dict[str, Any] = {
 
 
 def measure() -> Row:
-    """CPU times: the least of several calls, and the single call that finds no index."""
+    """CPU times: the minimum of several calls, and the single call that finds no index."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "runs"
         run(Scenario(**_SCENARIO), place)

@@ -35,7 +35,7 @@ STUDIES: Mapping[str, str] = {
 QUICK: Mapping[str, str] = {**STUDIES, "ordering": "ordering/variance"}
 """Name of a page -> the part whose quick set is run for it."""
 LIMIT, POINTS = "300kB", 1000
-"""Size of a page, and samples of a series in it: of more, the least and greatest values stay."""
+"""Size of a page, and samples of a series in it: of more, the minimum and the maximum values stay."""
 DUMBBELL = (sys.executable, "-m", "dumbbell")
 
 

@@ -125,7 +125,7 @@ def raised(records):
 
 
 def moved(records):
-    """The capture with the sequence numbers of each direction that has a multiple of 2^30 moved, so that the least is `_ORIGIN`."""
+    """The capture with the sequence numbers of each direction that has a multiple of 2^30 moved, so that the minimum is `_ORIGIN`."""
     first, least, most = {}, {}, {}
     for _, found in segments(records):
         for way, number in (((found.source, found.target), found.seq), ((found.target, found.source), found.ack)):

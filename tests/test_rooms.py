@@ -9,12 +9,12 @@ import dumbbell
 
 ROOT = Path(dumbbell.__file__).parent
 STUDIES = "dumbbell_studies"
-BELOW = {"catalogue", "collector", "documents", "errors", "escaping", "files", "metrics", "native", "results", "scenario"}
+BELOW = {"catalogue", "collector", "documents", "errors", "escaping", "files", "lazy", "metrics", "native", "results", "scenario"}
 """Packages and modules that both comparing and drawing may import."""
 MAY_KNOW = {
     "catalogue": {"catalogue"},
     "documents": {"documents", "errors", "files"},
-    "scenario": {"scenario", "catalogue", "documents", "errors", "files"},
+    "scenario": {"scenario", "catalogue", "documents", "errors", "files", "lazy"},
     "plan": {"plan", "scenario", "catalogue", "documents", "errors"},
     "engines": {"engines", "plan", "executor", "trace", "__version__", *BELOW},
     "executor": {"executor", "documents", "errors", "files", "results"},

@@ -22,6 +22,7 @@ def function():
     Likewise a paragraph.
     """
     # What? A question is none.
+    return number  # A segment that was sent again.
 '''
 RUST = """\
 //! Whether a module begins so.
@@ -30,6 +31,7 @@ RUST = """\
 /// What goes on is no beginning.
 ///
 /// Likewise a paragraph.
+/// The window of the least RTT.
 fn function() {} // Of a value.
 const TEXT: &str = "http://x // Of no comment";
 """
@@ -43,7 +45,7 @@ def wording():
     return module
 
 
-@pytest.mark.parametrize(("name", "text", "lines"), [("a.py", PYTHON, [1, 4, 5, 6, 13]), ("a.rs", RUST, [1, 6, 7])])
+@pytest.mark.parametrize(("name", "text", "lines"), [("a.py", PYTHON, [1, 4, 5, 6, 13, 16]), ("a.rs", RUST, [1, 6, 7, 8])])
 def test_beginnings_without_a_subject_are_found(wording, tmp_path, name, text, lines):
     (tmp_path / name).write_text(text)
     assert sorted(number for number, _ in wording.found(tmp_path / name)) == lines

@@ -17,8 +17,9 @@ from dumbbell.agreement.draw import Draw
 from dumbbell.agreement.shared import Shared
 from dumbbell.catalogue.feature import Feature
 from dumbbell.errors import BadInput
-from dumbbell.scenario import Scenario, Transfers, web
+from dumbbell.scenario import Scenario, Transfers
 from dumbbell.scenario.units import FRAME_BYTES
+from dumbbell.scenario.values import web
 
 HIGH_SPEED, BOTTLENECK = "highspeed", "bottleneck"
 """Beginning of the names of the high-speed flows, and the queue that all share."""

@@ -44,7 +44,7 @@ class Bar:
     least: float
     """The smallest change that counts, as a share of the baseline's mean."""
     floor: float = 0.0
-    """The least denominator of that share, in the measure's unit."""
+    """The smallest denominator of that share, in the measure's unit."""
 
 
 BARS: Mapping[str, Bar] = {

@@ -38,8 +38,9 @@ def tell_apart(axis: Axes) -> None:
 
 
 def _is_curve(line: Line2D) -> bool:
-    opacity = line.get_alpha()
-    joined = line.get_linestyle() not in ("None", "none", "") and len(np.asarray(line.get_xdata())) > 1
+    """True if it is drawn from left to right, which a whisker of a box and a vertical line of reference are not."""
+    opacity, places = line.get_alpha(), _numbers(line.get_xdata())
+    joined = line.get_linestyle() not in ("None", "none", "") and len(set(places[np.isfinite(places)].tolist())) > 1
     return joined and (opacity is None or opacity > 0.5)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from dumbbell.comparing.across.measures import Measure, measured, others
+from dumbbell.comparing.across.measures import Measure, called, measured, others, ways_of
 from dumbbell.comparing.across.sentence import Cell, sentence
 from dumbbell.comparing.format import title_of
 from dumbbell.drawing import style
@@ -89,13 +89,17 @@ class Rows:
     """The metrics that tell of the traffic, by their columns."""
     titles: dict[str, str] = field(default_factory=dict)
     """Titles of columns that their names do not tell."""
+    _ways: dict[str, set[str]] = field(default_factory=dict)
+    """Direction -> the groups of bulk flows that any run has there."""
 
     def add_run(self, facts: Mapping[str, Any], coordinates: Mapping[str, Any], summary: Summary) -> None:
         """Adds a row with every metric of a run."""
         found = measured(summary)
         self.measures |= {measure.column: measure for measure in found}
+        for way, groups in ways_of(summary).items():
+            self._ways.setdefault(way, set()).update(groups)
         more = others(summary)
-        self.titles |= {column: title for column, (title, _) in more.items()} | {measure.column: measure.title for measure in found}
+        self.titles |= {column: title for column, (title, _) in more.items()}
         of_measures = {measure.column: value for measure, value in found.items()}
         self.add(facts, coordinates, of_measures | dict(summary.run) | {column: value for column, (_, value) in more.items()} | of_measures)
 
@@ -112,14 +116,16 @@ class Rows:
     def document(self, title: str, kind: str) -> Document:
         """Return the index: columns, their meanings, and the colours of the congestion controls in it."""
         ccs = sorted({cc for listed in self.facts.get("ccs", ()) for cc in listed})
+        measures = {column: called(measure, self._ways) for column, measure in self.measures.items()}
+        titles = self.titles | {column: measure.title for column, measure in measures.items()}
         return {
             "title": title,
             "folder": title,
             "kind": kind,
             "runs": {"facts": self.facts, "coordinates": self.coordinates, "metrics": self.metrics},
-            "titles": {name: self.titles.get(name) or title_of(name) for name in self.metrics},
-            "measures": [[each.column, each.noun, each.unit, each.more_is_better] for each in self.measures.values()],
-            "sentence": self._sentence(),
+            "titles": {name: titles.get(name) or title_of(name) for name in self.metrics},
+            "measures": [[each.column, each.noun, each.unit, each.more_is_better] for each in measures.values()],
+            "sentence": self._sentence(measures),
             "student": student(self._most_repeats()),
             "shown": list(SHOWN),
             "series": known_series(),
@@ -139,10 +145,10 @@ class Rows:
     def _most_repeats(self) -> int:
         return max(Counter(self._cells()).values(), default=0)
 
-    def _sentence(self) -> str | None:
+    def _sentence(self, measures: Mapping[str, Measure]) -> str | None:
         cells, statuses = self._cells(), self.facts.get("status", ())
         found: dict[Measure, dict[Cell, list[float]]] = {}
-        for column, measure in self.measures.items():
+        for column, measure in measures.items():
             for cell, value, status in zip(cells, self.metrics[column], statuses, strict=True):
                 if value is not None and status != "invalid":
                     found.setdefault(measure, {}).setdefault(cell, []).append(value)

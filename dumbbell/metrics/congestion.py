@@ -88,7 +88,7 @@ def bursts(cumulative: Series, quiet_s: float) -> list[tuple[float, float]]:
 
 
 def _trailing_maximum(times: Array, values: Array, window_s: float) -> Array:
-    """The greatest value in [t - window_s, t] at each sample of a regular series; the sample before always counts."""
+    """The maximum value in [t - window_s, t] at each sample of a regular series; the sample before always counts."""
     step_s = float(times[1] - times[0]) if len(times) > 1 else math.inf
     width = 1 + max(1, math.floor(window_s / step_s + 1e-9))
     padded = np.concatenate([np.full(width - 1, -np.inf), values])

@@ -69,6 +69,7 @@ def make(resolved: ResolvedScenario, table: EngineFacts, kept: Kept | None = Non
         capture=settings.captures_hosts,
         captured_ports=captured_ports(resolved, paths.ports.stages, [host.egress for host in hosts.hosts if host.egress is not None]),
         mtu_bytes=settings.path.mtu,
+        clock_s=settings.clock_s,
         hosts=tuple(hosts.hosts),
         ports=ports,
         paths=tuple(paths.paths),

@@ -475,6 +475,8 @@ class Plan:
     """Bulk flows before all others."""
     schedule: tuple[Change, ...]
     series: Series
+    clock_s: int | None = None
+    """Time of day at time 0, s since 1970; None: that of the engine."""
 
     @property
     def captures(self) -> bool:
@@ -520,6 +522,7 @@ class Plan:
             "sample_ns": self.sample_ns,
             "capture": self.capture,
             **({"captured_ports": [list(ports) for ports in self.captured_ports]} if self.captured_ports else {}),
+            **({} if self.clock_s is None else {"clock_s": self.clock_s}),
             **({"mtu_bytes": self.mtu_bytes} if self.mtu_bytes != ETHERNET_MTU else {}),
             "hosts": [host.plain() for host in self.hosts],
             "ports": [port.plain() for port in self.ports],

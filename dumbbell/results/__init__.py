@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dumbbell.lazy import lazily
 from dumbbell.results.schema import schema  # now: later the module of that name would be in its place
 
 if TYPE_CHECKING:
@@ -37,46 +38,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "asked": ("asked_flows",),
-    "conservation": ("judge",),
-    "limits": (
-        "limit_notes",
-        "limited_shares",
-    ),
-    "run": (
-        "Results",
-        "Run",
-    ),
-    "series": (
-        "Block",
-        "digest",
-    ),
-    "storage.store": (
-        "Store",
-        "check_capture",
-        "leave_out",
-        "load",
-        "outlines",
-    ),
-    "summary": (
-        "Outline",
-        "Summary",
-    ),
-    "tables": ("Table",),
+    "results.asked": "asked_flows",
+    "results.conservation": "judge",
+    "results.limits": "limit_notes limited_shares",
+    "results.run": "Results Run",
+    "results.series": "Block digest",
+    "results.storage.store": "Store check_capture leave_out load outlines",
+    "results.summary": "Outline Summary",
+    "results.tables": "Table",
 }
 """Modules of the names."""
 
-
-def _imported(name: str) -> Any:
-    """Import a name when it is asked for, because numpy takes longer to import than small commands otherwise run."""
-    from importlib import import_module
-
-    home = next((module for module, names in _HOMES.items() if name in names), None)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return value
-
-
 if not TYPE_CHECKING:
-    __getattr__ = _imported
+    __getattr__ = lazily(globals(), _HOMES)

@@ -23,7 +23,7 @@ BOTTLENECK_METRICS = (
 )
 """Bytes that the bottleneck handed on, headers included; share of its rate; mean, 95th and 99th percentile of the samples of how long
 a packet was queued; packets that it dropped over packets that were offered; packets that it marked CE over those that it handed on;
-segments that bulk flows sent again over those and the ones that they delivered."""
+segments that bulk flows retransmitted over those and the ones that they delivered."""
 
 
 def bottleneck_metrics(run: Run, window: Window) -> dict[str, float]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DELAYS = ("queue_delay_mean_ms", "queue_delay_p95_ms", "queue_delay_p99_ms")
 FLOW_RATES = ("bottleneck_mbit", "utilisation", *_DELAYS, "loss_rate", "mark_rate", "retransmission_rate")
 """Bytes of the flow that the bottleneck handed on, headers included, and as a share of its rate; smoothed RTT over the RTT of the empty
-path; dropped over sent packets; marked over delivered segments; segments sent again over those and the delivered ones."""
+path; dropped over sent packets; marked over delivered segments; segments retransmitted over those and the delivered ones."""
 GROUP_RATES = (*FLOW_RATES, "jain")
 """The same of the flows of a group together, and Jain's index of their goodput in the window."""
 PORT_RATES = ("bottleneck_mbit", "utilisation", *_DELAYS, "loss_rate", "mark_rate", "drops", "ce_marks")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from dumbbell.metrics.responsiveness import Responsiveness
     from dumbbell.results.storage.checksums import StoredFile
     from dumbbell.results.storage.more import More
 
@@ -107,6 +108,14 @@ class Run:
     def summary(self) -> Summary:
         """The standard metrics of each flow and of all flows together."""
         return self.summarised(self)
+
+    @property
+    def responsiveness(self) -> Responsiveness | None:
+        """The responsiveness with the confidence in it and the time from which it is known; None for a run without that traffic. Computed
+        from the series at each use. Raises `DamagedRun`."""
+        from dumbbell.results.responsiveness import measured
+
+        return measured(self)
 
     @property
     def sampled(self) -> Mapping[str, Sequence[str]]:

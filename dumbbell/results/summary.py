@@ -291,7 +291,7 @@ def _flow_in_window(counters: Counters, entity: str, row: Mapping[str, Any], win
 def _totals_in_window(
     counters: Counters, connections: Iterable[Mapping[str, Any]], start_s: float, stop_s: float
 ) -> dict[str, tuple[float, float]]:
-    """Group -> bytes that were read and segments sent again in a window; NaN of connections that come and go without series of their
+    """Group -> bytes that were read and segments retransmitted in a window; NaN of connections that come and go without series of their
     group."""
     found: dict[str, list[tuple[float, float]]] = {}
     for row in connections:

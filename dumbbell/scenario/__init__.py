@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dumbbell.lazy import lazily
 
 if TYPE_CHECKING:
     from dumbbell.documents.problems import Problem, ScenarioError
@@ -90,94 +92,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "documents.problems": (
-        "Problem",
-        "ScenarioError",
-    ),
-    "scenario.check": (
-        "applications",
-        "bottlenecks",
-        "flow_bases",
-        "flow_names",
-        "groups_coming",
-        "over_tcp",
-    ),
-    "scenario.faults": (
-        "BitErrors",
-        "Faults",
-        "Gilbert",
-        "Jitter",
-        "Random",
-        "Regular",
-        "Reorder",
-    ),
+    "documents.problems": "Problem ScenarioError",
+    "scenario.check": "applications bottlenecks flow_bases flow_names groups_coming over_tcp",
+    "scenario.faults": "BitErrors Faults Gilbert Jitter Random Regular Reorder",
     "scenario.model": (
-        "Access",
-        "Bottleneck",
-        "Delay",
-        "DelayStage",
-        "Drop",
-        "Flow",
-        "Hold",
-        "HostQueue",
-        "Impairment",
-        "NamedPath",
-        "Outage",
-        "Path",
-        "QueueStage",
-        "RateStep",
-        "Settings",
-        "Stage",
+        "Access Bottleneck Delay DelayStage Drop Flow Hold HostQueue Impairment NamedPath Outage Path QueueStage RateStep Settings Stage"
     ),
-    "scenario.sample": (
-        "Range",
-        "Sample",
-    ),
-    "scenario.scenario": (
-        "ResolvedScenario",
-        "Scenario",
-    ),
-    "scenario.series": (
-        "Choice",
-        "Series",
-    ),
-    "scenario.sweep": ("Sweep",),
-    "scenario.tcp": (
-        "Cc",
-        "Connections",
-        "Host",
-        "Stack",
-        "Start",
-    ),
-    "scenario.units": (
-        "Duration",
-        "Limit",
-        "Packets",
-        "Rate",
-        "Share",
-        "Size",
-    ),
-    "scenario.until": ("Until",),
+    "scenario.sample": "Range Sample",
+    "scenario.scenario": "ResolvedScenario Scenario",
+    "scenario.series": "Choice Series",
+    "scenario.sweep": "Sweep",
+    "scenario.tcp": "Cc Connections Host Stack Start",
+    "scenario.units": "Duration Limit Packets Rate Share Size",
+    "scenario.until": "Until",
 }
 """Modules of the names."""
 _OTHERS = ("scenario.qdiscs", "scenario.traffic")
 """Modules whose public names are names of this package, too: each has a list of them, made from the catalogue."""
 
-
-def _imported(name: str) -> Any:
-    """Import a name when it is asked for: the models take half a second, and tables and figures need units at most."""
-    from importlib import import_module
-
-    if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = next((home for home, names in _HOMES.items() if name in names), None)
-    others = () if home is not None or not name[0].isupper() else _OTHERS
-    home = home or next((each for each in others if name in import_module(f"dumbbell.{each}").__all__), None)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"dumbbell.{home}"), name)
-    return value
-
-
 if not TYPE_CHECKING:
-    __getattr__ = _imported
+    __getattr__ = lazily(globals(), _HOMES, _OTHERS)

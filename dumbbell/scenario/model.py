@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Unfit
@@ -299,6 +300,16 @@ class Measure(Model):
         return self
 
 
+def _clock(written: str) -> str:
+    try:
+        found = datetime.fromisoformat(written)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is not None or not 1990 <= found.year < 2100:
+        raise Unfit(f"{written!r} is no time of day", "a date such as 2026-01-01, or 2026-01-01T12:00:00")
+    return written
+
+
 class Settings(Model):
     """Settings of one run: a scenario without its sweep."""
 
@@ -343,6 +354,8 @@ class Settings(Model):
     analyze: Flag = False
     """Read the packets of each TCP flow at its sending host as tcptrace does: columns `trace_packets`, `trace_retransmits`, `trace_rtt_ms`
     and `trace_window_bytes` of the table of flows."""
+    clock: Annotated[str, AfterValidator(_clock)] | None = None
+    """Time of day that programs see at time 0 (engine `kernel`), in UTC: `2026-01-01` or `2026-01-01T12:00:00`. By default 2023-11-14."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     """Seed of every random stream: jittered starts, random arrivals, queues that draw or hash."""
     engine: EngineName | None = None
@@ -360,6 +373,11 @@ class Settings(Model):
     def libraries(self) -> dict[str, str]:
         """The libraries that congestion controls are in: paths by SHA-256."""
         return {str(cc.sha256): cc.library for cc in self._controls if cc.library is not None}
+
+    @property
+    def clock_s(self) -> int | None:
+        """The time of day at time 0, s since 1970; None: that of the engine."""
+        return None if self.clock is None else int(datetime.fromisoformat(self.clock).replace(tzinfo=UTC).timestamp())
 
     @property
     def own_programs(self) -> dict[str, str]:

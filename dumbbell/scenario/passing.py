@@ -54,7 +54,7 @@ def shaped_bps(settings: Settings, name: str | None, direction: Way) -> int | No
 
 
 def least_rate_bps(settings: Settings, name: str | None = None) -> int:
-    """The least rate that data pass forward, bit/s. The settings must have passed the check."""
+    """The minimum rate that data pass forward, bit/s. The settings must have passed the check."""
     stages = passed(settings, name, "forward")
     rates = [each.rate_bps if isinstance(each, Bottleneck) else getattr(each, "rate", None) for each in stages]
     return min(int(rate) for rate in rates if rate is not None)

@@ -6,7 +6,9 @@ new study NAME` writes such a package.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dumbbell.lazy import lazily
 
 if TYPE_CHECKING:
     from dumbbell.comparing.format import Format, Measured, Metric, Tolerance
@@ -34,24 +36,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "comparing.format": ("Format", "Measured", "Metric", "Tolerance"),
-    "comparing.tables": ("Table",),
-    "study.model": ("Claim", "Fitted", "Part", "Request", "Study", "View", "combine"),
-    "study.registry": ("find_part", "find_study", "formats", "study_names"),
+    "comparing.format": "Format Measured Metric Tolerance",
+    "comparing.tables": "Table",
+    "study.model": "Claim Fitted Part Request Study View combine",
+    "study.registry": "find_part find_study formats study_names",
 }
-"""Where each of them lives."""
-
-
-def _imported(name: str) -> Any:
-    """Imports what is asked for when it is asked for: commands on plain runs need none of it."""
-    from importlib import import_module
-
-    home = next((module for module, names in _HOMES.items() if name in names), None)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"dumbbell.{home}"), name)
-    return value
-
+"""Modules of the names."""
 
 if not TYPE_CHECKING:
-    __getattr__ = _imported
+    __getattr__ = lazily(globals(), _HOMES)

@@ -51,7 +51,7 @@ class Knob:
     key: str
     """Dotted key."""
     low: int
-    """The least value that is tried, bytes."""
+    """The minimum value that is tried, bytes."""
     high: int
     """The largest."""
 

@@ -1,7 +1,7 @@
 """TCP Fairness: transfers of 100 MiB of four congestion controls, with delays, socket buffers and outages.
 
 A student report of the University of Alberta (2011): SACK, CUBIC, HighSpeed and Westwood alone, and beside SACK, over 100 Mbit/s with netem
-at the senders. Elapsed times, segments sent again and advertised windows are compared; its claims are checked.
+at the senders. Elapsed times, segments retransmitted and advertised windows are compared; its claims are checked.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def alone_at_100_ms(found: Transfers) -> Outcome:
 
 
 def westwood_alone(found: Transfers) -> Outcome:
-    """A003: without a segment sent again in any repeat."""
+    """A003: without a segment retransmitted in any repeat."""
     westwood, others = found.middle("Baseline8", "S1"), _row(found, _baselines(5, 7))
     again = [each.retransmits for each in found.of("Baseline8", "S1")]
     findings = Findings()

@@ -30,7 +30,7 @@ class Published:
     """Mean of the windows that the data sender advertises."""
     rtt_ms: float
     retransmits: int | None
-    """Data packets sent again; printed of scenarios with an outage alone."""
+    """Data packets retransmitted; printed of scenarios with an outage alone."""
 
     @property
     def mbit(self) -> float:

@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario.web import (
+from dumbbell.scenario.values.web import (
     BODY_BYTES,
     LEAST_RTT_MS,
     LOAD_MBIT,

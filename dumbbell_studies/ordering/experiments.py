@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.comparing.tables import Table
-from dumbbell.scenario.web import LOAD_MBIT, RATE_MBIT
+from dumbbell.scenario.values.web import LOAD_MBIT, RATE_MBIT
 from dumbbell.study.model import Request
 from dumbbell_studies.ordering.conditions import BASE, BUFFERS_MIB, PRINTED, RTTS_MS, Condition
 from dumbbell_studies.ordering.controls import ERA, INITIAL_SSTHRESH, LARGE_BUFFERS, Words

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.scenario.web import LEAST_RTT_MS, MEAN_RTT_MS, MOST_RTT_MS, RATE_MBIT
+from dumbbell.scenario.values.web import LEAST_RTT_MS, MEAN_RTT_MS, MOST_RTT_MS, RATE_MBIT
 from dumbbell.study.model import Request
 from dumbbell.study.repeats import JITTER
 from dumbbell_studies.ordering.background import LAWS, calibrated

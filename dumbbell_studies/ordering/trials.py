@@ -16,7 +16,7 @@ import numpy as np
 from dumbbell import metrics
 from dumbbell.metrics import Array, Series
 from dumbbell.results.runs import Runs
-from dumbbell.scenario.web import RATE_MBIT
+from dumbbell.scenario.values.web import RATE_MBIT
 from dumbbell.study.claims import MissingRunError
 from dumbbell_studies.ordering.conditions import Condition
 from dumbbell_studies.ordering.controls import ERA, MODERN
@@ -50,7 +50,7 @@ class Trial:
     queue_cov: float
     """CoV of the bottleneck's queue at the end of each second."""
     loss_synchronisation: float
-    """NaN if no high-speed flow sent anything again."""
+    """NaN if no high-speed flow retransmitted."""
 
     @property
     def ip_utilization(self) -> float:

@@ -69,14 +69,14 @@ def shares(runs: Sequence[Run]) -> dict[Key, list[float]]:
 
 
 def measure(runs: Sequence[Run]) -> Measured:
-    """Return the least, the median and the most of the shares of each cell."""
+    """Return the minimum, the median and the maximum of the shares of each cell."""
     reduce = {LEAST: min, MEDIAN: np.median, MOST: max}
     return {(key, metric): [float(of(values))] for key, values in shares(runs).items() for metric, of in reduce.items()}  # type: ignore[operator]
 
 
 @cache
 def kernel_ranges() -> dict[Key, tuple[float, float, float]]:
-    """Return the least, the median and the most of the kernel's shares in each cell."""
+    """Return the minimum, the median and the maximum of the kernel's shares in each cell."""
     found: dict[Key, dict[str, float]] = {}
     for value in read_reference(FILE, [PAIRS_FORMAT]).values:
         found.setdefault(value.key, {})[value.metric] = value.value

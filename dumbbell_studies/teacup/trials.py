@@ -51,7 +51,7 @@ class FlowTrace:
     sender_rtt_ms: Series
     """The latest RTT sample of the sender itself, at each sampling time."""
     retransmits: Series
-    """Cumulative segments sent again."""
+    """Cumulative segments retransmitted."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-//! A control that keeps a short queue: it paces at the window an RTT, and aims at `target_us` of queueing above the least RTT. All in one file:
+//! A control that keeps a short queue: it paces at the window an RTT, and aims at `target_us` of queueing above the minimum RTT. All in one file:
 //!
 //!     rustc -O --crate-type cdylib -o delay.so delay.rs
 //!

@@ -119,7 +119,7 @@ def _round_trips(plan: Plan, run: Run) -> Iterator[str]:
 
 
 def _least_delay_ns(port: Port) -> int:
-    """The least that a port delays any packet."""
+    """The minimum that a port delays any packet."""
     if isinstance(port, Queue):
         return port.delay_ns
     if port.own_rtt is not None:

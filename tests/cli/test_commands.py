@@ -209,6 +209,21 @@ def test_list(dumbbell, kind):
     assert [line.split()[0] for line in plain.splitlines() if not line.startswith(" ")] == [entry["name"] for entry in entries]
 
 
+def test_ready_made_programs_are_listed_with_what_they_take(dumbbell):
+    entries = {entry["name"]: entry for entry in json.loads(dumbbell("list", "program", "--json").out)}
+    assert entries["ftp"]["needs"] == ["curl", "vsftpd"]
+    assert "arguments: {interval} 0.2 {size} 56" in entries["ping"]["summary"]
+
+
+def test_a_program_that_is_not_allowed_is_named_before_it_runs(dumbbell, tmp_path):
+    (tmp_path / "mine.yaml").write_text(
+        "{name: mine, engine: kernel, path: {rtt: 20ms, bottleneck: {rate: 10mbit, qdisc: fq_codel}}, duration: 1s,"
+        " programs: {own: {client: [rm, -rf, x], transport: any}}, flows: [{program: own}]}"
+    )
+    told = "own: rm -rf x, with `dumbbell run --allow-program` only"
+    assert told in dumbbell("plan", tmp_path / "mine.yaml").out
+
+
 def test_the_variants_of_a_discipline_are_listed_with_the_engines_that_have_them(dumbbell):
     entries = {entry["name"]: entry.get("variants") for entry in json.loads(dumbbell("list", "qdisc", "--json").out)}
     assert entries["pie"] == {"linux-6.12": ["sim", "kernel", "testbed"], "2013": ["sim"]}

@@ -1,7 +1,9 @@
 """Curves that coincide."""
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from dumbbell.drawing.apart import tell_apart
 from dumbbell.drawing.timeline import Line, Panel, timeline
 
 TIMES = np.linspace(0.0, 10.0, 101)
@@ -26,3 +28,11 @@ def test_curves_that_end_are_compared_where_they_are():
     first = np.where(TIMES < 5, 5.0, np.nan)
     below, above = widths(first, 5 + 0 * TIMES)
     assert below > above
+
+
+def test_whiskers_of_boxes_stay_as_thin_as_they_are():
+    figure = Figure()
+    axis = figure.subplots()
+    drawn = axis.boxplot([[1.0, 2.0, 3.0, 4.0, 5.0], [1.1, 2.1, 3.1, 4.1, 9.0]], whiskerprops={"linewidth": 0.8})
+    tell_apart(axis)
+    assert {line.get_linewidth() for line in drawn["whiskers"]} == {0.8}

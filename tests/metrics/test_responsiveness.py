@@ -79,8 +79,10 @@ def runs():
 
 
 def test_a_full_link_with_a_managed_queue_is_responsive_and_one_without_is_not(runs):
-    good, bad = (measured(runs[name]) for name in ("fq_codel", "pfifo limit=1000p"))
+    good, bad = (runs[name].responsiveness for name in ("fq_codel", "pfifo limit=1000p"))
+    assert good == measured(runs["fq_codel"])
     assert good.confidence == bad.confidence == "high"
+    assert min(good.at_s, bad.at_s) >= 7  # 4 averages of goodput over 4 s, from the first whole one on
     # A round trip of 30 ms, and a little more for the load's own queue.
     assert 60_000 / 40 < good.rpm < 60_000 / 30
     # 1000 packets at 50 Mbit/s are 242 ms on top.

@@ -28,7 +28,7 @@ pub fn ends_replay(py: Python<'_>, cases: &str) -> PyResult<String> {
     working(py, || Ok(cases.iter().map(replay).collect::<Vec<_>>()))
 }
 
-/// The least `control_seed` of a case with which the end's congestion control draws these numbers first, each below `choices`; None: none is found.
+/// The minimum `control_seed` of a case with which the end's congestion control draws these numbers first, each below `choices`; None: none is found.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 extracts it")]
 pub fn ends_seed(numbers: Vec<u32>, choices: u32) -> Option<u64> {

@@ -7,7 +7,7 @@ const COMPONENT: &str = "cc/0";
 /// Seeds that are tried.
 const MOST: u64 = 1 << 20;
 
-/// The least [seed](crate::Case::control_seed) with which the first `numbers` are drawn, each below the number of choices. None: there is none
+/// The smallest [seed](crate::Case::control_seed) with which the first `numbers` are drawn, each below the number of choices. None: there is none
 /// among those that are tried.
 #[must_use]
 pub fn seed_that_draws(numbers: &[u32], choices: u32) -> Option<u64> {

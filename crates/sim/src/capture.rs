@@ -349,7 +349,7 @@ impl FlowHeaders {
         self.options().headers() + self.options().sender_option_bytes()
     }
 
-    /// The AccECN option of a packet of an end to which no data came: a SYN-ACK that was not sent again, and what the end says that sends the data.
+    /// The AccECN option of a packet of an end to which no data came: a SYN-ACK that was not retransmitted, and what the end says that sends the data.
     fn first_ecn_bytes(&self, p: &Segment, answers_syn: bool) -> Option<EcnBytes> {
         let options = self.options();
         let has = if p.has(flags::SYN) {

@@ -36,7 +36,7 @@ impl Node {
         a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
     }
 
-    /// The least key if only the first half of the children have one.
+    /// The smallest key if only the first half of the children have one.
     #[inline(always)]
     fn least_of_half(&self) -> u64 {
         let [a, b, c, d, ..] = self.0;
@@ -47,9 +47,9 @@ impl Node {
 /// A tournament tree.
 #[derive(Clone, Debug)]
 struct Tree {
-    /// The least key of each child, or the key of each source if that is all.
+    /// The smallest key of each child, or the key of each source if that is all.
     root: Node,
-    /// The least key of all.
+    /// The smallest key of all.
     least: u64,
     /// Nodes below the root, level by level: the minimum key of each child, or the key of each source.
     nodes: Vec<Node>,

@@ -35,7 +35,7 @@ pub struct Situation {
     pub flight: i64,
     /// Room in the advertised window, bytes; None if windows are not known.
     pub room: Option<i64>,
-    /// The least that a full segment has, bytes.
+    /// The minimum that a full segment has, bytes.
     pub segment: i64,
     /// The highest ACK.
     pub una: i64,

@@ -8,9 +8,9 @@ const BITS: u32 = 7;
 pub struct Moments {
     /// Number of values.
     pub count: u64,
-    /// The least, ns.
+    /// The minimum, ns.
     pub min_ns: i64,
-    /// The greatest, ns.
+    /// The maximum, ns.
     pub max_ns: i64,
     sum: f64,
     squares: f64,

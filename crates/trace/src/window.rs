@@ -4,15 +4,15 @@
 
 use crate::packet::{flags, Packet};
 
-/// The greatest shift count.
+/// The maximum shift count.
 const MOST_SCALE: u8 = 14;
 
 /// The windows of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// The greatest, bytes.
+    /// The maximum, bytes.
     pub max: u64,
-    /// The least that is not zero, bytes.
+    /// The minimum that is not zero, bytes.
     pub min: u64,
     /// ACKs that advertise none.
     pub zero: u64,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dumbbell.comparing.across.estimates import Estimate, counts, estimate, plus_minus
-from dumbbell.comparing.across.measures import JAIN, RPM, Measure, answered, measured
+from dumbbell.comparing.across.measures import JAIN, RPM, Measure, answered, called, measured, ways_of
 from dumbbell.comparing.across.sentence import Cell, axes, sentence
 from dumbbell.comparing.tables import Cell as Field
 from dumbbell.comparing.tables import Shown, Table
@@ -15,7 +15,6 @@ from dumbbell.metrics.responsiveness import grade
 from dumbbell.results.columns import SEED, short
 from dumbbell.results.summary import GOODPUT, Summarised
 
-_WAYS = ("forward", "reverse")
 _MOST_CELLS = 60
 """Cells that a table has at most."""
 
@@ -46,9 +45,8 @@ class Answer:
         for kept, numbers in ((self._shown, shown), (self._judged, judged)):
             for measure, value in numbers.items():
                 kept.setdefault(measure, {}).setdefault(cell, []).append(value)
-        for each in summary.traits.get("flows", {}).values():
-            if each.group not in summary.traits.get("groups", {}):
-                self._groups.setdefault(each.direction, set()).add(each.group)
+        for way, groups in ways_of(summary).items():
+            self._groups.setdefault(way, set()).update(groups)
 
     @property
     def cells(self) -> int:
@@ -126,15 +124,8 @@ class Answer:
         return all(dict(cell).get(one) == dict(cell).get(other) for cell in self._runs)
 
     def _named(self, values: Mapping[Measure, dict[Cell, list[float]]]) -> dict[Measure, dict[Cell, list[float]]]:
-        """The same, with each direction called by its only group of flows if both have one: `download goodput`, not `forward goodput`.
-        Goodputs come first."""
-        names = {way: next(iter(groups)) for way, groups in self._groups.items() if way in _WAYS and len(groups) == 1}
-        found: dict[Measure, dict[Cell, list[float]]] = {}
-        for measure, cells in values.items():
-            way, _, rest = measure.noun.partition(" ")
-            if len(set(names.values())) == len(_WAYS) and way in names:
-                measure = replace(measure, noun=f"{names[way]} {rest}")
-            found[measure] = cells
+        """The same, with each direction called as in `called`. Goodputs come first."""
+        found = {called(measure, self._groups): cells for measure, cells in values.items()}
         order = sorted(found, key=lambda measure: not measure.column.endswith(GOODPUT))
         return {measure: found[measure] for measure in order}
 

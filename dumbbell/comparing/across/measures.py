@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from dumbbell.results.responsiveness import FOREIGN
 from dumbbell.results.summary import GOODPUT, Summary, Traits
@@ -73,6 +73,23 @@ def measured(summary: Summary) -> dict[Measure, float]:
     if not pings and RPM not in found and not math.isnan(summary.run["srtt_mean_ms"]):
         found[_SRTT] = summary.run["srtt_mean_ms"]
     return found
+
+
+def ways_of(summary: Summary) -> dict[str, set[str]]:
+    """Return the directions of bulk flows, each with the names of the groups of bulk flows there."""
+    found: dict[str, set[str]] = {}
+    for each in summary.traits.get("flows", {}).values():
+        if each.group not in summary.traits.get("groups", {}):
+            found.setdefault(each.direction, set()).add(each.group)
+    return found
+
+
+def called(measure: Measure, ways: Mapping[str, Collection[str]]) -> Measure:
+    """Return a measure with its direction called by the only group of flows there, if both directions have one and their names differ:
+    `download goodput`, not `forward goodput`."""
+    names = {way: next(iter(groups)) for way, groups in ways.items() if way in _WAYS and len(groups) == 1}
+    way, _, rest = measure.noun.partition(" ")
+    return replace(measure, noun=f"{names[way]} {rest}") if len(set(names.values())) == len(_WAYS) and way in names else measure
 
 
 def answered(summary: Summary) -> dict[Measure, float]:

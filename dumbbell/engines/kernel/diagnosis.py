@@ -19,6 +19,8 @@ _KNOWN = (
     (r"No space left on device", "no space left for its memory or results"),
     (r"Cannot allocate memory|out of memory", "not enough memory"),
 )
+_CONFINED = "\nconfined "
+"""Line of a script whose programs are confined: the kernel ends them before all others if it is short of memory."""
 _SHORT = re.compile(r"System is deadlocked on memory|Out of memory: Killed process")
 
 
@@ -37,6 +39,8 @@ class Ending:
 
 def short_of_memory(ending: Ending, folder: Path) -> bool:
     """True if the guest's own kernel ran out of the memory that it was given: it ended, ended a program, or gave a program none."""
+    if _is_done(ending, folder) and _CONFINED in (_read(folder / SCRIPT) or ""):
+        return False  # a program of the scenario has filled the memory, and the kernel has ended that
     return bool(_SHORT.search(ending.console)) or "Cannot allocate memory" in (_read(folder / ERROR) or "")
 
 
@@ -48,9 +52,14 @@ def fault(ending: Ending, folder: Path) -> str | None:
         return _with_console("the guest has too little memory for this run: fewer flows, or smaller windows and queues, need less", ending)
     if (error := _read(folder / ERROR)) is not None:
         return f"the guest's agent: {error or 'no message'}{_log(folder)}"
-    if ending.status == 0 and ((folder / DONE).is_file() or not (folder / SCRIPT).is_file()):
+    if _is_done(ending, folder) or (ending.status == 0 and not (folder / SCRIPT).is_file()):
         return None
     return _with_console(f"the guest ended before it was done: {_reason(ending)}", ending)
+
+
+def _is_done(ending: Ending, folder: Path) -> bool:
+    """True if the guest has carried out a script to its end."""
+    return ending.status == 0 and ending.hung_s is None and (folder / DONE).is_file()
 
 
 def _reason(ending: Ending) -> str:

@@ -32,6 +32,10 @@ _MOST_WORKLOADS = 21
 _BOOT_CPU_S = 0.2
 _PACKET_CPU_S = 8e-6
 """CPU time of a data packet of a bulk flow and its ACK through four ports, measured on one machine; others take more."""
+_SETUP_S = 44
+"""From a guest's start to time 0 of its run (traffic.c)."""
+_SPINNING_S = 240
+"""More time for a guest with programs: its kernel ends one that spins after 20 s of a processor, which may be shared with other work."""
 _PROGRAM_CPU = 0.3
 """CPU seconds that a program takes in a second of the run: as much as iperf3."""
 _TIME_LIMIT_FACTOR = 40
@@ -129,7 +133,9 @@ class Kernel(Engine):
             folder = Path(place)
             script.write(folder)
             try:
-                cpu_s = boot(binary, folder, seed=plan.seed, timeout_s=60 + _TIME_LIMIT_FACTOR * prepared.cpu_s, memory=memory)
+                limit_s = 60 + _TIME_LIMIT_FACTOR * prepared.cpu_s + (_SPINNING_S if applications.has_programs(plan) else 0)
+                clock = {} if plan.clock_s is None else {"start_ns": (plan.clock_s - _SETUP_S) * 10**9}
+                cpu_s = boot(binary, folder, seed=plan.seed, timeout_s=limit_s, memory=memory, **clock)
             except EnvironmentFault as fault:
                 if found := refusal(plan, str(fault)):
                     raise ScenarioError([prepared.planned.problem(resolved, found)]) from None

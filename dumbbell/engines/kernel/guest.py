@@ -39,11 +39,14 @@ _ARGUMENTS = (
     "rw",
     "init=/agent",
     "time-travel=inf-cpu",
-    "time-travel-start=1700000000000000000",
     "con=null",
     "con0=null,fd:1",
     "quiet",
 )
+_BEFORE_START = _ARGUMENTS.index("con=null")
+"""The place of the argument with the time of day: another order would be another seed."""
+_START_NS = 1_700_000_000_000_000_000
+"""Time of day at which a guest boots, 2023-11-14, unless a run says otherwise."""
 _AGENT, _HOST_ROOT, _STATE = "agent", "host", ".uml"
 """Temporary files of the guest in its folder, removed afterwards."""
 _CONSOLE_BYTES = 64 << 10
@@ -63,7 +66,7 @@ class ShortOfMemory(EnvironmentFault):
         self.cpu_s = cpu_s
 
 
-def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memory: str = MEMORY) -> float:
+def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memory: str = MEMORY, start_ns: int | None = None) -> float:
     """Runs a guest to its end. Returns its CPU seconds.
 
     Args:
@@ -72,13 +75,14 @@ def boot(binary: Binary, folder: Path, *, seed: int = 1, timeout_s: float, memor
         seed: Seed of the guest's random numbers.
         timeout_s: Host time after which a guest counts as hanging, unless it has had less than that of a processor and still computes.
         memory: Memory of the guest, such as `256M`.
+        start_ns: Time of day at which it boots, ns since 1970.
 
     Raises `EnvironmentFault` with one line if the guest does not end regularly, `ShortOfMemory` if more memory would help, and `Aborted` if
     the user interrupts.
     """
     place = memory_folder(int(memory[:-1]) * _UNITS[memory[-1]])
     with _prepared(folder, binary):
-        ending = _run(binary, folder, place, seed, timeout_s, memory)
+        ending = _run(binary, folder, place, seed, timeout_s, memory, _START_NS if start_ns is None else start_ns)
         if fault := diagnosis.fault(ending, folder):
             if is_interrupted():
                 raise Aborted
@@ -149,10 +153,18 @@ def _link(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float, memory: str) -> Ending:
+def _run(binary: Binary, folder: Path, place: Path, seed: int, timeout_s: float, memory: str, start_ns: int) -> Ending:
     if not binary.linux.is_file():
         raise EnvironmentFault(f"{binary.linux}: is not there; {HOW_TO_BUILD}")
-    command = [str(binary.launcher), str(os.getpid()), str(binary.linux), f"mem={memory}", *_ARGUMENTS]
+    command = [
+        str(binary.launcher),
+        str(os.getpid()),
+        str(binary.linux),
+        f"mem={memory}",
+        *_ARGUMENTS[:_BEFORE_START],
+        f"time-travel-start={start_ns}",
+        *_ARGUMENTS[_BEFORE_START:],
+    ]
     # User-Mode Linux creates its memory as an unlinked file in TMPDIR, and its state folder in HOME.
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": str(place), "DUMBBELL_SEED": str(seed), "HOME": "."}
     process = subprocess.Popen(

@@ -4,7 +4,6 @@ Pure functions of a plan. Nothing here knows a guest, a machine or a scenario. A
 real host, takes the files of a `Script`.
 """
 
-from dumbbell.engines.linux.arrivals import ARRIVAL_BYTES, arrivals, coming, group_rows
 from dumbbell.engines.linux.captures import point_conflicts
 from dumbbell.engines.linux.controls import CONTROLS, conflicts
 from dumbbell.engines.linux.devices import Devices, peer
@@ -12,6 +11,7 @@ from dumbbell.engines.linux.filters import ping_conflicts
 from dumbbell.engines.linux.hosts import STACK_OPTIONS, host_conflicts
 from dumbbell.engines.linux.qdiscs import DISCIPLINES, overflow, tins
 from dumbbell.engines.linux.script import SCRIPT, Script, compile_plan
+from dumbbell.engines.linux.sources.arrivals import ARRIVAL_BYTES, arrivals, coming, group_rows
 from dumbbell.engines.linux.traffic import FEATURES, came_file
 
 __all__ = [

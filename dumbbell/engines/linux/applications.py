@@ -352,6 +352,12 @@ def served_ports(workload: Workload, flow: Connection) -> Iterator[tuple[str, in
             yield roles.server, roles.control_port
 
 
+def by_address(workload: Tcp) -> Literal["ip", "icmp"] | None:
+    """Return the protocol, `ip` for any, of a program whose packets only the addresses of its hosts tell from others; None if ports do."""
+    transport = None if workload.program is None else workload.program.transport
+    return "ip" if transport == "any" else "icmp" if transport == "icmp" else None
+
+
 def needed(plan: Plan) -> frozenset[str]:
     """The programs of the machine that a run takes."""
     return frozenset(chain.from_iterable(_needed_by(workload) for _, workload, _ in _numbered(plan)))
@@ -430,12 +436,7 @@ def _own_refusals(plan: Plan, i: int, workload: Tcp) -> Iterator[Refusal]:
             yield Refusal(
                 Place("workload", i), f"host.{name}", "is nothing that a program is told", "a flow without it, or without program"
             )
-    program = workload.program
-    if program is not None and program.transport in ("any", "icmp") and len(plan.paths) > 1:
-        kind = "ICMP" if program.transport == "icmp" else "any protocol"
-        what = f"has packets of {kind}, which filters cannot lead over one of several paths"
-        yield Refusal(Place("workload", i), "program", what, "one path")
-    if program is not None and program.transport in ("any", "icmp"):
+    if by_address(workload) is not None:
         yield from _mistaken(plan, i, workload)
 
 

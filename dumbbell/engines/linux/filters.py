@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
-from dumbbell.engines.linux.applications import served_ports
-from dumbbell.engines.linux.arrivals import coming
+from dumbbell.engines.linux.applications import by_address, served_ports
 from dumbbell.engines.linux.devices import GATES, Devices, peer
 from dumbbell.engines.linux.hosts import Hosts
-from dumbbell.plan import Outage, Place, Plan, Refusal, Side, Traffic
+from dumbbell.engines.linux.sources.arrivals import coming
+from dumbbell.plan import Outage, Place, Plan, Refusal, Side, Tcp, Traffic
 from dumbbell.plan.addresses import CLASS_PORTS
 
 _Match = tuple[str, str, str]
 """Protocol, `src_port` or `dst_port`, and the port, or the lowest and the highest one. Source ports of the flows of a side differ. ICMP has
-no ports: all ICMP of a side takes one way. A class of connections that come and go has destination ports of its own, which no flow has."""
+no ports: all ICMP of a side takes one way. A class of connections that come and go has destination ports of its own, which no flow has.
+A program whose packets have no ports that are known is matched by the addresses of its hosts: protocol (`ip` for any), `between`, and both
+with a blank between."""
 
 
 HERE = "-"
@@ -24,6 +26,8 @@ ENTRIES: Mapping[Side, str] = {"left": peer(GATES["left"]), "right": peer(GATES[
 _SOURCE = "src_port"
 _PRIORITIES = (1000, 900)
 """Priority of filters for one port, and of those for several: a kind of match has a priority of its own."""
+_BETWEEN, _BETWEEN_PRIORITIES = "between", {"ip": 800, "icmp": 700}
+"""Match by addresses, and the priorities of its filters."""
 
 
 def hops(devices: Devices) -> Iterator[str]:
@@ -55,7 +59,11 @@ def filter_lines(
         common, _ = Counter(nexts.values()).most_common(1)[0]
         prefix = f"filter add dev {at} ingress protocol ip"
         for (protocol, field, port), to in nexts.items():
-            if to != common:
+            if to != common and field == _BETWEEN:
+                source, target = port.split()
+                one = f"flower{'' if protocol == 'ip' else f' ip_proto {protocol}'} src_ip {source} dst_ip {target}"
+                yield f"{prefix} prio {_BETWEEN_PRIORITIES[protocol]} {one} {_action(to)}"
+            elif to != common:
                 one = f"flower ip_proto {protocol}" + (f" {field} {port}" if protocol != "icmp" else "")
                 yield f"{prefix} prio {_PRIORITIES['-' in port]} {one} {_action(to)}"
         if common != HERE:
@@ -107,6 +115,11 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, st
     for workload, flow in plan.flows:
         data, acks = plan.paths[workload.path].ways(workload.direction)
         ends, protocol = hosts.ends(workload), workload.transport
+        if isinstance(workload, Tcp) and (kind := by_address(workload)) is not None:
+            there, here = ends.target_address, ends.source_address
+            lead((kind, _BETWEEN, f"{here} {there}"), plan.hosts[workload.source].side, data, ends.target)
+            lead((kind, _BETWEEN, f"{there} {here}"), plan.hosts[workload.target].side, acks, ends.source)
+            continue
         lead((protocol, _SOURCE, str(flow.ports[0])), plan.hosts[workload.source].side, data, ends.target)
         if protocol == "tcp" or (isinstance(workload, Traffic) and workload.parameters["reply"]):
             lead((protocol, _SOURCE, str(flow.ports[1])), plan.hosts[workload.target].side, acks, ends.source)

@@ -40,6 +40,8 @@ class Profile:
     sysctls: tuple[tuple[str, str], ...]
     metrics: str
     """Route metrics."""
+    program: str = ""
+    """The workload of a program, which has a host to itself: sockets that are bound to no address have that of their host."""
 
     @classmethod
     def of(cls, workload: Tcp) -> Profile:
@@ -63,7 +65,7 @@ class Profile:
             words.append(f"ssthresh {host.cached_ssthresh}")
         metrics = "".join(f" {word}" for word in sorted(words) if word and "=" not in word)
         offload = "on" if host.gso else "tso" if host.tso else "none"
-        return cls(offload, workload.ecn, tuple(sorted(sysctls.items())), metrics)
+        return cls(offload, workload.ecn, tuple(sorted(sysctls.items())), metrics, "" if workload.program is None else workload.id)
 
 
 def _told(option: Parameter, value: Any) -> str:
@@ -100,11 +102,14 @@ class Hosts:
 
     def __init__(self, plan: Plan) -> None:
         """Datagrams are between the namespaces of the first workload of TCP, or those of hosts with queues."""
-        profiles: dict[Profile, int] = {} if any(plan.over_tcp) else {_WITHOUT_TCP: 0}
+        of_programs = {workload.id for workload in plan.tcp if workload.program is not None}
+        shared_by_datagrams = any(workload.id not in of_programs for _, _, workload in plan.over_tcp)
+        needed = any(workload.over is None for workload in plan.workloads) or not plan.workloads
+        profiles: dict[Profile, int] = {_WITHOUT_TCP: 0} if needed and not shared_by_datagrams else {}
         numbers: dict[tuple[Side, str], set[int]] = {}
         own: dict[str, Profile] = {}
         self._ends: dict[str, Ends] = {}
-        for workload in sorted(plan.workloads, key=lambda each: each.over is None):
+        for workload in sorted(plan.workloads, key=lambda each: (each.over is None, each.id in of_programs)):
             k = 0 if workload.over is None else profiles.setdefault(Profile.of(workload.over), len(profiles))
             ends, names = [plan.hosts[workload.source], plan.hosts[workload.target]], []
             for host in ends:

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.engines.linux import applications
-from dumbbell.engines.linux.arrivals import arrivals, coming
 from dumbbell.engines.linux.captures import point_lines
 from dumbbell.engines.linux.controls import changed
-from dumbbell.engines.linux.datagrams import drain_lines, list_files
 from dumbbell.engines.linux.devices import NET, Devices
-from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import filter_lines, hops
 from dumbbell.engines.linux.hosts import Hosts, Namespace, addressed, lines, links
 from dumbbell.engines.linux.qdiscs import link_delay, made_by_agent, queue_lines, rate_lines
+from dumbbell.engines.linux.sources.arrivals import arrivals, coming
+from dumbbell.engines.linux.sources.datagrams import drain_lines, list_files
+from dumbbell.engines.linux.sources.draws import draw_files
 from dumbbell.engines.linux.state import state_lines
 from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_lines, traffic_lines
 from dumbbell.errors import BadInput

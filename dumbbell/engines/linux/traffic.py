@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dumbbell.engines.linux import applications
-from dumbbell.engines.linux.arrivals import KIND, coming
-from dumbbell.engines.linux.datagrams import HEADERS, cut_off, is_listed, list_name
-from dumbbell.engines.linux.draws import Amount, amounts
 from dumbbell.engines.linux.hosts import Hosts
+from dumbbell.engines.linux.sources.arrivals import KIND, coming
+from dumbbell.engines.linux.sources.datagrams import HEADERS, cut_off, is_listed, list_name
+from dumbbell.engines.linux.sources.draws import Amount, amounts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
 from dumbbell.scenario.tcp import mss_option, segment_bytes
 from dumbbell.scenario.traffic import KINDS

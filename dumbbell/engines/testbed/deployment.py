@@ -14,16 +14,16 @@ from typing import Any
 
 from dumbbell.engines.base import measuring
 from dumbbell.engines.linux import applications
-from dumbbell.engines.linux.arrivals import arrivals, coming
 from dumbbell.engines.linux.captures import point_lines
-from dumbbell.engines.linux.datagrams import list_files
 from dumbbell.engines.linux.devices import NET, Devices, peer
-from dumbbell.engines.linux.draws import draw_files
 from dumbbell.engines.linux.faults import distribution_files
 from dumbbell.engines.linux.filters import ends_at, filter_lines
 from dumbbell.engines.linux.hosts import Ends, Hosts, Profile
 from dumbbell.engines.linux.qdiscs import queue_lines
 from dumbbell.engines.linux.script import SCRIPT, change_lines, port_lines, qdisc_lines
+from dumbbell.engines.linux.sources.arrivals import arrivals, coming
+from dumbbell.engines.linux.sources.datagrams import list_files
+from dumbbell.engines.linux.sources.draws import draw_files
 from dumbbell.engines.linux.traffic import arrivals_file, coming_lines, end_line, traffic_lines
 from dumbbell.engines.testbed.facts import Facts
 from dumbbell.engines.testbed.hosts import Host, Interface, Router

@@ -134,7 +134,7 @@ def _refused_here(plan: Plan) -> Iterator[Refusal]:
 
 def _refused_there(plan: Plan, hosts: Hosts) -> Iterator[Refusal]:
     """Yield hosts that the testbed does not have, and requests that cannot tell another machine what they ask for."""
-    from dumbbell.engines.linux.draws import least_request
+    from dumbbell.engines.linux.sources.draws import least_request
     from dumbbell.engines.testbed.deployment import unseated
 
     yield from unseated(plan, hosts)

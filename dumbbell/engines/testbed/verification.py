@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeVar
 
 from dumbbell.engines.linux.applications import served_ports
-from dumbbell.engines.linux.arrivals import coming
+from dumbbell.engines.linux.sources.arrivals import coming
 from dumbbell.engines.testbed.deployment import Deployment
 from dumbbell.plan import Link, Plan, Port, Queue, Workload
 from dumbbell.plan.addresses import CLASS_PORTS

@@ -11,7 +11,7 @@ namespaces that they have had (`recovery`, `transport`, `quic`):
 - `packet_received` with ACK frames: `delivered`, packets newly acknowledged; `delivered_ce`, where ACKs count marks.
 - `packet_received` and `packet_sent` with STREAM frames: `rx_bytes`. It is of the direction with more bytes: payload that was received, or
   that was sent in packets that were acknowledged.
-- `packet_lost`: `retransmits`, packets deemed lost, whose frames QUIC sends again.
+- `packet_lost`: `retransmits`, packets deemed lost, whose frames QUIC retransmits.
 - `congestion_state_updated`: `ca_state`, 3 in recovery, else 0.
 
 The datagram size is that of `recovery_parameters_set` (`max_datagram_size`), else the largest packet that was sent, else 1,200 bytes

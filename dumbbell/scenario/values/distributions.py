@@ -73,7 +73,7 @@ class Distribution(OfQuantity):
     @property
     @abstractmethod
     def bounds(self) -> tuple[int, int | None]:
-        """The least and the largest draw, bytes or ns; None: there is no largest."""
+        """The minimum and the maximum draw, bytes or ns; None: there is no largest."""
 
     @abstractmethod
     def quantile(self, share: float) -> float:
@@ -463,7 +463,7 @@ def mean(value: Quantity | Distribution) -> Decimal:
 
 
 def bounds(value: Quantity | Distribution) -> tuple[int, int | None]:
-    """The least and the largest draw, bytes or ns; None: there is no largest."""
+    """The minimum and the maximum draw, bytes or ns; None: there is no largest."""
     return value.bounds if isinstance(value, Distribution) else (int(value), int(value))
 
 

@@ -195,8 +195,8 @@ struct dumbbell_delivery_rate {
 	bool is_app_limited;
 	/* The ACK is that of a lone short segment, and may have been delayed. */
 	bool is_ack_delayed;
-	/* The ACK is for all that was sent when the last segment was sent again as a loss probe: it
-	 * may be for the first transmission or the second. */
+	/* The ACK is for all that was sent when the last segment was retransmitted as a loss probe:
+	 * it may be for the first transmission or the second. */
 	bool is_of_loss_probe;
 };
 

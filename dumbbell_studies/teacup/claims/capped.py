@@ -39,7 +39,7 @@ def capped_without_loss(
     rtt_ms: float = 200,
     limit: int = 180,
 ) -> Outcome:
-    """T049+T050+T051, T052: nothing is sent again in one interval; in another, cwnd lies in a range and is constant within 10 %, and the
+    """T049+T050+T051, T052: nothing is retransmitted in one interval; in another, cwnd lies in a range and is constant within 10 %, and the
     flow has at least this throughput."""
     runs = trials.of(cc, qdisc, rtt_ms, limit)
     found = Findings()

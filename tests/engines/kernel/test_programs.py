@@ -1,5 +1,6 @@
 """Flows that programs make in a guest: what they are told, what of them is counted, and what they may not do."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ from required import missing
 from support import PATH
 
 from dumbbell.engines import engine as find_engine
+from dumbbell.engines.linux import applications, flent
 from dumbbell.engines.prepared import Allowed
 from dumbbell.errors import BadInput, EnvironmentFault
 from dumbbell.running.execute import execute
@@ -148,7 +150,7 @@ def test_datagrams_of_a_program_are_counted_at_both_hosts(scenario):
         ],
         transport="udp",
     )
-    run = computed(scenario(programs={"mine": udp}, flows=[{"program": "mine"}, {"cc": "cubic"}]))
+    run = computed(scenario(programs={"mine": udp}, flows=[{"program": "mine", "src": "one"}, {"cc": "cubic"}]))
     assert run.status == "ok", run.reasons
     row = next(row for row in run.flows.rows() if row["flow"] == "mine")
     assert (row["kind"], row["transport"]) == ("program", "udp")
@@ -158,15 +160,29 @@ def test_datagrams_of_a_program_are_counted_at_both_hosts(scenario):
 @pytest.mark.usefixtures("kernel")
 def test_a_program_that_fails_is_a_warning_with_its_last_words(scenario):
     bad = own(["sh", "-c", "echo trouble >&2; exit 3"])
-    run = computed(scenario(programs={"bad": bad}, flows=[{"program": "bad"}, {"cc": "cubic"}]))
+    run = computed(scenario(programs={"bad": bad}, flows=[{"program": "bad", "src": "one"}, {"cc": "cubic"}]))
     assert run.status == "warn"
     assert any("flow/bad: its client ended after 0.0" in reason and "with status 3: trouble" in reason for reason in run.reasons)
 
 
 @pytest.mark.usefixtures("kernel")
+def test_programs_have_the_time_of_day_that_the_scenario_says(scenario):
+    def said(**more):
+        asks = own(["date", "-u", "+%F %T"])
+        return computed(
+            scenario(programs={"mine": asks}, flows=[{"program": "mine", "src": "one"}, {"cc": "cubic"}], duration="1s", **more)
+        ).outputs
+
+    assert said()["application-mine-client.txt"].startswith(b"2023-11-14 22:14:")
+    assert said(clock="2026-01-01")["application-mine-client.txt"] == b"2026-01-01 00:00:00\n"
+    with pytest.raises(ScenarioError, match="clock: '2026-13-01' is no time of day"):
+        said(clock="2026-13-01")
+
+
+@pytest.mark.usefixtures("kernel")
 def test_files_that_a_program_keeps_are_in_the_run(scenario):
     keeps = own(["sh", "-c", "echo here > a.txt; echo no > b.log; ln -s /etc/shadow c.txt; mkfifo d.txt"], keep=["*.txt"])
-    run = computed(scenario(programs={"mine": keeps}, flows=[{"program": "mine"}, {"cc": "cubic"}]))
+    run = computed(scenario(programs={"mine": keeps}, flows=[{"program": "mine", "src": "one"}, {"cc": "cubic"}]))
     kept = {name: content for name, content in run.outputs.items() if name.startswith("application-mine-client.")}
     assert kept == {"application-mine-client.a.txt": b"here\n"}
 
@@ -225,7 +241,7 @@ def test_no_attempt_to_escape_succeeds(scenario):
         scenario(
             {"try.sh": text + there},
             programs={"mine": own(["sh", "./try.sh"], files=["./try.sh"])},
-            flows=[{"program": "mine"}, {"cc": "cubic"}],
+            flows=[{"program": "mine", "src": "one"}, {"cc": "cubic"}],
         )
     )
     said = run.outputs["application-mine-client.txt"].decode().splitlines()
@@ -234,17 +250,26 @@ def test_no_attempt_to_escape_succeeds(scenario):
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_fork_bomb_and_a_full_memory_end_nothing_but_themselves(scenario):
+def test_a_fork_bomb_ends_nothing_but_itself(scenario):
     bomb = own(["python3", "-c", "import os\ntry:\n  while True: os.fork()\nexcept OSError: os._exit(0)"])
-    run = computed(scenario(programs={"bomb": bomb}, flows=[{"program": "bomb"}, {"cc": "cubic"}], duration="1s"))
+    run = computed(scenario(programs={"bomb": bomb}, flows=[{"program": "bomb", "src": "one"}, {"cc": "cubic"}], duration="1s"))
     rows = {row["flow"]: row for row in run.flows.rows()}
     assert rows["cubic"]["rx_bytes"] > 500_000
 
 
 @pytest.mark.usefixtures("kernel")
+def test_a_program_that_fills_the_memory_is_ended_and_nothing_else(scenario):
+    fills = own(["python3", "-c", "kept = []\nwhile True: kept.append(bytearray(1 << 24))"])
+    run = computed(scenario(programs={"fills": fills}, flows=[{"program": "fills", "src": "one"}, {"cc": "cubic"}], duration="1s"))
+    assert run.status == "warn"
+    assert any("flow/fills: its client ended after" in reason and "with status 137" in reason for reason in run.reasons), run.reasons
+    assert next(row for row in run.flows.rows() if row["flow"] == "cubic")["rx_bytes"] > 500_000
+
+
+@pytest.mark.usefixtures("kernel")
 def test_a_program_that_spins_is_ended_and_named(scenario):
     spins = own(["python3", "-c", "while True: pass"])
-    run = computed(scenario(programs={"spins": spins}, flows=[{"program": "spins"}, {"cc": "cubic"}], duration="1s"))
+    run = computed(scenario(programs={"spins": spins}, flows=[{"program": "spins", "src": "one"}, {"cc": "cubic"}], duration="1s"))
     assert run.status == "warn"
     assert any(reason.startswith("flow/spins: its client computed for 20 s without a system call") for reason in run.reasons)
 
@@ -288,6 +313,22 @@ def test_packets_that_nobody_can_tell_apart_are_refused(scenario):
     assert scenario(flows=[{"program": "ping", "src": "pinger"}], background=[{"kind": "ping"}])
 
 
+def test_a_program_that_is_not_installed_is_named_with_its_package(kernel, scenario, monkeypatch):
+    monkeypatch.setattr(applications, "_PATH", "/nowhere")
+    flent.installed.cache_clear()
+    monkeypatch.setattr(flent, "find_spec", lambda _: None)
+    for name, told in (
+        ("irtt", "apt-get install irtt"),
+        ("netperf", "github.com/HewlettPackard/netperf"),
+        ("flent", "apt-get install flent"),
+    ):
+        (run,) = scenario(flows=[{"program": name}])
+        with pytest.raises(EnvironmentFault) as error:
+            kernel.require(run.plan)
+        assert told in str(error.value)
+    flent.installed.cache_clear()
+
+
 # --- ready-made ------------------------------------------------------------------------------------------------------
 
 
@@ -315,3 +356,19 @@ def test_ready_made_programs_run_and_report(scenario, name, program, flow):
         assert (row["reported_transactions"], row["rx_bytes"] > 200_000) == (10, True)
     else:
         assert row["reported_bytes"] == row["rx_bytes"] == 200_000
+
+
+def test_flent_itself_writes_its_file(kernel, dumbbell, tmp_path, monkeypatch):
+    (example,) = prepare(Scenario.from_file(Path(__file__).parents[3] / "examples" / "flent.yaml").runs())
+    try:
+        kernel.require(example.plan)
+    except EnvironmentFault as fault:
+        missing("netperf", fault)
+    monkeypatch.chdir(tmp_path)
+    answer = dumbbell("flent", "tcp_download", "--length", "3", "--set", "path.rtt=20ms")
+    assert answer.status == 0, answer.err
+    found = json.loads(gzip.decompress((tmp_path / "tcp_download.flent.gz").read_bytes()))
+    rates = [value for value in found["results"]["TCP download"] if value is not None]
+    assert found["metadata"]["NAME"] == "tcp_download"
+    assert 15 < sum(rates) / len(rates) < 19.5
+    assert "Summary of tcp_download test run" in answer.out

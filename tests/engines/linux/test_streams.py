@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import planned
 
-from dumbbell.engines.linux.streams import streams
+from dumbbell.engines.linux.sources.streams import streams
 from dumbbell.metrics.datagrams import LOST, NOT_SENT, UNDER_WAY
 
 MS = 10**6

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dumbbell.running.prepare import prepare
-from dumbbell.scenario import web
+from dumbbell.scenario.values import web
 from dumbbell.study import Request, find_study
 from dumbbell.study.calibration import read_rows
 from dumbbell_studies.ordering import background, conditions

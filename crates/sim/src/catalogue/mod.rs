@@ -93,9 +93,9 @@ pub struct Parameter {
     pub field: &'static str,
     /// Its value unless a scenario says another.
     pub preset: Preset,
-    /// The least value, as a plan has it.
+    /// The minimum value, as a plan has it.
     pub least: Option<i64>,
-    /// The greatest value, as a plan has it.
+    /// The maximum value, as a plan has it.
     pub most: Option<i64>,
     /// Meaning in a sentence or two.
     pub meaning: &'static str,

@@ -1,4 +1,4 @@
-//! H-TCP: growth that rises with the time since the last loss, and a decrease by the ratio of the least to the largest RTT unless the throughput
+//! H-TCP: growth that rises with the time since the last loss, and a decrease by the ratio of the minimum to the maximum RTT unless the throughput
 //! has changed (R. Shorten, D. Leith, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004; Linux 6.12 net/ipv4/tcp_htcp.c).
 //! It counts in ticks: on a kernel of fewer ticks a second it is another control.
 //!

@@ -1,7 +1,7 @@
 //! LP: Reno that gives way to others, by the delay of the way there alone (A. Kuzmanovic, E. Knightly, "TCP-LP: a distributed algorithm for low
 //! priority data transfer", INFOCOM 2003; Linux 6.12 net/ipv4/tcp_lp.c). That delay is the difference of two hosts' clocks in the timestamp
 //! option, each of which Linux gives an offset of its own a pair of addresses, and the kernel keeps eight times its average in 32 bits: with seven
-//! offsets of eight the average is below the least delay, and the control is Reno.
+//! offsets of eight the average is below the minimum delay, and the control is Reno.
 //!
 //! The offset of the peer's clock is drawn here, as packets carry clocks without.
 
@@ -10,7 +10,7 @@ use super::{AnyCc, BoxedControl, CongestionControl, Control, Needs, RateSample, 
 
 /// Timestamps a second.
 const TS_HZ: u32 = 1000;
-/// A delay so many hundredths of the way from the least to the largest is that of others' queues.
+/// A delay so many hundredths of the way from the minimum to the maximum is that of others' queues.
 const THRESHOLD: u32 = 15;
 
 pub(super) const CONTROL: Control = Control {
@@ -133,7 +133,7 @@ impl CongestionControl for Lp {
             self.inference = since.wrapping_mul(3);
         }
         self.within_inference = self.last_drop.is_some_and(|at| now.wrapping_sub(at) < self.inference);
-        // Before there is any delay the least is 2^32 - 1 and the largest 0.
+        // Before there is any delay the minimum is 2^32 - 1 and the largest 0.
         let smoothed = self.smoothed_8 >> 3;
         let spread = self.most.wrapping_sub(self.least).wrapping_mul(THRESHOLD) / 100;
         if smoothed < self.least.wrapping_add(spread) {

@@ -103,7 +103,7 @@ pub(crate) fn states_of(kind: &str) -> &'static [State] {
 /// [`undo_cwnd`](Self::undo_cwnd)), then [`cong_control`](Self::cong_control) or [`cong_avoid`](Self::cong_avoid), then segments are sent
 /// ([`on_sent`](Self::on_sent)).
 pub trait CongestionControl {
-    /// The answer to the SYN arrived, before [`init`](Self::init), after so many us. At a client alone, and not if the SYN was sent again. In
+    /// The answer to the SYN arrived, before [`init`](Self::init), after so many us. At a client alone, and not if the SYN was retransmitted. In
     /// Linux it is `pkts_acked` that is called; what it leaves is mostly cleared by `init`.
     fn on_syn_acked(&mut self, _rtt_us: i32) {}
 

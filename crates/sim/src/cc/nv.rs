@@ -1,5 +1,5 @@
-//! NV (New Vegas): what was delivered while a segment was under way, over its RTT, is the rate; a window above what the greatest rate of a round
-//! carries in the least RTT is cut back to that and a pad (L. Brakmo, "TCP-NV: congestion avoidance for data centers", Linux Plumbers Conference
+//! NV (New Vegas): what was delivered while a segment was under way, over its RTT, is the rate; a window above what the maximum rate of a round
+//! carries in the minimum RTT is cut back to that and a pad (L. Brakmo, "TCP-NV: congestion avoidance for data centers", Linux Plumbers Conference
 //! 2010; Linux 6.12 net/ipv4/tcp_nv.c). It decides by numbers of ACKs, and so depends on how many segments these acknowledge.
 //!
 //! Leaves out: bounds of the RTT, which only a BPF program can set; growing to catch up, which nothing in the kernel begins.
@@ -32,7 +32,7 @@ const LEAST_ROUNDS: u32 = 2;
 const STOP_ROUNDS: u32 = 10;
 /// Counters of ACKs and rounds have eight bits and stay at the most.
 const MOST_COUNT: u32 = 255;
-/// Time to the first reset of the least RTT, s.
+/// Time to the first reset of the minimum RTT, s.
 const FIRST_RESET_S: u32 = 2;
 /// Unit of rates is 100 bit/s: bytes over us times this.
 const RATE_UNIT: u64 = 80_000;
@@ -322,7 +322,7 @@ mod tests {
         f.round(80_000, 200);
         f.round(80_000, 200);
         f.round(80_000, 200);
-        // The average follows the RTT by halves: the greatest rate is that of 60 ms, which carries 133 segments in 40 ms.
+        // The average follows the RTT by halves: the maximum rate is that of 60 ms, which carries 133 segments in 40 ms.
         let excess = 200 - (133 + 10);
         assert_eq!((f.w.cwnd, f.w.ssthresh, f.nv.may_grow), (200 - excess * 38 / 128, 143, false));
         let before = f.w.cwnd;

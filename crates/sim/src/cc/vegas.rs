@@ -99,7 +99,7 @@ impl Rounds {
         self.samples += 1;
     }
 
-    /// Rounds are watched in state Open, and the least RTT is forgotten when nothing was in flight.
+    /// Rounds are watched in state Open, and the minimum RTT is forgotten when nothing was in flight.
     pub fn on_event(&mut self, v: &View, e: Event) {
         match e {
             Event::State(CaState::Open) => self.watch(v),
@@ -129,7 +129,7 @@ impl Vegas {
     /// A round with enough samples is over.
     fn adjust(&mut self, v: &View, w: &mut Window, acked: u32) {
         let (rtt, base) = (self.rounds.min_rtt, self.rounds.base_rtt);
-        // By the least RTT ever, not by that of the round: more than what is queued. The kernel's product has 32 bits.
+        // By the minimum RTT ever, not by that of the round: more than what is queued. The kernel's product has 32 bits.
         let diff = w.cwnd.wrapping_mul(rtt - base) / base;
         if w.in_slow_start(v) {
             if diff > self.gamma {

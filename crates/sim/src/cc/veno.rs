@@ -1,6 +1,6 @@
 //! Veno: Reno that tells random losses from those of a full queue by Vegas's estimate of what is queued (C. Fu, S. Liew, "TCP Veno: TCP
 //! enhancement for transmission over wireless access networks", JSAC 21(2), 2003; Linux 6.12 net/ipv4/tcp_veno.c). What the kernel calls
-//! the least RTT of a round is that of an ACK, as it is forgotten with each.
+//! the minimum RTT of a round is that of an ACK, as it is forgotten with each.
 
 use super::reno::reno_cong_avoid;
 use super::vegas::NO_RTT;

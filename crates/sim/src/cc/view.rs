@@ -339,7 +339,7 @@ pub struct DeliveryRate {
     pub is_app_limited: bool,
     /// The ACK is that of a lone short segment, and may have been delayed.
     pub is_ack_delayed: bool,
-    /// The ACK is for all that was sent when the last segment was sent again as a loss probe: it may be for the first transmission or the second.
+    /// The ACK is for all that was sent when the last segment was retransmitted as a loss probe: it may be for the first transmission or the second.
     pub is_of_loss_probe: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Westwood+: after a loss the window becomes what the estimated bandwidth carries in the least RTT (S. Mascolo et al., "TCP Westwood:
+//! Westwood+: after a loss the window becomes what the estimated bandwidth carries in the minimum RTT (S. Mascolo et al., "TCP Westwood:
 //! bandwidth estimation for enhanced transport over wireless links", MobiCom 2001; L. Grieco, S. Mascolo, CCR 34(2), 2004; Linux 6.12
 //! net/ipv4/tcp_westwood.c). Between losses it is Reno. Times are ticks, the bandwidth is bytes a tick, so that below a segment a tick it is
 //! coarse.
 //!
 //! The version of 2.6.16 has filters that begin at 0 (so that they lag far behind a window that grows exponentially), takes the smoothed RTT, counts the
-//! first ACK whole, never takes the least RTT anew, and leaves the threshold of a timeout to Reno (but with F-RTO, which kernels of the time had switched
+//! first ACK whole, never takes the minimum RTT anew, and leaves the threshold of a timeout to Reno (but with F-RTO, which kernels of the time had switched
 //! off).
 //!
 //! Leaves out: that a short segment, the last of a write, brings fewer bytes than a full one.
@@ -61,7 +61,7 @@ struct Westwood {
     accounted: u32,
     rtt: u32,
     rtt_min: u32,
-    /// The least RTT is to be taken anew.
+    /// The minimum RTT is to be taken anew.
     forgets_rtt_min: bool,
 }
 
@@ -98,7 +98,7 @@ impl Westwood {
         acked - std::mem::take(&mut self.accounted)
     }
 
-    /// Segments that the bandwidth carries in the least RTT.
+    /// Segments that the bandwidth carries in the minimum RTT.
     fn estimate(&self, mss: u32) -> u32 {
         (self.bandwidth.wrapping_mul(self.rtt_min) / mss).max(2)
     }

@@ -171,7 +171,7 @@ proptest! {
             let within = |low: &str, high: &str| (spec[low].as_u64().unwrap()..=spec[high].as_u64().unwrap()).contains(&draw);
             match spec["kind"].as_str() {
                 Some("uniform") => prop_assert!(within("low", "high"), "{}", draw),
-                // The least is a number of 53 bits in between.
+                // The minimum is a number of 53 bits in between.
                 Some("pareto") => prop_assert!(draw <= spec["most"].as_u64().unwrap() && draw as f64 >= spec["least"].as_u64().unwrap() as f64),
                 Some("empirical") => {
                     let points = spec["points"].as_array().unwrap();

@@ -13,7 +13,7 @@ use crate::time::{Time, SEC};
 pub struct Alone {
     there: Way,
     back: Way,
-    /// The least rate on the way of the data, bit/s; none: all are infinitely fast.
+    /// The minimum rate on the way of the data, bit/s; none: all are infinitely fast.
     rate_bps: Option<u64>,
     /// Payload of a full segment, bytes.
     segment_bytes: u32,

@@ -292,7 +292,7 @@ fn of_group<'a>(
             srtt += ms;
             measured += 1;
         }
-        // The least of a number and NaN is the number.
+        // The minimum of a number and NaN is the number.
         min_rtt = min_rtt.min(s.min_rtt_ms.unwrap_or(f64::NAN));
     }
     row![GROUP_SERIES;

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{Draws, Entry, Kind, Parameter, Preset};
 
-/// The greatest number that Linux takes over netlink.
+/// The maximum number that Linux takes over netlink.
 pub(super) const MOST: i64 = u32::MAX as i64;
 /// The shortest time that tc takes, ns: it counts in microseconds, and leaves out a time of none.
 pub(super) const LEAST_NS: i64 = 1000;
@@ -27,7 +27,7 @@ pub(super) const fn limit_bytes(meaning: &'static str) -> Parameter {
     Parameter::new("limit", Kind::LimitBytes, "limit_bytes", meaning).at_least(1).at_most(MOST).example("64KiB")
 }
 
-/// Bytes of a turn. Linux raises smaller numbers to the least one.
+/// Bytes of a turn. Linux raises smaller numbers to the minimum one.
 pub(super) const fn quantum(field: &'static str, frames: u32, meaning: &'static str) -> Parameter {
     Parameter::new("quantum", Kind::Size, field, meaning)
         .or(Preset::Frames(frames))

@@ -29,7 +29,7 @@ pub enum DrawnSpec {
     },
     /// Whole numbers, each as likely as any other.
     Uniform {
-        /// The least.
+        /// The minimum.
         low: u64,
         /// The largest.
         high: u64,

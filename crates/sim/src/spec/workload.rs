@@ -372,7 +372,7 @@ pub struct TransfersSpec {
     /// Source and destination port of the first. Source ports count up through `source_ports`, the destination port counts the turns, from a
     /// port that is 4 higher for each class.
     pub ports: [u16; 2],
-    /// The least and the largest source port.
+    /// The minimum and the maximum source port.
     #[serde(default = "source_ports")]
     pub source_ports: [u16; 2],
     /// Each connection gets a row in the table of flows; else there is only that of the group.

@@ -100,7 +100,7 @@ def _read(version: str, folder: Path) -> Series:
 
 
 def nearest(version: str) -> Series:
-    """The series whose patches fit a kernel of this version best: the one with the least distance, the newer of two."""
+    """The series whose patches fit a kernel of this version best: the one with the smallest distance, the newer of two."""
     place = _place(version)
     return series(min(reversed(versions()), key=lambda each: abs(_place(each) - place)))
 

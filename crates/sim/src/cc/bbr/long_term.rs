@@ -3,7 +3,7 @@
 use crate::cc::bandwidth::{rate_bytes_per_sec, BW_SHIFT, UNIT};
 use crate::cc::View;
 
-/// Rounds of an interval: the least, and four times as many are too many.
+/// Rounds of an interval: the minimum, and four times as many are too many.
 const LEAST_ROUNDS: u32 = 4;
 /// Lost of delivered segments that show a policer, 256ths.
 const LOSS: u64 = 50;

@@ -21,7 +21,7 @@ use super::{
 use crate::catalogue::state::ms_of_us;
 use crate::rng::Rng;
 
-/// 2/ln(2), the least gain that doubles the rate each round; and its inverse, which drains what the last round queued.
+/// 2/ln(2), the smallest gain that doubles the rate each round; and its inverse, which drains what the last round queued.
 const HIGH_GAIN: u32 = UNIT * 2885 / 1000 + 1;
 const DRAIN_GAIN: u32 = UNIT * 1000 / 2885;
 /// Windows are so large that delayed ACKs do not stop sending.
@@ -32,11 +32,11 @@ const CYCLE: [u32; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNI
 const CYCLE_RANDOM: u32 = 7;
 /// Window of the bandwidth, rounds.
 const BW_ROUNDS: u32 = CYCLE.len() as u32 + 2;
-/// Window of the least round trip, s.
+/// Window of the minimum RTT, s.
 const MIN_RTT_WINDOW_S: u32 = 10;
 /// How long it is looked for with few segments in flight, ms.
 const PROBE_RTT_MS: u32 = 200;
-/// How many these are, and the least window.
+/// How many these are, and the minimum window.
 const MIN_CWND: u32 = 4;
 /// The pipe is full if the bandwidth has not grown by a quarter in three rounds.
 const FULL_BW_GAIN: u64 = UNIT as u64 * 5 / 4;
@@ -87,7 +87,7 @@ enum Mode {
     Drain,
     /// Cycles the pacing gain.
     ProbeBw,
-    /// Sends little, to see the least round trip.
+    /// Sends little, to see the minimum RTT.
     ProbeRtt,
 }
 

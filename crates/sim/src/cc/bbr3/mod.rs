@@ -8,7 +8,7 @@
 //! - `signals`: what the last round showed
 //! - `bounds`: how much of it is taken back at losses, and how it is raised
 //! - `cycle`: DOWN, CRUISE, REFILL, UP
-//! - `probe_rtt`: the least RTT, PROBE_RTT
+//! - `probe_rtt`: the minimum RTT, PROBE_RTT
 //! - `window`: rate and window from all that
 //! - `ecn`: shallow marks
 //! - `undo`: what an episode of losses changed and may prove wrong
@@ -33,7 +33,7 @@
 //! Linux's sampler of delivery rates is the transport's: it notes that the application limits when that writes, not when ACKs or timers come. Times of
 //! PROBE_RTT count in ticks. The offload budget has the draft's send quantum; TSO segments on hosts with TSO have Linux's size.
 //!
-//! Leaves out: of google's tree, protective load balancing, ACKs without regard to the receive window (`fast_ack_mode`), and TSO segments by the least
+//! Leaves out: of google's tree, protective load balancing, ACKs without regard to the receive window (`fast_ack_mode`), and TSO segments by the minimum
 //! RTT of 10 s, not of 300 s.
 
 mod bounds;
@@ -65,7 +65,7 @@ use super::{
 use crate::catalogue::state::ms_of_us;
 use crate::rng::Rng;
 
-/// 4 ln 2, the least gain that doubles the rate each round.
+/// 4 ln 2, the smallest gain that doubles the rate each round.
 const STARTUP_GAIN: u32 = UNIT * 277 / 100 + 1;
 /// Least window, segments.
 const MIN_CWND: u32 = 4;
@@ -163,7 +163,7 @@ enum Mode {
     Refill,
     /// More, to see whether that is delivered too.
     Up,
-    /// Sends little, to see the least round trip.
+    /// Sends little, to see the minimum RTT.
     ProbeRtt,
 }
 
@@ -211,7 +211,7 @@ impl<'a> Ack<'a> {
         self.s.rate.interval_us > 0 && self.s.delivered > 0
     }
 
-    /// It delivered something, and it is known when that was sent. An interval below the least RTT shows no rate, but it counts for rounds and
+    /// It delivered something, and it is known when that was sent. An interval below the minimum RTT shows no rate, but it counts for rounds and
     /// for data delivered in the draft, as `GenerateRateSample` leaves the rest of the sample.
     fn is_known(&self, variant: Variant) -> bool {
         if variant.is_google() {

@@ -1,17 +1,17 @@
-//! The least round trip, and PROBE_RTT: half a BDP in flight for 200 ms if it was not seen for five seconds.
+//! The minimum RTT, and PROBE_RTT: half a BDP in flight for 200 ms if it was not seen for five seconds.
 
 use super::cycle::Acks;
 use super::{Bbr3, Mode, MIN_CWND};
 use crate::cc::bandwidth::{is_after, UNIT};
 use crate::cc::{RateSample, View, Window};
 
-/// Window of the least round trip, s; and of the one after which it is looked for, ms.
+/// Window of the minimum RTT, s; and of the one after which it is looked for, ms.
 const WINDOW_S: u32 = 10;
 const PROBE_WINDOW_MS: u32 = 5000;
 /// How long, ms.
 const PROBE_MS: u32 = 200;
 
-/// The least round trip, and when it is looked for next.
+/// The minimum RTT, and when it is looked for next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     us: u32,

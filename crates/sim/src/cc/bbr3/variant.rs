@@ -12,7 +12,7 @@
 //! | what is meant to be in flight | a BDP | with room for TSO segments |
 //! | too much in flight is found | when a segment is deemed lost | then, and by each sample |
 //! | CRUISE | | `inflight_lo` at most `inflight_hi` |
-//! | a sample over less than the least RTT | counts for rounds and for data delivered | does not count |
+//! | a sample over less than the minimum RTT | counts for rounds and for data delivered | does not count |
 //! | room for TSO segments | three quanta of 1 ms, at most 64 KB, at least two segments | three of Linux's TSO segments |
 //! | least RTT | any sample | not those of ACKs that may be delayed |
 //! | aggregation | most of ten rounds | of five to ten, and at most 100 ms |

@@ -95,7 +95,7 @@ impl MinMax {
     }
 }
 
-/// The least number that is not 0, if either is not.
+/// The smallest number that is not 0, if either is not.
 fn min_not_zero(a: i32, b: i32) -> i32 {
     match (a, b) {
         (0, other) | (other, 0) => other,
@@ -174,7 +174,7 @@ impl State {
         Self { round_end: v.snd_nxt, shadow: w.cwnd, ..Self::default() }
     }
 
-    /// The gradient of a round, us: its smoothed sum, of the least RTT or, where that does not rise, of the largest.
+    /// The gradient of a round, us: its smoothed sum, of the minimum RTT or, where that does not rise, of the largest.
     fn gradient(&mut self, use_tolerance: bool) -> i32 {
         let change = MinMax { min: self.rtt.min - self.previous.min, max: self.rtt.max - self.previous.max };
         let oldest = std::mem::replace(&mut self.gradients[self.tail], change);

@@ -5,7 +5,7 @@
 //! | --- | --- | --- | --- |
 //! | a loss leaves (`beta`) | 819/1024 | 819/1024 | 717/1024 |
 //! | threshold at the start (`initial_ssthresh`) | 100 | none | none |
-//! | most growth (`max_increment` of 16) | 2 segments per 100 ms, as the least RTT is in other units than the formula takes it for | 16 per 100 ms, beyond the plateau only | any |
+//! | most growth (`max_increment` of 16) | 2 segments per 100 ms, as the minimum RTT is in other units than the formula takes it for | 16 per 100 ms, beyond the plateau only | any |
 //! | the curve | C is 32/1024, while the time to the plateau is for 410/1024: the target is near the plateau from the first | 410/1024 | 410/1024 |
 //! | growth before a loss | 2 % a round trip | 2 % | by the curve |
 //!
@@ -371,7 +371,7 @@ mod tests {
         // 0.8 a round trip of 40 ms, while the target is at 92 % of the gap at once.
         let mut lab = lab("2.0", 1000);
         lab.lose();
-        // The least RTT is not known before a second has passed.
+        // The minimum RTT is not known before a second has passed.
         lab.rounds(30);
         let from = lab.w.cwnd;
         lab.rounds(50);

@@ -2,7 +2,7 @@
 //! (RFC 9438 in the integer arithmetic of Linux 6.12 net/ipv4/tcp_cubic.c, version 2.3; where ACKs are counted, of Linux 3.9's, which has the
 //! same version number: the plan is made for segments and divided by how many of them an ACK stands for).
 //!
-//! Leaves out: Linux 5.1 kept HyStart's clock and the least delay in ticks; here both are in microseconds for that stack, too.
+//! Leaves out: Linux 5.1 kept HyStart's clock and the minimum delay in ticks; here both are in microseconds for that stack, too.
 
 mod curve;
 mod eras;
@@ -405,7 +405,7 @@ mod tests {
             Parameters::resolve(CONTROL.parameters, &[], given.as_object().unwrap())
         };
         for beta in 1..BETA_SCALE {
-            // At a window of two segments, the least of congestion avoidance.
+            // At a window of two segments, the minimum of congestion avoidance.
             let ends = (2 * (8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta))) >> 3 > 0;
             for version in ["2.0", "2.1", "2.2", "2.3"] {
                 assert_eq!(resolve(beta, version).is_ok(), ends, "{beta}");

@@ -9,7 +9,7 @@ const LINUX: &[&str] = &["linux-7.3"];
 const RFC: &[&str] = &["rfc9332"];
 /// The longest period that the kernel keeps, in whole microseconds, ns: it has 32 bits for nanoseconds.
 const LONGEST_PERIOD_NS: i64 = MOST / 1000 * 1000;
-/// The greatest weight of the controller, units of 1/256 Hz.
+/// The maximum weight of the controller, units of 1/256 Hz.
 const MOST_WEIGHT: i64 = (1 << 31) - 1;
 
 /// dualpi2's parameters.

@@ -23,7 +23,7 @@ enum Law {
         alpha: u32,
         beta: u32,
         prob: u32,
-        /// The greatest probability: below certainty without drops on overload.
+        /// The maximum probability: below certainty without drops on overload.
         most: u32,
     },
     /// Real numbers: weights in 1/s, as the RFC has it.

@@ -59,7 +59,7 @@ impl NewReno {
         self.cwnd = SEG;
     }
 
-    /// An ACK of `bytes` new ones; `after_timeout`: what was sent before a timeout is being sent again.
+    /// An ACK of `bytes` new ones; `after_timeout`: what was sent before a timeout is being retransmitted.
     pub fn ack_received(&mut self, bytes: u64, snd_wnd: u64, after_timeout: bool) {
         // The congestion window, not the receiver's, limits sending.
         let cwnd_limited = self.cwnd <= snd_wnd;

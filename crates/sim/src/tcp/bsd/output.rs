@@ -10,7 +10,7 @@ use crate::tcp::common::lazy_timer::Ticks;
 
 const SEG: i64 = MSS as i64;
 
-/// What is to be sent next.
+/// The next thing to send.
 enum Next {
     /// A segment out of a hole; more may follow.
     Retransmission,
@@ -77,7 +77,7 @@ impl Sender {
             again = i64::from(self.holes.retransmitted) * SEG;
             let recover = self.snd_recover;
             if let Some(hole) = self.holes.next() {
-                // What is beyond `recover` waits for the next recovery.
+                // Segments beyond `recover` wait for the next recovery.
                 if hole.rxmit < recover && send_window - again >= SEG {
                     return Next::Retransmission;
                 }

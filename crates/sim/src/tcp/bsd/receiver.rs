@@ -185,7 +185,7 @@ impl Receiver {
         }
         self.layout.hear(seq, u32::from(p.len) - HEADERS);
         if seq < self.rcv_nxt {
-            // Of an old segment nothing is left but its end.
+            // Only the end of an old segment is left.
             self.counters.duplicates += 1;
             self.round = Round::default();
             if seq + 1 == self.last_ack_sent {
@@ -277,7 +277,7 @@ impl Receiver {
         window.max(self.offered()).min(MAX_WINDOW << self.scale)
     }
 
-    /// What is left of the window offered before, bytes.
+    /// Rest of the window offered before, bytes.
     fn offered(&self) -> u64 {
         self.rcv_adv.saturating_sub(self.next_byte())
     }

@@ -56,7 +56,7 @@ impl Holes {
         self.list.iter_mut().find(|h| h.rxmit == seq + 1 && h.start <= seq)
     }
 
-    /// Where to go on sending after a timeout, instead of `nxt`: what is SACKed is not sent again.
+    /// Where to go on sending after a timeout, instead of `nxt`: what is SACKed is not retransmitted.
     pub fn adjust(&self, nxt: u32) -> u32 {
         if self.list.is_empty() || nxt >= self.fack {
             return nxt;

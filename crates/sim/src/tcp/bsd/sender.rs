@@ -35,7 +35,7 @@ pub(super) enum Purpose {
     Persist,
 }
 
-/// What a timeout that proves wrong gives back.
+/// Values that a timeout gives back if it proves wrong.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Previous {
     pub cwnd: u64,
@@ -212,7 +212,7 @@ impl Sender {
         self.delivered = self.delivered.max(ack + self.holes.sacked(ack));
     }
 
-    /// True if what was sent before a timeout is being sent again.
+    /// True if what was sent before a timeout is being retransmitted.
     pub(super) fn going_back(&self) -> bool {
         self.snd_nxt != self.snd_max
     }
@@ -256,7 +256,7 @@ impl Sender {
         tell("bytes_acked", self.window.bytes_acked() as f64);
     }
 
-    /// What a sample shows of it.
+    /// A sample of the sender.
     #[must_use]
     pub fn sample(&self) -> SenderSample {
         let segments = |bytes: u64| bytes as f64 / f64::from(MSS);

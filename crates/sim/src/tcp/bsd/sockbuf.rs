@@ -20,7 +20,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// As set by the application (`fixed`), or first size, step and limit of the host.
+    /// Buffer set by the application (`fixed`), or first size, step and limit of the host.
     pub fn new(stack: &Stack, fixed: Option<u64>, first: u64, step: u64, most: u64) -> Self {
         let size = fixed.unwrap_or(first);
         let whole = size.next_multiple_of(SEG).min(stack.maxsockbuf);

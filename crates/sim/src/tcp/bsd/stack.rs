@@ -98,7 +98,7 @@ impl Stack {
         self.maxsockbuf * MCLBYTES / (MSIZE + MCLBYTES)
     }
 
-    /// The window scale that a host asks for: the least that covers `maxsockbuf`, whatever the size of the buffer.
+    /// The window scale that a host asks for: the minimum that covers `maxsockbuf`, whatever the size of the buffer.
     pub(super) fn window_scale(&self) -> u32 {
         (0..MAX_SCALE).find(|scale| MAX_WINDOW << scale >= self.maxsockbuf).unwrap_or(MAX_SCALE)
     }

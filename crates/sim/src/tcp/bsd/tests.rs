@@ -165,7 +165,7 @@ fn in_recovery_a_duplicate_adds_a_segment_while_less_than_half_a_window_is_out()
     for i in 2..5 {
         b.ack_with(una, &[(una + 1, una + i)]);
     }
-    // 22 out, 3 SACKed, 1 sent again: 22 - 4 + 1 = 19 are above ssthresh = 10 until 10 more are SACKed.
+    // 22 out, 3 SACKed, 1 retransmitted: 22 - 4 + 1 = 19 are above ssthresh = 10 until 10 more are SACKed.
     let mut sent = vec![];
     for i in 5..=18 {
         sent.push(b.ack_with(una, &[(una + 1, una + i)]).len());
@@ -199,7 +199,7 @@ fn a_partial_ack_sends_one_segment_and_a_full_one_ends_recovery_at_half_the_wind
 
 #[test]
 fn a_partial_ack_of_two_segments_lets_two_follow_and_of_one_a_single_one() {
-    // Three segments are lost; what is new beside the retransmission is the least that recovery lets go.
+    // Three segments are lost; what is new beside the retransmission is the minimum that recovery lets go.
     for (acked, more) in [(1, 1), (2, 2), (3, 2)] {
         let mut b = Bench::new(&flow(None, Some(600_000), None));
         let una = b.grow(40);
@@ -337,7 +337,7 @@ fn idling_restarts_from_the_initial_window() {
     assert!((b.cwnd() * f64::from(MSS) - 4380.0).abs() < 1e-6, "{}", b.cwnd());
 }
 
-/// What the receiver sent: number, window, SACK blocks.
+/// An ACK that the receiver sent: number, window, SACK blocks.
 type Ack = (u32, u32, Vec<(u32, u32)>);
 
 /// A receiver with its peer played by the test.
@@ -365,7 +365,7 @@ impl Sink {
         Segment { len: 1514, flags, ..ack(seq, 0, &self.out) }
     }
 
-    /// As `new`, and the window has been announced.
+    /// A pair from `new` whose window has been announced.
     fn open() -> Self {
         let mut sink = Self::new(Some(600_000));
         assert_eq!(sink.acks(), [(1, FULL, vec![])]);

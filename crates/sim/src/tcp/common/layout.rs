@@ -17,7 +17,7 @@ struct Short {
     segment: u32,
     /// Payload, bytes.
     payload: u32,
-    /// What the short segments before this one lack of being full, bytes.
+    /// Bytes that the short segments before this one lack of being full.
     lack_before: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct Layout {
     first: u32,
     before_last: u32,
     last: u32,
-    /// What the short segments lack of being full, those that were forgotten among them, bytes.
+    /// Bytes that the short segments lack of being full, those that were forgotten among them.
     lack: u64,
     /// First segment beyond what is written; the largest number if there is no end.
     end: u32,

@@ -32,7 +32,7 @@ pub(in crate::tcp) trait Ticks {
     fn is_last_set_first(&self) -> bool;
 }
 
-/// Where a timer comes among those that fire in the same tick; the least is first.
+/// Where a timer comes among those that fire in the same tick; the minimum is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn(Reverse<u32>, Time, u32);
 
@@ -273,7 +273,7 @@ mod tests {
     use crate::tcp::linux::options::TimerWheel;
     use crate::time::MS;
 
-    /// What a test does to a timer, some time after the step before.
+    /// Action of a test on a timer, some time after the step before.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         /// Sets it so many us ahead.

@@ -1,4 +1,4 @@
-//! What the implementations of TCP share: how a flow is cut into segments, ranges of sequence numbers, timers.
+//! Parts that the implementations of TCP share: how a flow is cut into segments, ranges of sequence numbers, timers.
 
 pub mod idle_window;
 pub mod layout;

@@ -22,7 +22,7 @@ pub(super) struct Path {
     s: Sender,
     r: Receiver,
     under_way: VecDeque<(Time, Segment)>,
-    /// What was sent, and when.
+    /// Packets that were sent, and when.
     pub sent: Vec<(Time, Segment)>,
 }
 

@@ -5,7 +5,7 @@ use crate::packet::{Ecn, MSS};
 use crate::segment::{flags, Segment};
 use crate::tcp::common::layout::tests::bulk_flow;
 
-/// What an upload or a download shows whose SYNs (`lost_syns`) and SYN-ACKs are lost so often: whether each SYN offers ECN, whether each
+/// Facts about an upload or a download whose SYNs (`lost_syns`) and SYN-ACKs are lost so often: whether each SYN offers ECN, whether each
 /// SYN-ACK agrees, whether data and what acknowledges them are ECN-capable.
 fn negotiated(
     stack: &str,

@@ -18,7 +18,7 @@ use crate::tcp::linux::stack::STACKS;
 use crate::tcp::linux::test_ends::ends;
 use crate::time::{Time, MS, US};
 
-/// What becomes of a data packet on its way.
+/// Fate of a data packet on its way.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Arrives,
@@ -26,11 +26,11 @@ enum Fate {
     Marked,
     /// Arrives after the next one.
     Late,
-    /// Takes so long that what is sent again for it overtakes it.
+    /// Takes so long that what is retransmitted for it overtakes it.
     Overtaken,
 }
 
-/// What is compared: every packet sent, and when; what the sender's timer is set for after each arrival; the state of both ends and the
+/// Everything that is compared: every packet sent, and when; what the sender's timer is set for after each arrival; the state of both ends and the
 /// scoreboard when the time is up.
 #[derive(Debug, PartialEq)]
 struct Course {
@@ -54,7 +54,7 @@ struct Path {
 }
 
 const DELAY: Time = 10 * MS;
-/// Of a packet that is overtaken.
+/// Delay of a packet that is overtaken.
 const LONG_DELAY: Time = 60 * MS;
 /// Time of a packet on the line, and how many wait for it at most.
 const SPACING: Time = 400 * US;

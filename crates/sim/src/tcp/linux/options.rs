@@ -1,4 +1,4 @@
-//! What versions of Linux do differently: values that options of a [`crate::tcp::linux::stack::Stack`] take.
+//! Differences between versions of Linux: values that options of a [`crate::tcp::linux::stack::Stack`] take.
 
 use crate::catalogue::{words, Kind, OptionType};
 use crate::cc::Growth;
@@ -19,7 +19,7 @@ words! {
     pub enum EarlyRetransmit {
         /// Never.
         Off = "off",
-        /// As soon as all but one segment is SACKed (sysctl value 1).
+        /// Retransmits at once when all but one segment is SACKed (sysctl value 1).
         AtOnce = "at-once",
         /// A quarter of an RTT later, at least 2 ms (sysctl value 2).
         Delayed = "delayed",
@@ -73,7 +73,7 @@ words! {
         /// `output_limit_bytes` of new data; retransmissions are not asked (3.6 to 3.11).
         Fixed = "fixed",
         /// Two TSO segments, or a millisecond at the pacing rate if that is more, and `output_limit_bytes` at most; twice as much for
-        /// retransmissions. What still lies there is not sent again (4.14 and later).
+        /// retransmissions. What still lies there is not retransmitted (4.14 and later).
         Rate = "rate",
     }
 

@@ -80,7 +80,7 @@ impl Request {
         self.sent > 1
     }
 
-    /// How often it was sent again.
+    /// How often it was retransmitted.
     pub fn retransmits(&self) -> u32 {
         self.sent.saturating_sub(1)
     }
@@ -90,7 +90,7 @@ impl Request {
         self.timeouts
     }
 
-    /// More than one was sent again, and not only because SYNs came again: the window begins with one segment (`tcp_init_transfer`).
+    /// More than one was retransmitted, and not only because SYNs came again: the window begins with one segment (`tcp_init_transfer`).
     pub fn shrinks_window(&self) -> bool {
         self.retransmits() > 1 && self.timeouts > 0
     }

@@ -30,7 +30,7 @@ options! {
         pub hz: u32 => .range("ticks a second", 100, 1000),
         /// Initial window, segments.
         pub initial_cwnd: u32 => .range("segments", 1, 1000).sysctl("initcwnd {}"),
-        /// Window after an idle time, and the least that unused window decays to, segments; null: the initial one.
+        /// Window after an idle time, and the minimum that unused window decays to, segments; null: the initial one.
         pub restart_cwnd: Option<u32> => .range("segments", 1, 1000),
         /// Segments of reordering assumed at first (sysctl tcp_reordering).
         pub reordering: u32 => .range("segments", 1, 300).sysctl("net.ipv4.tcp_reordering={}"),
@@ -92,7 +92,7 @@ options! {
         pub ignore_old_acks: bool => .since("6.14"),
         /// Packets without data that are dropped are answered once in half a second (sysctl tcp_invalid_ratelimit, 4.0 and later); else each is.
         pub limit_answers: bool => .sysctl("|net.ipv4.tcp_invalid_ratelimit=0").since("4.0"),
-        /// A SYN that is sent again does not offer ECN any more (sysctl tcp_ecn_fallback, 4.2 and later).
+        /// A SYN that is retransmitted does not offer ECN any more (sysctl tcp_ecn_fallback, 4.2 and later).
         pub ecn_fallback: bool => .sysctl("|net.ipv4.tcp_ecn_fallback=0").since("4.2"),
         /// Connections can agree on AccECN (6.18 and later).
         pub accecn: bool => .since("6.18"),
@@ -139,7 +139,7 @@ options! {
         pub quick_acks_out_of_order: bool,
         /// A delayed ACK never waits longer than 200 ms; else an interval above 40 ms is bound by half a second and the RTT alone.
         pub delayed_ack_capped: bool,
-        /// A delayed ACK waits less than the least retransmission timeout (6.7 and later).
+        /// A delayed ACK waits less than the minimum retransmission timeout (6.7 and later).
         pub delayed_ack_below_rto: bool => .since("6.7"),
         /// See [`ReceiveTuning`].
         pub receive_tuning: ReceiveTuning,
@@ -395,7 +395,7 @@ const LINUX_2_6: Stack = Stack {
 
 /// A stack that can be asked for by name.
 pub struct NamedStack {
-    /// As a description names it.
+    /// Name in a description.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
@@ -465,7 +465,7 @@ impl Stack {
         overridden(&base.options, &spec.options, Self::PARAMETERS, Self::check)
     }
 
-    /// What the stack's fields say of the parameters of congestion controls.
+    /// Values of the stack's fields for the parameters of congestion controls.
     #[must_use]
     pub fn control_parameters(&self) -> Vec<(&'static str, Value)> {
         let clock = match self.hystart_clock {

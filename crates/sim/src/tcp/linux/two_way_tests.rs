@@ -22,7 +22,7 @@ struct Pair {
     out: LoneOutbox,
     ends: [TwoWayEnd; 2],
     under_way: Vec<(Time, Segment)>,
-    /// What arrived: when, ms, at which end, and its payload, bytes.
+    /// Arrivals: when, ms, at which end, and their payload, bytes.
     arrived: Vec<(u64, usize, u32)>,
     /// Bytes that each end has read.
     read: [u64; 2],
@@ -41,7 +41,7 @@ impl Pair {
         Self::of(&spec)
     }
 
-    /// Of described ends.
+    /// Ends of this description.
     fn of(spec: &TcpSpec) -> Self {
         let mut pair = Self::closed(spec, false);
         pair.ends[CLIENT].open(&mut pair.out);
@@ -285,7 +285,7 @@ fn blocks_beside_data_take_room_and_cut_segments_that_are_sent_again() {
     pair.ends[SERVER].on_packet(&data[0], &mut pair.out);
     assert_eq!(pair.ends[SERVER].sender().view.sacked_out, 1);
     pair.out.take_sent();
-    // Nothing is acknowledged: the first segment is sent again, in two.
+    // Nothing is acknowledged: the first segment is retransmitted, in two.
     let nxt = pair.ends[CLIENT].sender().view.snd_nxt;
     let mut again = vec![];
     while again.is_empty() {
@@ -359,7 +359,7 @@ fn a_stream_goes_on_beyond_the_numbers_of_the_wire() {
     pair.write(CLIENT, BYTES);
     let mut lost = 0;
     while pair.read[SERVER] < BYTES && pair.out.now < 1000 * SEC {
-        // Of each GiB a segment is lost.
+        // A segment of each GiB is lost.
         let data = pair.under_way.iter().position(|(_, p)| u32::from(p.len) > HEADERS);
         if let Some(at) = data.filter(|_| pair.read[SERVER] >> 30 >= lost) {
             pair.under_way.remove(at);

@@ -1,4 +1,4 @@
-//! What an end drops before anything else looks at it, for both halves: which timestamps are too old (PAWS: RFC 7323 section 5; Linux 6.12
+//! Packets that an end drops before anything else looks at them, for both halves: which timestamps are too old (PAWS: RFC 7323 section 5; Linux 6.12
 //! include/net/tcp.h `tcp_paws_check`, net/ipv4/tcp_input.c `tcp_tsval_replay`), and how often that is answered (`tcp_oow_rate_limited`).
 //!
 //! Leaves out: the replay window before 6.7, 1.024 retransmission timeouts and not 1.2.

@@ -79,7 +79,7 @@ impl Counts {
 }
 
 impl Receiver {
-    /// Flags of this end's SYN: it offers AccECN, also when it is sent again for the first time (`tcp_retransmit_skb`).
+    /// Flags of this end's SYN: it offers AccECN, also when it is retransmitted for the first time (`tcp_retransmit_skb`).
     pub(super) fn accurate_offer(&self, retransmits: u32, falls_back: bool) -> Option<u16> {
         self.accecn.as_ref()?;
         Some(Negotiation::offer(retransmits, falls_back))

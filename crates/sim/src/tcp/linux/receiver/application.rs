@@ -4,7 +4,7 @@
 use super::Receiver;
 use crate::outbox::{End, Outbox};
 
-/// What the application waits for that reads once all packets of an instant have been dealt with.
+/// Event that the application waits for if it reads once all packets of an instant have been dealt with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Application {
     pub waits: bool,

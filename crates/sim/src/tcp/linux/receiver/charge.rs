@@ -1,4 +1,4 @@
-//! What segments are charged to the receive buffer while they wait to be read, or for what is missing: a segment that continues the one before
+//! Bytes that segments are charged to the receive buffer while they wait to be read, or for a missing segment: a segment that continues the one before
 //! it gives up its head (Linux 6.12 net/ipv4/tcp_input.c `tcp_try_coalesce`; net/core/skbuff.c `skb_try_coalesce`), as long as the other one has
 //! room for its fragments.
 //!
@@ -35,7 +35,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Of segments of `mss` bytes.
+    /// Costs of segments of `mss` bytes.
     pub fn of(stack: &Stack, mss: u32) -> Self {
         let is_over = |n: &u32| (FRAGMENT - n * mss % FRAGMENT) % FRAGMENT < LEAST_FRAGMENT;
         Self {
@@ -145,7 +145,7 @@ impl Head {
         Some(charged)
     }
 
-    /// What its segments are charged, bytes.
+    /// Bytes that its segments are charged.
     pub fn charged(&self, cost: &Cost) -> u64 {
         cost.head + u64::from(self.payload - self.inside)
     }
@@ -154,9 +154,9 @@ impl Head {
 /// The segments in order that the application has not read yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unread {
-    /// What they are charged, bytes.
+    /// Bytes that they are charged.
     pub charged: u64,
-    /// Those of the last head; and where those of the first one end.
+    /// Segments of the last head; and the end of those of the first head.
     last: Option<Head>,
     first_end: u32,
     /// Their payload, bytes.
@@ -260,7 +260,7 @@ mod tests {
         let cost = Cost::of(&stack("linux-6.12"), MSS);
         assert_eq!(unread(1..19, &cost).behind_first(), 1);
         assert_eq!(unread(10..28, &cost).behind_first(), 2, "segment 23 has two");
-        // What filled the gap has a head of its own if those behind it have none to spare.
+        // A segment that filled the gap has a head of its own if those behind it have none to spare.
         let mut all = unread(1..2, &cost);
         let mut behind = full(2);
         (3..19).for_each(|seq| assert_eq!(behind.join(&full(seq), &cost), Some(1448)));

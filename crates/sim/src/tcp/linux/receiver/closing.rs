@@ -2,7 +2,7 @@
 //! sends its own and waits for the answer (LAST_ACK; Linux 6.12 net/ipv4/tcp_input.c `tcp_fin`, `__tcp_ack_snd_check`; tcp_output.c
 //! `tcp_send_fin`, `tcp_schedule_loss_probe`; tcp_timer.c `tcp_write_timeout`).
 //!
-//! A receiver sends nothing else that is acknowledged, so that its FIN is sent again by a timer of its own: as a loss probe first where the
+//! A receiver sends nothing else that is acknowledged, so that its FIN is retransmitted by a timer of its own: as a loss probe first where the
 //! kernel has them, then at each retransmission timeout.
 
 use super::{Receiver, RttEstimates};
@@ -177,7 +177,7 @@ impl Receiver {
         self.form.flags = flags;
     }
 
-    /// The event of the timer came that the FIN is sent again by.
+    /// The event of the timer came that the FIN is retransmitted by.
     #[cold]
     #[inline(never)]
     pub(super) fn on_fin_timer(&mut self, out: &mut impl Outbox) {
@@ -208,7 +208,7 @@ impl Receiver {
         out.send(End::Receiver, Segment { len, flags, seq: self.rcv_nxt, window: 0, tsval: 0, tsecr: 0, ..self.form });
     }
 
-    /// The flow is cut off: a FIN that is not acknowledged is not sent again.
+    /// The flow is cut off: a FIN that is not acknowledged is not retransmitted.
     pub fn abort(&mut self) {
         self.stop_opening();
         if self.closing.is_waiting() {

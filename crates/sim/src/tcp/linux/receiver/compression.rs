@@ -18,7 +18,7 @@ const MERGED_MAX: u32 = 44;
 /// Longest compression (sysctl tcp_comp_sack_delay_ns), ns.
 const DELAY_MAX: Time = MS;
 
-/// What changed with Linux 5.8.
+/// Changes of Linux 5.8.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     merged_max: u32,
@@ -131,7 +131,7 @@ impl Compression {
         holds
     }
 
-    /// What is held back, if anything, must go before a segment is taken in whose range is at a place (see [`OutOfOrder::place_of`]).
+    /// Sends an ACK that is held back, if there is one, before a segment is taken in whose range is at a place (see [`OutOfOrder::place_of`]).
     #[inline]
     pub fn ends_with(&self, (place, known): (usize, bool)) -> bool {
         place >= self.rules.last_place && (self.rules.known_counts || !known)

@@ -31,7 +31,7 @@ pub(super) struct AckDelay {
     quick: u32,
     interval: u64,
     least: u64,
-    /// Half the least interval.
+    /// Half the minimum interval.
     step: u64,
     /// No interval is longer than `most`, and no ACK waits for longer than `longest`.
     most: u64,
@@ -39,9 +39,9 @@ pub(super) struct AckDelay {
     /// The largest interval, and the one where nothing caps it.
     capped: u64,
     uncapped: u64,
-    /// The interval that [`Self::wait_lazily`] waits for: the least one; `u64::MAX` if no ACK may wait for so long.
+    /// The interval that [`Self::wait_lazily`] waits for: the minimum one; `u64::MAX` if no ACK may wait for so long.
     lazy: u64,
-    /// Half the least interval, ns; and that after the last arrival of data in order.
+    /// Half the minimum interval, ns; and that after the last arrival of data in order.
     short_gap: Time,
     short_gap_ends: Time,
     /// When the connection was established, which counts as the last arrival until data come. 0: nothing does (`lrcvtime`).
@@ -138,7 +138,7 @@ impl AckDelay {
         self.quick = 0;
     }
 
-    /// Back to the least interval.
+    /// Back to the minimum interval.
     pub fn reset(&mut self) {
         self.interval = self.least;
     }
@@ -195,7 +195,7 @@ impl AckDelay {
             self.interval = self.least;
             return true;
         }
-        // What came out of order may have set the interval before any data came in order.
+        // Segments out of order may have set the interval before any data came in order.
         let gap = self.ticks_since_data(now, clock);
         if gap <= self.step {
             self.interval = (self.interval >> 1) + self.step;
@@ -247,7 +247,7 @@ impl AckDelay {
         true
     }
 
-    /// Delays the ACK by the least interval without asking which tick that is, if no ACK waits yet and the timer's event comes before; true
+    /// Delays the ACK by the minimum interval without asking which tick that is, if no ACK waits yet and the timer's event comes before; true
     /// if it did.
     #[inline]
     pub fn wait_lazily(&mut self, now: Time) -> bool {

@@ -4,7 +4,7 @@ use crate::packet::Ecn;
 use crate::segment::flags;
 use crate::tcp::linux::stack::SceEcho;
 
-/// What to do about a segment's codepoint, besides the latch.
+/// Action on a segment's codepoint, besides the latch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wish {
     /// Acknowledge first what came before this segment, with the flags as they were.

@@ -16,7 +16,7 @@ impl Receiver {
         p.seq == self.rcv_nxt && p.seq < self.fast_path.until && p.form() == self.fast_path.form
     }
 
-    /// What [`Self::on_data`] does about a segment that [takes the fast path](Self::takes_fast_path).
+    /// Does the work of [`Self::on_data`] for a segment that [takes the fast path](Self::takes_fast_path).
     pub(super) fn on_fast_data(&mut self, p: &Segment, out: &mut impl Outbox) {
         let mut waits_for_read = false;
         if p.tsval < self.form.tsecr {
@@ -57,7 +57,7 @@ impl Receiver {
         }
     }
 
-    /// What is left of [`Self::on_data`] when the ACK does not go at once.
+    /// Does the rest of [`Self::on_data`] when the ACK does not go at once.
     #[inline(never)]
     fn delay_ack_in_full(&mut self, out: &mut impl Outbox) {
         let waits = self.waits_to_acknowledge(out);
@@ -82,7 +82,7 @@ impl Receiver {
         }
     }
 
-    /// What [`Self::delay_ack`] does on the fast path. If no ACK waits, the interval is the least one and would end after the timer's event,
+    /// Does the work of [`Self::delay_ack`] on the fast path. If no ACK waits, the interval is the minimum one and would end after the timer's event,
     /// only the present time is noted: its tick is computed if the ACK still waits when that event comes.
     #[inline]
     fn delay_ack_lazily(&mut self, out: &mut impl Outbox) {
@@ -96,7 +96,7 @@ impl Receiver {
         }
     }
 
-    /// What [`Self::send_ack`] does on the fast path.
+    /// Does the work of [`Self::send_ack`] on the fast path.
     #[inline(always)]
     fn send_fast_ack(&mut self, window: u32, out: &mut impl Outbox) {
         let mut p = self.ack_packet(self.rcv_nxt, window, out.now());

@@ -16,7 +16,7 @@ const MAX_SIZE: u32 = 65_536;
 /// Header bits that may differ among the segments of a merged packet. The simulator marks what was sent before; no header tells.
 const MAY_DIFFER: u16 = flags::FIN | flags::PSH | flags::RETRANSMISSION;
 
-/// What is merged so far.
+/// Segments that are merged so far.
 #[derive(Clone, Copy, Debug)]
 struct Merged {
     /// The segment that continues it.
@@ -64,7 +64,7 @@ impl Gro {
 }
 
 impl Receiver {
-    /// What [`Self::on_data`] does on a host that merges. What can be told of a single segment is done at once; whether to acknowledge is
+    /// Does the work of [`Self::on_data`] on a host that merges. A step that depends on a single segment is done at once; whether to acknowledge is
     /// asked when the merged packet ends: with a gap, a short segment, another codepoint or timestamp, PSH or FIN, at 64 KiB, or with all
     /// that arrives at this time.
     pub(super) fn on_data_to_merge(&mut self, p: &Segment, out: &mut impl Outbox) {

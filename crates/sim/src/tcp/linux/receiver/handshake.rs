@@ -48,13 +48,13 @@ impl Receiver {
         }
     }
 
-    /// RTT of a handshake in which something was sent again: the timestamps tell which packet `p` answers (`tcp_ack_update_rtt`).
+    /// RTT of a handshake in which something was retransmitted: the timestamps tell which packet `p` answers (`tcp_ack_update_rtt`).
     pub(super) fn note_rtt_by_timestamp(&mut self, p: &Segment, now: Time) {
         self.note_rtt(1000 * (now / MS).saturating_sub(u64::from(p.tsecr)).max(1));
     }
 
     /// A packet comes before the connection that the peer opens is established; true if it is taken in. The SYN-ACK echoes the first SYN, also
-    /// where it is sent again.
+    /// where it is retransmitted.
     pub(in crate::tcp::linux) fn hear_request(&mut self, p: &Segment, out: &mut impl Outbox) -> bool {
         let data = u32::from(p.len) > HEADERS || p.has(flags::FIN);
         match self.opening.request.react(p, data, self.form.tsecr, out.now()) {

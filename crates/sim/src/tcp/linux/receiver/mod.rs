@@ -66,7 +66,7 @@ struct RttEstimates {
     /// Smoothed RTT, us; 0: not known. The same in ticks.
     srtt_us: u64,
     srtt: u64,
-    /// Retransmission timeout, ticks, and the least of its variance, us.
+    /// Retransmission timeout, ticks, and the minimum of its variance, us.
     rto: u64,
     rto_min_us: u64,
 }
@@ -86,7 +86,7 @@ struct Kernel {
     cost: Cost,
 }
 
-/// What [takes the fast path](Receiver::takes_fast_path): segments in order, below this number and with these header bits (a codepoint).
+/// Segments that [take the fast path](Receiver::takes_fast_path): in order, below this number and with these header bits (a codepoint).
 #[derive(Clone, Copy, Debug, Default)]
 struct FastPath {
     /// 0: none do.
@@ -116,7 +116,7 @@ pub struct Receiver {
     application: Application,
     gro: Gro,
     delay: AckDelay,
-    /// What ACKs have in common, with the timestamp to echo; see `form` of the sender.
+    /// Form that ACKs have in common, with the timestamp to echo; see `form` of the sender.
     form: Segment,
     buffer: ReceiveBuffer,
     echo: Echo,
@@ -127,7 +127,7 @@ pub struct Receiver {
     counters: ReceiverCounters,
     clock: Clock,
     rtt: RttEstimates,
-    /// What came before what is missing.
+    /// Segments that came before a missing one.
     early: OutOfOrder,
     compression: Compression,
     closing: Closing,
@@ -499,7 +499,7 @@ impl Receiver {
         }
     }
 
-    /// What is acknowledged when it was read: two segments that were not before, the end of a write of the sender's, and any data if reading
+    /// Segments that are acknowledged when they were read: two that were not before, the end of a write of the sender's, and any data if reading
     /// opens the window wide, even if all of it is acknowledged (`__tcp_cleanup_rbuf`).
     fn ack_after_read(&mut self, some: bool, out: &mut impl Outbox) {
         let charged = self.charged();

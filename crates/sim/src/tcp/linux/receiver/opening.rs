@@ -1,5 +1,5 @@
-//! The packets of the handshake that are sent again. The receiving end calls connect(), as in a download: its SYN, sent again until the SYN-ACK
-//! comes, and the packet that ends the handshake. Or it is called: its SYN-ACK, sent again until something comes (RFC 9293 section 3.5; Linux 6.12
+//! The packets of the handshake that are retransmitted. The receiving end calls connect(), as in a download: its SYN, retransmitted until the SYN-ACK
+//! comes, and the packet that ends the handshake. Or it is called: its SYN-ACK, retransmitted until something comes (RFC 9293 section 3.5; Linux 6.12
 //! net/ipv4/tcp_output.c `tcp_connect`; tcp_timer.c `tcp_retransmit_timer`; tcp_input.c `tcp_rcv_synsent_state_process`).
 //!
 //! Leaves out: giving up.
@@ -28,7 +28,7 @@ pub(super) struct Opening {
     retransmits: u32,
     /// Retransmissions after which the timeout doubles.
     linear: u32,
-    /// What is sent again does not offer ECN any more.
+    /// True if a retransmission does not offer ECN any more.
     ecn_fallback: bool,
 }
 
@@ -83,7 +83,7 @@ impl Receiver {
         out.set_timer(self.opening.source, NEVER);
     }
 
-    /// The event of the timer came that the SYN, or the SYN-ACK, is sent again by.
+    /// The event of the timer came that the SYN, or the SYN-ACK, is retransmitted by.
     #[cold]
     #[inline(never)]
     pub(super) fn on_syn_timer(&mut self, out: &mut impl Outbox) {

@@ -26,12 +26,12 @@ pub(super) enum Place {
     Alone(usize),
 }
 
-/// What came before what is missing. Told of every segment out of order and of gaps that close; asked for the blocks of each ACK.
+/// Segments that came before a missing one. Told of every segment out of order and of gaps that close; asked for the blocks of each ACK.
 #[derive(Clone, Debug)]
 pub(super) struct OutOfOrder {
     /// Sorted.
     ranges: VecDeque<(u32, u32)>,
-    /// What their segments share, sorted; and are charged, bytes.
+    /// Heads that their segments share, sorted; and the bytes that they are charged.
     heads: VecDeque<Head>,
     charged: u64,
     /// The most recent ranges first.
@@ -65,7 +65,7 @@ impl OutOfOrder {
         self.ranges.back().map(|range| range.1)
     }
 
-    /// What the segments are charged that wait for what is missing, bytes.
+    /// Bytes that the segments are charged that wait for a missing one.
     #[inline]
     pub fn charged(&self) -> u64 {
         self.charged
@@ -131,7 +131,7 @@ impl OutOfOrder {
         self.recent.put_range_first(seq, end);
     }
 
-    /// What is missing has come up to `next`: returns where the range ends that follows without a gap, and gives up what its segments share.
+    /// The gap has closed up to `next`: returns where the range ends that follows without a gap, and gives up the heads that its segments share.
     pub fn close_gap(&mut self, next: u32, cost: &Cost, mut give: impl FnMut(&Head)) -> Option<u32> {
         let &(start, end) = self.ranges.front()?;
         let closed = start <= next;

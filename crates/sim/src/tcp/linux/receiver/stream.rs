@@ -21,14 +21,14 @@ const TAKEN_OFF: u32 = 1 << 31;
 /// Bytes of a page. Memory is asked for, and given back, by pages (`__sk_mem_schedule`, `sk_mem_reclaim`).
 const PAGE: u64 = 4096;
 
-/// What only a half of a stream knows.
+/// Knowledge that only a half of a stream has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
     /// The bytes that were taken off the numbers so far.
     pub base: u64,
 }
 
-/// What a packet of this end says of the data that came.
+/// Acknowledgement that a packet of this end carries for the data that came.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct Acknowledgement {
     pub ack: u32,

@@ -299,7 +299,7 @@ fn a_compressed_ack_goes_with_its_event_and_takes_it_away() {
 #[test]
 fn compressed_acks_go_with_the_third_range_and_until_linux_5_7_with_the_fifth() {
     let acks_of = |stack| acks(stack, 40, &[42, 52, 62, 63, 53, 43, 72, 82]);
-    // What goes with 43 is an ACK for it as well: none is due any more, and with 72 nothing is held back.
+    // The packet with 43 is an ACK for it as well: none is due any more, and with 72 nothing is held back.
     assert_eq!(acks_of("linux-6.12"), [1, 1, 1, 1, 0, 1, 0, 1]);
     assert_eq!(acks_of("linux-5.1-sce"), [1, 1, 1, 0, 0, 0, 0, 1]);
 }

@@ -1,4 +1,4 @@
-//! What is dropped before anything else looks at it, and the timestamp to echo: segments that a retransmission has overtaken (PAWS, RFC 7323) and
+//! Packets that are dropped before anything else looks at them, and the timestamp to echo: segments that a retransmission has overtaken (PAWS, RFC 7323) and
 //! those from before all that was acknowledged (Linux 6.12 net/ipv4/tcp_input.c `tcp_validate_incoming`, `tcp_paws_discard`, `tcp_sequence`,
 //! `tcp_replace_ts_recent`, `tcp_send_dupack`).
 
@@ -26,7 +26,7 @@ impl Receiver {
         self.kernel.ignores_old_acks && seq < self.rcv_nxt
     }
 
-    /// What a packet carries, up to the segment `end`, lies before all that was acknowledged.
+    /// The payload of a packet, up to the segment `end`, lies before all that was acknowledged.
     #[inline]
     pub(in crate::tcp::linux) fn is_stale(&self, end: u32) -> bool {
         end < self.buffer.acked_until()

@@ -14,7 +14,7 @@ use crate::tcp::linux::options::LossDetection;
 use crate::tcp::linux::validate;
 use crate::time::Time;
 
-/// What was found about an ACK (Linux's FLAG_*).
+/// Facts found about an ACK (Linux's FLAG_*).
 pub(in crate::tcp::linux) mod flag {
     pub const WIN_UPDATE: u32 = 1;
     pub const DATA_ACKED: u32 = 2;
@@ -43,7 +43,7 @@ pub(in crate::tcp::linux) mod flag {
     pub const ALERT: u32 = DATA_SACKED | ECE | DSACKING;
 }
 
-/// What to send once the window is known.
+/// Segments to send once the window is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tcp::linux) enum Rexmit {
     None,
@@ -68,7 +68,7 @@ pub(in crate::tcp::linux) struct AckState {
     /// Lowest segment that shows reordering.
     pub reord: u32,
     pub sack_delivered: u32,
-    /// What congestion control is told; filled on the way.
+    /// Sample for congestion control; filled on the way.
     pub sample: RateSample,
     /// Delivered count when the latest-sent of the delivered segments was sent, and its time.
     prior_delivered: Option<(u64, u32, u32)>,
@@ -209,7 +209,7 @@ impl Sender {
         sent + self.wake_application(window_full, out)
     }
 
-    /// As [`Self::send_allowed`], on the fast path where not everything goes in one run.
+    /// Does the work of [`Self::send_allowed`] on the fast path where not everything goes in one run.
     #[inline(never)]
     pub(super) fn send_allowed_in_steps(&mut self, out: &mut impl Outbox) -> u32 {
         self.send_allowed(out)

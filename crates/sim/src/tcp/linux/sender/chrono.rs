@@ -13,7 +13,7 @@ use super::Sender;
 use crate::tcp::transport::LimitedTimes;
 use crate::time::{Time, US};
 
-/// What limits sending; of several that do, the last of this list.
+/// Limit of sending; if several apply, the last of this list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::tcp::linux) enum Limit {
     /// Everything written is acknowledged.

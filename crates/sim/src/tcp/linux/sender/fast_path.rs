@@ -69,7 +69,7 @@ impl Sender {
         self.on_fast_ack(p, false, out);
     }
 
-    /// What [`Self::on_ack`] does about an ACK that [takes the fast path](Self::takes_fast_path). `open`: in state Open. It is a literal
+    /// Does the work of [`Self::on_ack`] for an ACK that [takes the fast path](Self::takes_fast_path). `open`: in state Open. It is a literal
     /// where this is called and this is inlined, so that what is only done in state CWR costs nothing in state Open.
     #[inline(always)]
     pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Segment, open: bool, out: &mut impl Outbox) {
@@ -86,7 +86,7 @@ impl Sender {
         }
     }
 
-    /// What [`Self::process_ack`] does about such an ACK, but for the timer. Returns the RTT of the last segment acknowledged, us.
+    /// Does the work of [`Self::process_ack`] for such an ACK, but for the timer. Returns the RTT of the last segment acknowledged, us.
     #[inline(always)]
     fn process_fast_ack(&mut self, p: &Segment, open: bool) -> u64 {
         self.form.tsecr = self.form.tsecr.max(p.tsval);
@@ -140,7 +140,7 @@ impl Sender {
     fn steer_window_separately(&mut self, p: &Segment, acked: u32, rtt_us: i64, ece: bool, maybe_delayed: bool) {
         let mut sample = self.whole_sample(p, acked, rtt_us, ece);
         if self.sampler.is_some() {
-            // Of segments sent once and in order the last one was sent last.
+            // The last of the segments that were sent once and in order was sent last.
             let last = self.view.snd_una;
             self.begin_sample(last);
             self.note_deliveries(last - 1..last);
@@ -177,7 +177,7 @@ impl Sender {
         self.send_allowed_in_one_run::<true>(out)
     }
 
-    /// What [`Self::send_allowed`] does on the fast path without TSO: as everything outstanding is in flight, the window ends at one
+    /// Does the work of [`Self::send_allowed`] on the fast path without TSO: as everything outstanding is in flight, the window ends at one
     /// sequence number, and what it allows goes in one run. Leaves the timer to [`Self::schedule_likely_loss_probe`].
     #[inline(always)]
     fn send_allowed_in_one_run<const NOTED: bool>(&mut self, out: &mut impl Outbox) -> u32 {
@@ -203,7 +203,7 @@ impl Sender {
         }
     }
 
-    /// What limits sending is, or becomes, something else than the congestion window; `sent` segments went from `from` on.
+    /// Sending is, or becomes, limited by something else than the congestion window; `sent` segments went from `from` on.
     #[inline(never)]
     fn chrono_after_run(&mut self, from: u32, sent: u32, cwnd_end: u32) {
         let nxt = self.view.snd_nxt;
@@ -215,7 +215,7 @@ impl Sender {
         }
     }
 
-    /// What [`Self::schedule_loss_probe`] does on the fast path. The last segment acknowledged was sent `rtt_us` ago, the first outstanding
+    /// Does the work of [`Self::schedule_loss_probe`] on the fast path. The last segment acknowledged was sent `rtt_us` ago, the first outstanding
     /// one no earlier. The probe nearly always comes before the RTO.
     #[inline(always)]
     fn schedule_likely_loss_probe(&mut self, out: &mut impl Outbox, rtt_us: u64, advancing: bool) {

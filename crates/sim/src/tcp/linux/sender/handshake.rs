@@ -18,7 +18,7 @@ pub(super) struct Handshake {
     sent_us: u64,
     /// Flags of the SYN-ACK by which this end answers a SYN that has crossed its own.
     crossed: u16,
-    /// SYNs that were sent again.
+    /// SYNs that were retransmitted.
     retransmits: u32,
     pub request: Request,
     /// The flow was cut off: nobody listens any more.
@@ -31,19 +31,19 @@ impl Handshake {
         Self { sent_us: 0, crossed: 0, retransmits: 0, request: Request::new(stack, clock), is_over: false }
     }
 
-    /// How often the SYN was sent again.
+    /// How often the SYN was retransmitted.
     pub fn syn_retransmits(&self) -> u32 {
         self.retransmits
     }
 
-    /// How often a SYN or a SYN-ACK was sent again.
+    /// How often a SYN or a SYN-ACK was retransmitted.
     pub fn retransmits(&self) -> u32 {
         self.retransmits + self.request.retransmits()
     }
 }
 
 impl Sender {
-    /// How often the SYN was sent again.
+    /// How often the SYN was retransmitted.
     pub(super) fn handshake_retransmits(&self) -> u32 {
         self.handshake.syn_retransmits()
     }
@@ -163,7 +163,7 @@ impl Sender {
     }
 
     /// A packet comes before the connection that the peer opens is established; true if it is taken in. The SYN-ACK echoes the first SYN, also
-    /// where it is sent again.
+    /// where it is retransmitted.
     pub(super) fn hear_request(&mut self, p: &Segment, out: &mut impl Outbox) -> bool {
         match self.handshake.request.react(p, false, self.form.tsecr, out.now()) {
             Reaction::Take => return true,
@@ -215,7 +215,7 @@ impl Sender {
         self.open_buffer(out);
     }
 
-    /// Time since what this answers was sent, us: of a SYN or a SYN-ACK that was sent again the timestamps tell which it is
+    /// Time since what this answers was sent, us: of a SYN or a SYN-ACK that was retransmitted the timestamps tell which it is
     /// (`tcp_ack_update_rtt`). None without timestamps.
     fn us_since_echo(&self, p: &Segment) -> Option<u32> {
         self.timestamps.then(|| 1000 * self.ms_since_echo(p.tsecr).unwrap_or(1))

@@ -134,9 +134,9 @@ pub struct Sender {
     sending: Sending,
     /// Sequence numbers, counts and estimates: what congestion control sees.
     pub view: View,
-    /// What congestion control sets.
+    /// Window that congestion control sets.
     pub window: Window,
-    /// What segments have in common, with the timestamps of now. A packet is put together from single fields where it is sent: what was
+    /// Form that segments have in common, with the timestamps of now. A packet is put together from single fields where it is sent: fields that were
     /// written in pieces just before cannot be moved as a whole without waiting.
     pub(in crate::tcp::linux) form: Segment,
     pub(in crate::tcp::linux) timer: Timer,
@@ -149,7 +149,7 @@ pub struct Sender {
     pub(in crate::tcp::linux) min_rtt: WindowedMin,
     pub(in crate::tcp::linux) board: Scoreboard,
     pub(in crate::tcp::linux) cc: AnyCc,
-    /// What congestion control needs.
+    /// Needs of congestion control.
     pub(in crate::tcp::linux) needs: Needs,
     /// Only for a control that needs its samples.
     sampler: Option<Box<RateSampler>>,

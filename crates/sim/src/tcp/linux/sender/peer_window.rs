@@ -1,14 +1,14 @@
 //! The window that the receiver advertises (RFC 9293), and which segments it lets go.
 
-/// A window that a receiver with the least MSS would offer, bytes (`TCP_MSS_DEFAULT`).
+/// A window that a receiver with the minimum MSS would offer, bytes (`TCP_MSS_DEFAULT`).
 const MSS_DEFAULT: u32 = 536;
 
-/// What the receiver has advertised. Told of every ACK in order; asked before anything new is sent.
+/// Window that the receiver has advertised. Told of every ACK in order; asked before anything new is sent.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct PeerWindow {
     /// First segment beyond it.
     end: u32,
-    /// As last advertised, bytes and whole segments.
+    /// Window as last advertised, bytes and whole segments.
     bytes: u32,
     segments: u32,
     /// Payload of a full segment, bytes.
@@ -74,12 +74,12 @@ impl PeerWindow {
         std::mem::take(&mut self.by_syn_ack)
     }
 
-    /// Whether the first ACK for `ack` advertised another size than the one before.
+    /// True if the first ACK for `ack` advertised another size than the one before.
     pub fn was_changed_by(&self, ack: u32) -> bool {
         self.changed_by == ack
     }
 
-    /// As last advertised, bytes.
+    /// Window as last advertised, bytes.
     pub fn bytes(&self) -> u32 {
         self.bytes
     }

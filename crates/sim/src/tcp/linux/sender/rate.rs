@@ -11,7 +11,7 @@ use super::Sender;
 use crate::cc::{CongestionControl, DeliveryRate, Lost, RateSample, Renumbering, View};
 use crate::prefetch::prefetch_element;
 
-/// What is noted of a segment when it is sent.
+/// Note on a segment when it is sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Transmission {
     /// When the segment left that had been delivered last, us.
@@ -30,7 +30,7 @@ struct Transmission {
     is_app_limited: bool,
 }
 
-/// What is known of the segments in flight, and what the ACK in hand has come to. Told of everything sent and delivered; asked at the end of an ACK.
+/// Notes on the segments in flight, and the sample of the ACK in hand. Told of everything sent and delivered; asked at the end of an ACK.
 #[derive(Clone, Debug)]
 pub(in crate::tcp::linux) struct RateSampler {
     /// By sequence number, in a ring as large as the largest flight.
@@ -176,7 +176,7 @@ impl RateSampler {
         }
     }
 
-    /// What the sample has of the transmission itself.
+    /// The sample's part on the transmission itself.
     fn transmission(&self, v: &View) -> DeliveryRate {
         let Some(t) = &self.latest else { return DeliveryRate::default() };
         DeliveryRate {
@@ -226,7 +226,7 @@ impl Sender {
         }
     }
 
-    /// As [`Self::note_deliveries`], of a segment that is SACKed and was sent last at `sent_us`.
+    /// Does the work of [`Self::note_deliveries`] for a segment that is SACKed and was sent last at `sent_us`.
     #[inline(always)]
     pub(super) fn note_sacked(&mut self, seq: u32, sent_us: u64) {
         if let Some(sampler) = &mut self.sampler {
@@ -249,7 +249,7 @@ impl Sender {
         self.sampler.as_mut().is_some_and(|sampler| sampler.slot(seq).is_app_limited)
     }
 
-    /// What is known of the sample before losses are looked for. A control that sets the window by itself waits for the whole of it.
+    /// The part of the sample that is known before losses are looked for. A control that sets the window by itself waits for the whole of it.
     #[inline]
     pub(super) fn sample_transmission(&self, sample: &mut RateSample) {
         if let Some(sampler) = self.sampler.as_ref().filter(|_| !self.needs.cong_control) {

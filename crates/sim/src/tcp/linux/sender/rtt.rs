@@ -15,10 +15,10 @@ const FALLBACK_RTO_MS: u64 = 3000;
 const RTO_MAX_MS: u64 = 120_000;
 /// So many doublings of a tick exceed the largest timeout.
 const MAX_BACKOFF: u16 = 17;
-/// Most doublings of the interval between probes: twice the longest timeout over the least one, as a power of two.
+/// Most doublings of the interval between probes: twice the longest timeout over the minimum one, as a power of two.
 const MOST_DOUBLINGS: u16 = 10;
 
-/// How often something was sent again by a timer since the last sample.
+/// How often something was retransmitted by a timer since the last sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Backoff {
     /// Doublings of the retransmission timeout.
@@ -30,7 +30,7 @@ struct Backoff {
 /// Smoothed RTT, variance and retransmission timeout. Told of every sample and of timeouts; asked whenever the timer is set.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// What samples are rounded down to and the rest counts in, us.
+    /// Unit that samples are rounded down to and the rest counts in, us.
     unit_us: u32,
     /// Smoothed RTT times 8; 0 before the first sample.
     srtt8: u32,
@@ -210,7 +210,7 @@ impl RttEstimator {
         self.backoff.probes = 0;
     }
 
-    /// The time until the first probe of a closed window, doubled as often as something was sent again, ticks (`tcp_probe0_when`).
+    /// The time until the first probe of a closed window, doubled as often as something was retransmitted, ticks (`tcp_probe0_when`).
     pub(in crate::tcp::linux) fn ticks_to_probe(&self, first: u64) -> u64 {
         (first << self.backoff.probes).min(self.rto_max)
     }

@@ -39,7 +39,7 @@ const NIL: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
     sent_low: u32,
-    /// What loss detection notes when it is sent: the number of segments delivered (RACK), the next new segment (FACK).
+    /// Note of loss detection on a segment when it is sent: the number of segments delivered (RACK), the next new segment (FACK).
     pub noted: u32,
     sent_high: u16,
     /// See [`mark`].
@@ -62,7 +62,7 @@ impl Segment {
         u64::from(self.sent_high) << 32 | u64::from(self.sent_low)
     }
 
-    /// It is sent again.
+    /// It is retransmitted.
     #[inline]
     pub fn set_sent_us(&mut self, sent_us: u64) {
         (self.sent_low, self.sent_high) = (sent_us as u32, (sent_us >> 32) as u16);
@@ -363,7 +363,7 @@ impl Scoreboard {
     /// All of this block is SACKed, as it was [noted](Self::note_walked).
     #[inline]
     pub fn has_walked(&self, block: (u32, u32)) -> bool {
-        // What is not in use is empty.
+        // Unused ranges are empty.
         self.walked.ranges.contains(&block)
     }
 
@@ -382,7 +382,7 @@ impl Scoreboard {
         start >= highest || self.walked.as_slice().iter().any(is_known)
     }
 
-    /// What of a block, some of which was SACKed before, is looked at again, because the blocks of the last ACK do not cover it
+    /// Parts of a block that are looked at again, if some of it was SACKed before, because the blocks of the last ACK do not cover them
     /// (`tcp_sacktag_write_queue`).
     pub fn walk(&self, (start, end): (u32, u32)) -> Blocks {
         let (mut walk, mut at) = (Blocks::default(), start);

@@ -12,7 +12,7 @@ use crate::tcp::common::layout::Layout;
 use crate::tcp::linux::request::Request;
 use crate::time::{Time, MS};
 
-/// The payload of a full segment before it is known, and the least one, bytes (TCP_MSS_DEFAULT; `tcp_bound_to_half_wnd`).
+/// The payload of a full segment before it is known, and the minimum one, bytes (TCP_MSS_DEFAULT; `tcp_bound_to_half_wnd`).
 const MSS_UNKNOWN: u32 = 536;
 const LEAST_MSS: u32 = 68 - 32;
 

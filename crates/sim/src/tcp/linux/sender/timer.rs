@@ -5,7 +5,7 @@ use crate::outbox::Outbox;
 use crate::tcp::common::lazy_timer::{LazyTimer, Turn};
 use crate::tcp::linux::clock::Clock;
 
-/// What the timer is set for.
+/// Purpose of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tcp::linux) enum Pending {
     Nothing,
@@ -31,13 +31,13 @@ impl Timer {
         Self { lazy: LazyTimer::new(source), pending: Pending::Nothing }
     }
 
-    /// What it is set for.
+    /// Purpose that it is set for.
     #[inline]
     pub fn pending(&self) -> Pending {
         self.pending
     }
 
-    /// What it was set for is done: whoever sets it next has nothing to take over.
+    /// The purpose of the timer is done: whoever sets it next has nothing to take over.
     pub fn mark_done(&mut self) {
         self.pending = Pending::Nothing;
     }

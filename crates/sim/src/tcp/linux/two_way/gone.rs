@@ -13,7 +13,7 @@ use crate::tcp::linux::stack::Stack;
 use crate::tcp::linux::validate::Answers;
 use crate::time::NEVER;
 
-/// What is left of a connection. Told when the FINs of both ends have come, or an RST.
+/// Rest of a connection. Told when the FINs of both ends have come, or an RST.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Gone {
     /// The connection is there.
@@ -26,7 +26,7 @@ pub(super) enum Gone {
     Closed,
 }
 
-/// What an end knows of its end.
+/// Knowledge of an end about its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ending {
     pub gone: Gone,

@@ -1,4 +1,4 @@
-//! What the halves of an end that both sends and receives act through: the one behind whose packets the other's ACK rides, and the other way round.
+//! Outboxes of the halves of an end that both sends and receives: the one behind whose packets the other's ACK rides, and the other way round.
 
 use crate::attachment::{Attachment, Blocks};
 use crate::outbox::{End, Outbox};
@@ -19,12 +19,12 @@ fn route(first: bool) -> End {
     }
 }
 
-/// What the sending half acts through: each packet takes the ACK along.
+/// Outbox of the sending half: each packet takes the ACK along.
 pub(super) struct SenderOutbox<'a, O> {
     pub first: bool,
     pub receiver: &'a mut Receiver,
     pub counters: &'a mut Counters,
-    /// Of the packet in hand.
+    /// Blocks of the packet in hand.
     pub blocks: Blocks,
     pub out: &'a mut O,
 }
@@ -82,7 +82,7 @@ impl<O: Outbox> Outbox for SenderOutbox<'_, O> {
     }
 }
 
-/// What the receiving half acts through: each packet has the number of the next segment to send.
+/// Outbox of the receiving half: each packet has the number of the next segment to send.
 pub(super) struct ReceiverOutbox<'a, O> {
     pub first: bool,
     pub sender: &'a mut Sender,
@@ -92,7 +92,7 @@ pub(super) struct ReceiverOutbox<'a, O> {
     /// The time that the end has seen last when it looked at the clock.
     pub clock: Time,
     pub counters: &'a mut Counters,
-    /// Of the ACK about to be sent.
+    /// Blocks of the ACK about to be sent.
     pub blocks: Blocks,
     pub out: &'a mut O,
 }

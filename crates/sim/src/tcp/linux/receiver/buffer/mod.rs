@@ -26,21 +26,21 @@ const LARGEST_UNSCALED: u64 = 65_535;
 
 /// Assumed length of a full segment before one has come, bytes (TCP_MSS_DEFAULT).
 const FULL_UNSEEN: u64 = 536;
-/// Minimum length of a segment that may be a full one, with the header: 20 bytes more than the MSS that each host takes, or than the least one if it
+/// Minimum length of a segment that may be a full one, with the header: 20 bytes more than the MSS that each host takes, or than the minimum one if it
 /// does not end a write (TCP_MIN_MSS).
 const LEAST_FULL: u64 = FULL_UNSEEN + 20;
 const LEAST_FULL_INSIDE: u64 = 88 + 20;
 /// TCP header without options, bytes.
 const TCP_HEADER: u64 = 20;
 
-/// What a segment takes of the buffer, bytes.
+/// Room that a segment takes of the buffer, bytes.
 #[derive(Clone, Copy, Debug)]
 struct Charge {
     /// Memory charged for one segment without offloads beside its payload: head, sk_buff and shared info.
     head: u64,
     /// The share of the buffer for payload stays what it was assumed to be, and is not measured.
     assumed: bool,
-    /// What is counted on beside a segment when a buffer that assumes its share grows, bytes.
+    /// Bytes that are counted on top of a segment when a buffer that assumes its share grows.
     beside: u64,
 }
 
@@ -125,12 +125,12 @@ pub(super) struct ReceiveBuffer {
     first: FirstWindow,
 }
 
-/// What holds for every segment in order until the buffer changes; see [`ReceiveBuffer::update_in_order`].
+/// Facts that hold for every segment in order until the buffer changes; see [`ReceiveBuffer::update_in_order`].
 #[derive(Clone, Debug)]
 struct InOrder {
-    /// What is charged while a segment is acknowledged, bytes: nothing, or the one that is acknowledged before it is read.
+    /// Bytes that are charged while a segment is acknowledged: nothing, or the one that is acknowledged before it is read.
     charged: u64,
-    /// What may be advertised is all that it can be.
+    /// True if the window that may be advertised is as large as it can be.
     grown: bool,
     /// The window to advertise, bytes, unless more was offered before; and the one when the segment has been read.
     window: u64,
@@ -251,7 +251,7 @@ impl ReceiveBuffer {
         self.in_order.small = !self.has_scale() || 2 * self.in_order.window.saturating_sub(self.mss) <= self.clamp;
     }
 
-    /// The least number of bytes, more than none, with which less than half of the buffer is free when they are charged.
+    /// The smallest number of bytes, more than none, with which less than half of the buffer is free when they are charged.
     fn tight_from(&self) -> u64 {
         match self.clamp.min(self.full) >> 1 {
             0 => u64::MAX,

@@ -137,7 +137,7 @@ fn a_buffer_that_is_tuned_by_rtt_grows_by_what_the_rate_grew_and_with_what_is_ea
 
 #[test]
 fn the_first_windows_are_those_of_the_kernel() {
-    // What Linux 6.12 advertised for the first eight segments at the default sysctls, each charged until it is read.
+    // Linux 6.12 advertised these windows for the first eight segments at the default sysctls, each charged until it is read.
     let mut b =
         ReceiveBuffer::new(&HostSettings { rmem: [4096, 131_072, 6_291_456], ..host(None) }, &stack("linux-6.12"), MSS);
     assert_eq!((b.offered(), b.scale()), (65_160, 7));
@@ -151,7 +151,7 @@ fn the_first_windows_are_those_of_the_kernel() {
 
 #[test]
 fn the_first_windows_of_a_large_buffer_are_those_of_the_kernel() {
-    // What Linux 6.12 advertised with 76 KiB by SO_RCVBUF, which it doubles: more than the SYN-ACK can say, from the first ACK on.
+    // Linux 6.12 advertised this with 76 KiB by SO_RCVBUF, which it doubles: more than the SYN-ACK can say, from the first ACK on.
     let mut b = ReceiveBuffer::new(&host(Some(155_648)), &stack("linux-6.12"), MSS);
     assert_eq!((b.offered(), b.scale()), (65_535, 1));
     b.measure(MSS, false);

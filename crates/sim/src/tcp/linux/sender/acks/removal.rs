@@ -6,9 +6,9 @@ use crate::tcp::linux::sender::ack::{flag, AckState};
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::Sender;
 
-/// What is known of the segments that an ACK removes.
+/// Facts about the segments that an ACK removes.
 struct Removed {
-    /// Earliest and latest transmission of those that were neither sent again nor SACKed, us.
+    /// Earliest and latest transmission of those that were neither retransmitted nor SACKed, us.
     first_us: Option<u64>,
     last_us: u64,
     /// Lowest of these, or the next new segment.

@@ -36,7 +36,7 @@ impl Sender {
             let (mut sorted, mut valid) = (Blocks::default(), Blocks::default());
             let watched = self.fack.frto_mark().is_some();
             for &block in blocks {
-                // Of several blocks all but one are usually those of the ACK before (`recv_sack_cache`).
+                // All but one of several blocks are usually those of the ACK before (`recv_sack_cache`).
                 if !watched && self.board.has_walked(block) {
                     valid.insert(block);
                     continue;
@@ -145,7 +145,7 @@ impl Sender {
         a.only_orig_sacked &= self.fack.frto_mark().is_none_or(|mark| end <= mark);
     }
 
-    /// What of a block is looked at although it was SACKed before, beginning with a whole skb, and for each range of that whether it ends within an
+    /// Return the parts of a block that are looked at although they were SACKed before, beginning with a whole skb, and for each range of that whether it ends within an
     /// skb of several segments, which is cut there. Nothing before `una` was outstanding when the block came.
     #[cold]
     #[inline(never)]
@@ -184,7 +184,7 @@ impl Sender {
         }
     }
 
-    /// What is walked although it was SACKed before is joined, as far as it was not then.
+    /// Ranges that are walked although they were SACKed before are joined, as far as it was not then.
     #[cold]
     #[inline(never)]
     fn join_again(&mut self, walk: &Blocks, cuts: [bool; MAX_BLOCKS]) {

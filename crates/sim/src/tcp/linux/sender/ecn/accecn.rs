@@ -204,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// Flags of this end's SYN: it offers AccECN, also when it is sent again for the first time.
+    /// Flags of this end's SYN: it offers AccECN, also when it is retransmitted for the first time.
     pub(in crate::tcp::linux::sender) fn accurate_offer(&self) -> Option<u16> {
         self.accecn.as_ref()?;
         Some(Negotiation::offer(self.handshake_retransmits(), self.stack.ecn_fallback))

@@ -1,4 +1,4 @@
-//! What the sender does about ECN itself (RFC 3168 section 6.1): whether both ends agree on it, CWR on the first new segment after a reduction.
+//! Actions of the sender on ECN itself (RFC 3168 section 6.1): agreement of both ends, CWR on the first new segment after a reduction.
 
 pub(super) mod accecn;
 
@@ -6,7 +6,7 @@ use super::Sender;
 use crate::packet::Ecn;
 use crate::segment::{flags, Segment};
 
-/// Whether ECN is used, and whether CWR is to be sent. Told when the window was reduced; asked when new data are sent.
+/// Use of ECN, and CWR that waits to be sent. Told when the window was reduced; asked when new data are sent.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct EcnState {
     /// The codepoint of data; Not-ECT without ECN.

@@ -13,7 +13,7 @@ pub(in crate::tcp::linux) const TIMEOUT_MIN_US: u64 = 2_000;
 /// Recoveries after which a widened reordering window shrinks again.
 const REORDER_PERSIST: u8 = 16;
 
-/// What was delivered last, and how wide the reordering window is. Told of every delivery and of D-SACKs; asked for losses whenever something
+/// The last delivery, and the width of the reordering window. Told of every delivery and of D-SACKs; asked for losses whenever something
 /// was delivered, and when the reordering timer fires.
 #[derive(Clone, Debug)]
 pub(in crate::tcp::linux) struct Rack {
@@ -25,7 +25,7 @@ pub(in crate::tcp::linux) struct Rack {
     advanced: bool,
     /// A D-SACK came in this round trip.
     dsack_seen: bool,
-    /// Width of the reordering window, quarters of the least RTT.
+    /// Width of the reordering window, quarters of the minimum RTT.
     window_steps: u32,
     /// Recoveries after which it is narrow again.
     persist: u8,

@@ -53,7 +53,7 @@ impl Pacing {
     }
 }
 
-/// What a sender's clock shows.
+/// Times that a sender's clock shows.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux::sender) struct Stamps {
     mstamp_us: u64,
@@ -123,7 +123,7 @@ impl Sender {
         packet
     }
 
-    /// What has no payload leaves without waiting or letting others wait.
+    /// A packet without payload leaves without waiting or letting others wait.
     pub(in crate::tcp::linux::sender) fn note_bare_departure(&mut self, now: Time) {
         self.view.departure_ns = self.view.departure_ns.max(now);
     }

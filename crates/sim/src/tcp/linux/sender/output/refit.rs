@@ -1,5 +1,5 @@
 //! Segments of a stream that are cut apart or joined: SACK blocks beside data take room that a full segment needs, a segment that was not sent takes
-//! in what follows it, and one that is sent again takes in short ones behind it (Linux 6.12 net/ipv4/tcp_output.c `tcp_current_mss`, `tcp_grow_skb`,
+//! in what follows it, and one that is retransmitted takes in short ones behind it (Linux 6.12 net/ipv4/tcp_output.c `tcp_current_mss`, `tcp_grow_skb`,
 //! `tso_fragment`, `tcp_fragment`, `tcp_retrans_try_collapse`). Segments are numbered one by one, and only within the sender: where one is added or goes,
 //! the numbers of all later ones move, wherever they are kept. On the wire stand bytes.
 
@@ -94,7 +94,7 @@ impl Sender {
             && self.close.flag_of(seq) == 0
     }
 
-    /// Gives segment `seq`, which is to be sent again, the length with which it goes, and returns its number then; `None` if it lies beyond the receiver's
+    /// Gives segment `seq`, which is to be retransmitted, the length with which it goes, and returns its number then; `None` if it lies beyond the receiver's
     /// window.
     #[cold]
     #[inline(never)]
@@ -117,7 +117,7 @@ impl Sender {
         Some(seq)
     }
 
-    /// What of segment `seq`, which is to be sent again, is acknowledged already does not go with it (`tcp_trim_head`). Returns the number of the rest.
+    /// Trims the part of segment `seq` that is acknowledged already, before it is retransmitted (`tcp_trim_head`). Returns the number of the rest.
     fn trim_acked(&mut self, seq: u32) -> u32 {
         let (begin, payload) = (self.begins_at(seq), u64::from(self.layout.payload(seq)));
         if seq != self.view.snd_una || self.stream.acked <= begin || self.stream.acked >= begin + payload {

@@ -2,7 +2,7 @@
 //! part (Linux 6.12 net/ipv4/tcp_input.c `tcp_match_skb_to_sack`, `tcp_shift_skb_data`; net/ipv4/tcp_output.c `__tcp_retransmit_skb`,
 //! `tcp_send_loss_probe`).
 //!
-//! Leaves out: joining short segments that are sent again (`tcp_retrans_try_collapse`), cutting a segment that the receiver's window has no room for any
+//! Leaves out: joining short segments that are retransmitted (`tcp_retrans_try_collapse`), cutting a segment that the receiver's window has no room for any
 //! more, that an skb is left whole where the send buffer is far too full.
 
 use std::ops::Range;
@@ -60,12 +60,12 @@ impl Sender {
         self.skbs.split(start);
         self.skbs.split(duplicate.end);
         if start > first && start < duplicate.end && self.shifts(start) {
-            // What lay before it in the same skb takes it back.
+            // The segments before it in the same skb take it back.
             self.shift(start..duplicate.end);
         }
     }
 
-    /// The skb that begins with segment `seq` is joined to the one before: both are SACKed, none was sent again since, and their segments are as long.
+    /// The skb that begins with segment `seq` is joined to the one before: both are SACKed, none was retransmitted since, and their segments are as long.
     fn shifts(&self, seq: u32) -> bool {
         let is_plain =
             |seq: u32| self.board.get(seq).marks & (mark::SACKED | mark::RETRANS | mark::LOST) == mark::SACKED;
@@ -75,7 +75,7 @@ impl Sender {
         })
     }
 
-    /// Joins the segments of `part`, with which an skb begins, to the skb before. If either was ever sent again, both were (`tcp_shifted_skb`).
+    /// Joins the segments of `part`, with which an skb begins, to the skb before. If either was ever retransmitted, both were (`tcp_shifted_skb`).
     fn shift(&mut self, part: Range<u32>) {
         let ever = |this: &Self, seq| this.board.get(seq).marks & mark::EVER_RETRANS;
         let before = self.skbs.around(part.start - 1).map_or(part.start, |skb| skb.start);

@@ -14,7 +14,7 @@ use crate::spec::HostSettings;
 use crate::tcp::linux::sender::peer_window::PeerWindow;
 use crate::tcp::linux::stack::Stack;
 
-/// What is counted on beside a segment when the buffer grows, bytes: room for headers (`MAX_TCP_HEADER` of a kernel without tunnels and
+/// Bytes that are counted on top of a segment when the buffer grows: room for headers (`MAX_TCP_HEADER` of a kernel without tunnels and
 /// WLAN) and shared info, in an allocation of a power of two; and an sk_buff.
 const GROWTH_BESIDE: u64 = 192 + 320;
 const GROWTH_SK_BUFF: u64 = 256;
@@ -265,7 +265,7 @@ impl SendBuffer {
         self.merged -= u32::from(merged);
     }
 
-    /// What was SACKed does not count as SACKed any more. (Linux does not take apart what was joined.)
+    /// A SACKed segment does not count as SACKed any more. (Linux does not take apart what was joined.)
     pub fn forget_all_merged(&mut self) {
         self.merged = 0;
     }

@@ -37,7 +37,7 @@ impl Default for Skbs {
     }
 }
 
-/// What was not sent.
+/// Segments that were not sent.
 impl Skbs {
     /// Number of skbs: each is charged a head.
     pub fn count(&self) -> u64 {
@@ -142,7 +142,7 @@ impl Skbs {
     }
 }
 
-/// What was sent.
+/// Segments that were sent.
 impl Skbs {
     /// Everything before segment `una` is acknowledged.
     pub fn forget(&mut self, una: u32) {

@@ -5,11 +5,11 @@
 //! A packet is on the account of its connection (`sk_wmem_alloc`) until it leaves the host. What the send buffer is charged
 //! (`sk_wmem_queued`) is another account, which only an ACK gives back, so that leaving the host gives the application no room.
 //! A netem takes packets off the account when they come, as if they had left, so that it never holds anything back; but they keep
-//! their socket, and what still lies there is not sent again.
+//! their socket, and what still lies there is not retransmitted.
 //!
 //! Without such a queue the device takes what was sent when the packet or the timer that let it be sent is dealt with, and at once what a process
 //! sends, as softirqs do not interrupt each other. Of a stream, and of skbs, this is noticed: a small one behind full ones waits, takes in what follows
-//! it, and goes after what is sent again.
+//! it, and goes after what is retransmitted.
 //!
 //! A probe of a closed window is on the account, too (`tcp_xmit_probe_skb`): it takes what a segment without payload does.
 //!
@@ -29,14 +29,14 @@ use crate::tcp::linux::sender::Sender;
 
 /// A millisecond at the pacing rate (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
-/// What the account holds when nothing is sent, bytes.
+/// Bytes that the account holds when nothing is sent.
 const EMPTY: u64 = 1;
 
-/// What of a connection lies in its host's own queue, or before its device. Told of every packet that the queue takes and of every one that leaves it;
+/// Packets of a connection that lie in its host's own queue, or before its device. Told of every packet that the queue takes and of every one that leaves it;
 /// asked before each one is sent. Without such a queue that of a transfer stays empty and is never asked.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tcp::linux) struct SmallQueue {
-    /// What the queue is.
+    /// Kind of the queue.
     kind: HostQueue,
     /// It is asked.
     is_asked: bool,
@@ -237,7 +237,7 @@ impl Sender {
         self.rate_limit(next, 1).div_ceil(self.truesize(next, 1)) as u32
     }
 
-    /// What may be on the account when a TSO segment of `n` segments from `seq` on is sent, bytes.
+    /// Bytes that may be on the account when a TSO segment of `n` segments from `seq` on is sent.
     fn rate_limit(&self, seq: u32, n: u32) -> u64 {
         let rate = self.window.pacing_rate >> PACING_SHIFT;
         let unlimited = self.view.is_paced && !self.stack.output_limit_paced;

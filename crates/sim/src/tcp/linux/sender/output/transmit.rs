@@ -60,7 +60,7 @@ impl CwndUsage {
     }
 }
 
-/// What became of sending a segment again.
+/// Result of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tcp::linux) enum Retransmission {
     Sent,
@@ -70,7 +70,7 @@ pub(in crate::tcp::linux) enum Retransmission {
     Dropped,
 }
 
-/// What is to be sent of what is written.
+/// Part of the written data that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tcp::linux::sender) enum Push {
     /// All that the windows allow.

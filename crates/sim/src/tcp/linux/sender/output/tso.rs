@@ -13,7 +13,7 @@ use crate::time::{Time, MS};
 pub(in crate::tcp::linux::sender) const MAX_TSO_BYTES: u32 = 65_536 - (192 + 1);
 /// It carries about 1/1024 s at the pacing rate (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
-/// Added to that on short paths, halved for each step of the least RTT (`gso_max_size`), bytes.
+/// Added to that on short paths, halved for each step of the minimum RTT (`gso_max_size`), bytes.
 const GSO_MAX_SIZE: u64 = 65_536;
 /// Sending more than a third of the window is never deferred (sysctl tcp_tso_win_divisor).
 const WINDOW_DIVISOR: u32 = 3;

@@ -223,7 +223,7 @@ impl Sender {
         self.identify_loss(a, out);
     }
 
-    /// What an unusual ACK means for the state.
+    /// Acts on the meaning of an unusual ACK for the state.
     #[inline(always)]
     pub(in crate::tcp::linux) fn on_dubious_ack(&mut self, a: &mut AckState, out: &mut impl Outbox) {
         let ece = a.flags & flag::ECE != 0;

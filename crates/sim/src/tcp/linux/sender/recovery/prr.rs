@@ -11,7 +11,7 @@ pub(in crate::tcp::linux) struct Prr {
     sent: u32,
 }
 
-/// What an ACK in a reduction says, and the windows it is compared with, segments.
+/// News of an ACK in a reduction, and the windows it is compared with, segments.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct Reduction {
     pub in_flight: u32,

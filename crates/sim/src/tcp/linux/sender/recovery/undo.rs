@@ -6,7 +6,7 @@ use crate::tcp::linux::sender::ack::AckState;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::Sender;
 
-/// What it takes to find out that a reduction was wrong, and to take it back. Told when a reduction begins, of each retransmission and of
+/// Notes by which a reduction is found to be wrong, and taken back. Told when a reduction begins, of each retransmission and of
 /// each duplicate that the receiver reports; asked at every ACK in the episode.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::linux) struct Undo {

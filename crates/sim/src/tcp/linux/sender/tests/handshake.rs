@@ -1,4 +1,4 @@
-//! A sender that is called: SYNs that come again, and what follows from SYN-ACKs that were sent again.
+//! A sender that is called: SYNs that come again, and what follows from SYN-ACKs that were retransmitted.
 
 use crate::packet::ACK_FRAME;
 use crate::segment::{flags, Segment};

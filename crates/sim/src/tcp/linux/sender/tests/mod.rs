@@ -336,7 +336,7 @@ fn a_control_hears_of_everything_in_the_order_that_the_trait_says() {
     pair.ack(3, &[(4, 6)]);
     let disorder = ["pkts_acked 0 40000", "on_ack 0", "State(Disorder)"];
     assert_eq!(told.taken()[..3], disorder);
-    // What was sent a round trip later has arrived: it is lost.
+    // A segment that was sent a round trip later has arrived: it is lost.
     pair.ack(3, &[(4, 15)]);
     let recovery = ["pkts_acked 0 40000", "on_ack 0", "ssthresh", "State(Recovery)", "on_sent 1 of 14"];
     assert_eq!(told.taken()[..5], recovery);

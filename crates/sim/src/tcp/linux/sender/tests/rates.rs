@@ -16,7 +16,7 @@ struct Sampled {
     cwnd: u32,
     samples: Arc<Mutex<Vec<RateSample>>>,
     lost: Arc<Mutex<Vec<Lost>>>,
-    /// Of each loss that a probe repaired, whether the application had limited sending.
+    /// For each loss that a probe repaired: whether the application had limited sending.
     repaired: Arc<Mutex<Vec<bool>>>,
 }
 
@@ -29,7 +29,7 @@ impl Sampled {
         *self.samples.lock().unwrap().last().unwrap()
     }
 
-    /// Of the last sample: segments, us, and whether the application limited it.
+    /// The last sample: segments, us, and whether the application limited it.
     fn rate(&self) -> (i32, i64, bool) {
         let DeliveryRate { delivered, interval_us, is_app_limited, .. } = self.last().rate;
         (delivered, interval_us, is_app_limited)

@@ -191,7 +191,7 @@ impl Sender {
         acked
     }
 
-    /// Ticks since a time, us, which a paced segment that is sent again may have before it.
+    /// Ticks since a time, us, which a paced segment that is retransmitted may have before it.
     pub(in crate::tcp::linux) fn ticks_since(&self, sent_us: u64) -> u64 {
         self.clock.tick(self.view.mstamp_us * 1000).saturating_sub(self.clock.tick(sent_us * 1000))
     }

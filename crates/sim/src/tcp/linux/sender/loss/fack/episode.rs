@@ -1,4 +1,4 @@
-//! What SACKs prove lost, and which retransmissions, as Linux 2.6.18 finds out (net/ipv4/tcp_input.c `tcp_mark_head_lost`, `tcp_update_scoreboard`,
+//! Losses of segments and of retransmissions that SACKs prove, as Linux 2.6.18 finds them (net/ipv4/tcp_input.c `tcp_mark_head_lost`, `tcp_update_scoreboard`,
 //! `tcp_sacktag_write_queue`; CentOS 5). It remembers how far it has looked: an ACK whose first SACK block ends further on, and brings no other
 //! news, has only that walked, so that a retransmission that was lost is not missed before another hole shows or something is acknowledged.
 //!

@@ -52,7 +52,7 @@ impl Sender {
         self.fack.frto_step = 1;
     }
 
-    /// What an ACK tells F-RTO; true if the window is not to grow.
+    /// Tells F-RTO of an ACK; true if the window is not to grow.
     pub(in crate::tcp::linux) fn process_frto(&mut self, a: &AckState) -> bool {
         let Some(highmark) = self.fack.frto_highmark.filter(|_| self.frto_waits()) else { return false };
         let has = |wanted: u32| a.flags & wanted != 0;

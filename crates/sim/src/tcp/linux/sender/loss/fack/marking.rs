@@ -13,7 +13,7 @@ impl Sender {
         self.highest_sacked_seq() - self.view.snd_una
     }
 
-    /// What counts as number of duplicate ACKs.
+    /// Number of duplicate ACKs, as it counts.
     pub(in crate::tcp::linux) fn dupacks(&self) -> u32 {
         if self.fack.enabled || self.marks_by_episode() {
             self.fackets_out()

@@ -1,4 +1,4 @@
-//! What Linux 2.6.18 did differently, step by step as its net/ipv4/tcp_input.c has it. The segments leave at 1020 ms.
+//! Differences of Linux 2.6.18, step by step as its net/ipv4/tcp_input.c has it. The segments leave at 1020 ms.
 
 use serde_json::{json, Value};
 
