@@ -69,8 +69,11 @@ class GivenFile(Model):
     name: str
     """Its name there."""
     path: str
+    """Its place, from the scenario's file."""
     sha256: str
+    """SHA-256 of its content. dumbbell computes it, and a file with another one is an error."""
     executable: bool
+    """True if the program may run it."""
 
     @model_serializer
     def _content(self, info: SerializationInfo) -> Any:
@@ -117,6 +120,7 @@ class Column(Model):
     count: str | None = None
     """A regular expression whose matches are counted."""
     of: Literal["client", "server"] = "client"
+    """The end whose output has the number."""
     file: str | None = None
     """A file that `keep` keeps, in place of the standard output."""
     times: float = 1
@@ -155,6 +159,7 @@ class Program(Model):
     flow. A command that begins with `./` is a file next to the scenario, and is given to the program like `files`."""
 
     client: Words
+    """Command of the end that calls."""
     server: Words | None = None
     """It listens before the run begins. Some programs need no server."""
     transport: Literal["tcp", "udp", "mptcp", "icmp", "any"] = "tcp"
@@ -167,6 +172,7 @@ class Program(Model):
     files: list[Given] = Field(default_factory=list)
     """Files that both ends find in their home, by content: paths from the scenario's file, or `{name: ..., path: ...}`."""
     environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Scalar] = Field(default_factory=dict)
+    """Environment variables of both commands."""
     arguments: dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")], Scalar] = Field(default_factory=dict)
     """More words in braces, with their defaults. A flow may give others."""
     keep: list[str] = Field(default_factory=list)
