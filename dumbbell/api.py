@@ -43,6 +43,7 @@ def run(
     executor: Executor | None = None,
     allow_library: bool = False,
     allow_program: bool = False,
+    allow_module: bool = False,
 ) -> Results:
     """Run all cells of a scenario, each as often as its `repeat` or `until` says.
 
@@ -54,12 +55,13 @@ def run(
         executor: Computes the runs in place of threads: `dumbbell.executor` has others.
         allow_library: Load and run the libraries that the scenario names as congestion controls (`cc: {library: ./mine.so}`).
         allow_program: Run the programs that the scenario describes (`programs`).
+        allow_module: Let the guest's kernel load what the scenario names as congestion controls (`cc: {struct_ops: ./mine.bpf.o}`).
 
     A stored run that is damaged is left out with a warning, see `Results.damaged`. Raises `ScenarioError` (a `BadInput`) if the scenario
-    cannot be run, `BadInput` for an impossible number of workers, for a library without `allow_library`, or for a program without
-    `allow_program`.
+    cannot be run, `BadInput` for an impossible number of workers, for a library without `allow_library`, for a program without
+    `allow_program`, or for a module or a BPF program without `allow_module`.
     """
-    allowed = Allowed(allow_library, allow_program)
+    allowed = Allowed(allow_library, allow_program, allow_module)
     if progress is None:
         with notebook_progress(scenario.name) as shown:
             return _run(scenario, out, executor or Threads(workers), shown, allowed)

@@ -265,6 +265,10 @@ def _tcp_needs(place: Place, prefix: str, workload: Tcp) -> Iterator[_Need]:
 
     if own := [key for key in ("library", "function") if key in workload.cc]:
         yield need(f"cc.{own[0]}", "feature", Feature.OWN_CONTROLS)
+    elif "struct_ops" in workload.cc:
+        yield need("cc.struct_ops", "feature", Feature.BPF_CONTROLS)
+    elif "module" in workload.cc:
+        yield need("cc.module", "feature", Feature.MODULE_CONTROLS)
     elif workload.transport == "tcp":
         yield need("cc.kind", "cc", workload.cc["kind"])
         for parameter in workload.cc:

@@ -31,6 +31,8 @@ class Allowed(NamedTuple):
     """The libraries that the scenario names."""
     program: bool = False
     """The programs that the scenario describes."""
+    module: bool = False
+    """The files that the scenario has a kernel load as congestion controls."""
 
 
 NOTHING = Allowed()
@@ -70,6 +72,11 @@ class Prepared:
         return self.resolved.settings.own_programs
 
     @property
+    def in_kernel(self) -> dict[str, str]:
+        """The paths of congestion controls that the kernel loads, by SHA-256."""
+        return self.resolved.settings.in_kernel
+
+    @property
     def functions(self) -> dict[int, Function]:
         """The functions in Python that are its congestion controls, by number. Raises `BadInput` for those of another process."""
         try:
@@ -86,6 +93,8 @@ class Prepared:
         """Computes the run; a crash gives one of status `invalid` without counters."""
         if self.own_programs and not self.allowed.program:
             raise BadInput(programs_not_allowed(self.own_programs))
+        if self.in_kernel and not self.allowed.module:
+            raise BadInput(modules_not_allowed(self.in_kernel.values()))
         run, odd = engine(self.engine).produce(self), tuple(doubts(self.planned, self.scenario))
         return replace(run, status="warn" if run.status == "ok" else run.status, reasons=(*run.reasons, *odd)) if odd else run
 
@@ -112,12 +121,20 @@ def programs_not_allowed(programs: Mapping[str, str]) -> str:
     return f"{listed} would be run; expected --allow-program (in Python allow_program=True) if you trust it"
 
 
-def refuse_unallowed(libraries: Collection[str], programs: Mapping[str, str], allowed: Allowed) -> None:
+def modules_not_allowed(paths: Iterable[str]) -> str:
+    """Return the error line about files that no kernel may load."""
+    what = f"{', '.join(sorted(paths))} would be loaded into the guest's kernel"
+    return f"{what}; expected --allow-module (in Python allow_module=True) if you trust it"
+
+
+def refuse_unallowed(libraries: Collection[str], programs: Mapping[str, str], in_kernel: Collection[str], allowed: Allowed) -> None:
     """Raises `BadInput` if computing runs takes more than the user allows."""
     if libraries and not allowed.library:
         raise BadInput(not_allowed(libraries))
     if programs and not allowed.program:
         raise BadInput(programs_not_allowed(programs))
+    if in_kernel and not allowed.module:
+        raise BadInput(modules_not_allowed(in_kernel))
 
 
 def not_allowed(paths: Iterable[str]) -> str:

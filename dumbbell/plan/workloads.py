@@ -270,6 +270,9 @@ def _control(cc: Cc, table: EngineFacts) -> dict[str, Any]:
     """
     if cc.library is not None:
         return {"kind": cc.kind, "library": cc.sha256, **cc.parameters}
+    if cc.in_kernel is not None:
+        form, path = cc.in_kernel
+        return {"kind": cc.kind, form: cc.sha256, "path": path}
     if cc.function is not None:
         return {"kind": cc.kind, "function": cc.function}
     facts = table.cc.get(cc.kind)

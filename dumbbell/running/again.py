@@ -39,7 +39,7 @@ def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str
         tuple(dict.fromkeys((*(before.kinds if before is not None else ()), *events))),
     )
     prepared = _prepared(run, *asked)
-    refuse_unallowed(prepared.libraries.values(), prepared.own_programs, allowed)
+    refuse_unallowed(prepared.libraries.values(), prepared.own_programs, prepared.in_kernel.values(), allowed)
     again = replace(prepared, allowed=allowed).produce()
     if not again.is_complete:
         raise BadInput(f"run {key[:10]} ({run.name}): {'; '.join(again.reasons)}; expected a run that can be computed again")

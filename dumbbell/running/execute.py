@@ -75,7 +75,7 @@ def execute_each(
         if store is None or store.missing([key]) or (repair and not store.is_whole(key)):
             todo.setdefault(key, i)
     if todo:
-        refuse_unallowed(jobs.libraries, jobs.own_programs, allowed)
+        refuse_unallowed(jobs.libraries, jobs.own_programs, jobs.in_kernel, allowed)
     for i in {jobs.sources(i): i for i in todo.values()}.values():
         engine(jobs.engine(i)).require(jobs[i].plan)
     sweep = _sweep(jobs, list(todo.values()), store, executor, progress, allowed, repair)

@@ -70,6 +70,10 @@ class Jobs(Requested, Protocol):
         """The programs of scenarios' own that any of them runs, with their commands."""
 
     @property
+    def in_kernel(self) -> Collection[str]:
+        """The files of congestion controls that kernels load."""
+
+    @property
     def functions(self) -> Collection[str]:
         """The names of functions in Python that are congestion controls of any of them."""
 
@@ -157,6 +161,11 @@ class Listed:
         return {name: command for run in self._runs for name, command in run.own_programs.items()}
 
     @property
+    def in_kernel(self) -> Collection[str]:
+        """See `Jobs`."""
+        return {path for run in self._runs for path in run.in_kernel.values()}
+
+    @property
     def functions(self) -> Collection[str]:
         """See `Jobs`."""
         return {function.name for run in self._runs for function in run.functions.values()}
@@ -181,6 +190,8 @@ class PreparedSweep:
         """See `Jobs`."""
         self.own_programs: dict[str, str] = {}
         """See `Jobs`."""
+        self.in_kernel: set[str] = set()
+        """See `Jobs`."""
         self.functions: set[str] = set()
         """See `Jobs`."""
         all_runs = scenario.cell_count * scenario.least_repeats if chosen is None else sum(len(repeats) for _, repeats in chosen)
@@ -198,6 +209,7 @@ class PreparedSweep:
                     self._cells.append(json.dumps(run.resolved.cell))
                     self.libraries.update(run.libraries.values())
                     self.own_programs.update(run.own_programs)
+                    self.in_kernel.update(run.in_kernel.values())
                     self.functions.update(function.name for function in run.functions.values())
                 self._keys += bytes.fromhex(run.key)
                 self._positions.append(position)

@@ -16,6 +16,12 @@ from dumbbell.scenario.values.csv_files import located
 
 MOST_BYTES = 256 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\.(so|dylib)")
+IN_KERNEL = {"struct_ops": "a BPF program", "module": "a module of the kernel"}
+"""Keys of congestion controls that a kernel loads, and what the file is."""
+_FILES = {"struct_ops": re.compile(r"([A-Za-z0-9_-]{1,15})(\.bpf)?\.o"), "module": re.compile(r"(?:tcp_)?([A-Za-z0-9_-]{1,15})\.ko")}
+"""Names of files, with the name of the congestion control that they are taken to have."""
+_CONTROL = re.compile(r"[A-Za-z0-9_-]{1,15}")
+"""The kernel has names of up to 15 characters (TCP_CA_NAME_MAX, include/net/tcp.h)."""
 
 
 def identified(written: Mapping[str, Any], info: ValidationInfo) -> dict[str, str]:
@@ -36,6 +42,30 @@ def identified(written: Mapping[str, Any], info: ValidationInfo) -> dict[str, st
     if wanted not in (None, found):
         raise Unfit(f"{path} is another library: its SHA-256 is {found}", f"that of {wanted}")
     return {"kind": path.name, "library": str(path.absolute()), "sha256": found}
+
+
+def loaded(written: Mapping[str, Any], info: ValidationInfo) -> dict[str, str]:
+    """`kind`, absolute path and SHA-256 of `{struct_ops: PATH}` or `{module: PATH}`, which the kernel loads. The name is that
+    of the file unless `name` says another one. Raises `Unfit`."""
+    form = next(form for form in IN_KERNEL if form in written)
+    if unknown := [key for key in written if key not in (form, "sha256", "name")]:
+        raise Unfit(f"{unknown[0]}: unknown", f"{form}, with sha256 and name")
+    name, wanted = written[form], written.get("sha256")
+    if not isinstance(name, str):
+        raise Unfit(f"{form} is no path", f"e.g. {form}: ./mine.{'bpf.o' if form == 'struct_ops' else 'ko'}")
+    path = located(name, info)
+    fits = _FILES[form].fullmatch(path.name)
+    kind = written.get("name") or (fits[1] if fits else "")
+    if not _CONTROL.fullmatch(str(kind)) or not re.fullmatch(r"[A-Za-z0-9._+-]+", path.name):
+        raise Unfit(f"{path.name!r} says no name of a congestion control", "e.g. mine.bpf.o or tcp_mine.ko, or name: mine")
+    try:
+        found = sha256(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise Unfit(f"cannot read {path}: {reason}", f"{IN_KERNEL[form]}, by its path from the scenario's file") from None
+    if wanted not in (None, found):
+        raise Unfit(f"{path} is another file: its SHA-256 is {found}", f"that of {wanted}")
+    return {"kind": str(kind), form: str(path.absolute()), "sha256": found}
 
 
 def sha256(path: Path) -> str:

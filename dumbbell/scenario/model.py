@@ -380,6 +380,11 @@ class Settings(Model):
         return None if self.clock is None else int(datetime.fromisoformat(self.clock).replace(tzinfo=UTC).timestamp())
 
     @property
+    def in_kernel(self) -> dict[str, str]:
+        """The files of congestion controls that the kernel loads: paths by SHA-256."""
+        return {str(cc.sha256): cc.in_kernel[1] for cc in self._controls if cc.in_kernel is not None}
+
+    @property
     def own_programs(self) -> dict[str, str]:
         """The programs of the scenario's own that make flows, with the commands of their clients."""
         return {flow.program: shlex.join(self.programs[flow.program].client) for flow in self.flows if flow.program in self.programs}

@@ -21,7 +21,7 @@ from dumbbell.documents.problems import Unfit
 from dumbbell.scenario.base import CONTENT, LONG, Name
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.generated.hosts import Host as Host
-from dumbbell.scenario.library import identified
+from dumbbell.scenario.library import IN_KERNEL, identified, loaded
 from dumbbell.scenario.units import ETHERNET_MTU, Duration
 from dumbbell.scenario.values.dscp import Dscp
 
@@ -48,7 +48,8 @@ def _name_or_mapping(model: type[Model], name: str, meaning: str, required: bool
 
 
 class Cc(Model):
-    """A congestion control by name, with its parameters: `{kind: cubic, hystart: off}`; or your own: `{library: ./mine.so}`."""
+    """A congestion control by name, with its parameters: `{kind: cubic, hystart: off}`; or your own: `{library: ./mine.so}`,
+    `{struct_ops: ./mine.bpf.o}`, `{module: ./tcp_mine.ko}`."""
 
     kind: str
     """Its name; of a library that of its file."""
@@ -56,6 +57,10 @@ class Cc(Model):
     """The path of a library."""
     sha256: str | None = None
     """SHA-256 of the library's file. A library with another one is an error."""
+    struct_ops: str | None = None
+    """The path of a BPF program that the kernel loads."""
+    module: str | None = None
+    """The path of a module that the kernel loads."""
     function: int | None = None
     """Number of the function in this process, if it is one."""
     parameters: dict[str, Annotated[Any, AfterValidator(_scalar)]] = Field(default_factory=dict)
@@ -72,6 +77,8 @@ class Cc(Model):
         if isinstance(written, dict) and written.get("library") is not None:
             rest = {key: value for key, value in written.items() if key not in ("library", "sha256")}
             return {**identified(written, info), "parameters": rest.pop("parameters", None) or rest}
+        if isinstance(written, dict) and "kind" not in written and any(written.get(form) is not None for form in IN_KERNEL):
+            return {**loaded(written, info), "parameters": {}}
         if isinstance(written, dict) and written.get("function") is not None:
             return {"kind": numbered(written["function"]).name, "function": written["function"], "parameters": {}}
         return _split(written, "kind", "parameters")
@@ -86,7 +93,23 @@ class Cc(Model):
         }
         texts = {key: {"type": "string", "description": text} for key, text in library.items()}
         schema["anyOf"].append({"type": "object", "properties": texts, "required": ["library"]})
+        files = {
+            "struct_ops": "In place of `kind`: a BPF program that the engine `kernel` loads, relative to the scenario's folder.",
+            "module": "In place of `kind`: a module that the engine `kernel` loads, relative to the scenario's folder.",
+        }
+        more = {
+            "sha256": {"type": "string", "description": "SHA-256 of the file. Another file is an error."},
+            "name": {"type": "string", "description": "Name that the kernel knows the congestion control by; by default that of the file."},
+        }
+        for key, text in files.items():
+            properties = {key: {"type": "string", "description": text}, **more}
+            schema["anyOf"].append({"type": "object", "properties": properties, "required": [key]})
         return schema
+
+    @property
+    def in_kernel(self) -> tuple[str, str] | None:
+        """The key and the path of the file that the kernel loads; None if it loads none."""
+        return next(((form, path) for form in IN_KERNEL if (path := getattr(self, form)) is not None), None)
 
     @model_serializer
     def _join(self, info: SerializationInfo) -> Any:
@@ -94,6 +117,10 @@ class Cc(Model):
             # A run depends on the content of the library's file, and on its name, because flows are named after it.
             where = self.kind if info.context == CONTENT else self.library
             return {"library": where, "sha256": self.sha256, **self.parameters}
+        if self.in_kernel is not None:
+            form, path = self.in_kernel
+            # A run depends on the content of the file, and not on where it is.
+            return {**({} if info.context == CONTENT else {form: path}), "name": self.kind, "sha256": self.sha256}
         if self.function is not None:
             return {"kind": self.kind, "function": self.function}
         return {"kind": self.kind, **self.parameters} if self.parameters or info.context == LONG else self.kind

@@ -1,4 +1,5 @@
-"""Projects of congestion controls of one's own: a library in C or Rust, the interface that it is compiled with, a scenario and a test."""
+"""Projects of congestion controls of one's own: a library in C or Rust, or a BPF program, the
+interface that it is compiled with, a scenario and a test."""
 
 from __future__ import annotations
 
@@ -17,9 +18,19 @@ _FILES = {
         "cc/rust/Makefile": "Makefile",
         **_BOTH,
     },
+    "bpf": {
+        "cc/bpf/control.bpf.c": "@NAME@.bpf.c",
+        "cc/bpf/control.h": "control.h",
+        "cc/bpf/Makefile": "Makefile",
+        "cc/bpf/scenario.yaml": "@NAME@.yaml",
+        "cc/bpf/test.py": "test.py",
+        "cc/bpf/README.md": "README.md",
+    },
 }
 """By language: the file here, and its name in the project."""
 LANGUAGES = tuple(_FILES)
+_MOST_IN_KERNEL = 15
+"""The kernel's names of congestion controls have at most so many characters (TCP_CA_NAME_MAX)."""
 
 
 def write(name: str, language: str) -> list[Path]:
@@ -30,4 +41,6 @@ def write(name: str, language: str) -> list[Path]:
     project.check_name(name, "control")
     if language not in _FILES:
         raise BadInput(f"--language {language!r} is unknown; expected one of {', '.join(LANGUAGES)}")
+    if language == "bpf" and len(name) > _MOST_IN_KERNEL:
+        raise BadInput(f"{name!r} is no name of a control of the kernel; expected at most {_MOST_IN_KERNEL} characters")
     return project.write(name, _FILES[language])

@@ -58,7 +58,10 @@ def command(
     tolerance: Annotated[
         str, typer.Option("--tolerance", metavar="TIME", help="Difference of times that a script passes with, such as 0.2ms.")
     ] = "4ms",
-    ip_version: Annotated[str, typer.Option("--ip-version", metavar="ipv4|ipv6", help="Version of IP that the packets have.")] = "ipv4",
+    ip_version: Annotated[
+        str,
+        typer.Option("--ip-version", metavar="VERSION", help="IP version of scripts that do not say theirs: ipv4, ipv6, ipv4-mapped-ipv6."),
+    ] = "ipv4",
     define: Annotated[
         list[str] | None, typer.Option("--define", metavar="SYMBOL=VALUE", help="Value of a symbol of your scripts; several.")
     ] = None,
@@ -76,7 +79,7 @@ def command(
     files = _files(scripts)
     tolerance_us = _microseconds(tolerance)
     if ip_version not in packetdrill.IP_VERSIONS:
-        raise BadInput(f"--ip-version {ip_version}: expected {' or '.join(packetdrill.IP_VERSIONS)}")
+        raise BadInput(f"--ip-version {ip_version}: expected one of {', '.join(packetdrill.IP_VERSIONS)}")
     for each in define or ():
         if "=" not in each or "\n" in each:
             raise BadInput(f"--define {each}: expected SYMBOL=VALUE")

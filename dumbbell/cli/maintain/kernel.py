@@ -48,7 +48,8 @@ WithOption = Annotated[
         "--with",
         metavar="WHAT",
         help="Add changes of dumbbell's own: sce (SCE in cake, its echo and senders), state (cubic tells its state, as "
-        "others do), bpf (BPF programs on streams of sockets and on routes). The kernel is called SERIES-WHAT.",
+        "others do), bpf (congestion controls as BPF programs, and BPF programs on streams of sockets and on routes). The kernel is called "
+        "SERIES-WHAT. headers keeps what modules are compiled with, and changes nothing else.",
     ),
 ]
 NameOption = Annotated[
@@ -159,9 +160,12 @@ def _listed() -> Iterator[dict[str, Any]]:
 
 def _facts(found: Binary) -> dict[str, Any]:
     """Raises `EnvironmentFault` if it does not boot."""
+    from dumbbell.engines.kernel import headers
     from dumbbell.engines.kernel.guest import boot_time
 
     facts = {"path": str(found.linux), "version": found.version, "key": found.key, "configuration": found.config_hash}
+    if (kept := found.linux.parent / headers.NAME).is_dir():
+        facts["headers"] = str(kept)
     return facts | {"agent": found.agent_hash, "boot_s": round(boot_time(found), 3)}
 
 

@@ -20,7 +20,9 @@ def command(
     control: Annotated[
         str | None, typer.Argument(metavar="PROJECT", help="After cc or study: the name of the control or the study.")
     ] = None,
-    language: Annotated[str, typer.Option("--language", metavar="NAME", help="Of the control: c or rust.")] = "c",
+    language: Annotated[
+        str, typer.Option("--language", metavar="NAME", help="Of the control: c, rust, or bpf for one that the real kernel loads.")
+    ] = "c",
     json: JsonOption = False,
 ) -> None:
     """Print a ready-made test or an example as a scenario file of your own: `dumbbell new rrul > mine.yaml`.

@@ -62,6 +62,10 @@ def command(
         ("disk", f"about {_span(*(human_size(each.disk_bytes) for each in estimates))} in {folder}"),
     ]
     rows += [("loads", f"{path} (SHA-256 {sha256[:10]}), with `dumbbell run --allow-library` only") for path, sha256 in loads.items()]
+    in_kernel = {path: sha256 for run in scenario.runs for sha256, path in run.in_kernel.items()}
+    rows += [
+        ("kernel loads", f"{path} (SHA-256 {sha256[:10]}), with `dumbbell run --allow-module` only") for path, sha256 in in_kernel.items()
+    ]
     programs = {name: command for run in scenario.runs for name, command in run.own_programs.items()}
     rows += [("runs program", f"{name}: {command}, with `dumbbell run --allow-program` only") for name, command in programs.items()]
     if scenario.is_sample:

@@ -58,6 +58,10 @@ def command(
     allow_program: Annotated[
         bool, typer.Option("--allow-program", help="Run the programs that it describes, in the guest of the engine kernel.")
     ] = False,
+    allow_module: Annotated[
+        bool,
+        typer.Option("--allow-module", help="Let the guest's kernel load modules and BPF programs that it names as congestion controls."),
+    ] = False,
     rows: Annotated[bool, typer.Option("--rows", help="Print a row for each flow, group and stream of each run, not the summary.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     again: Annotated[
@@ -83,7 +87,7 @@ def command(
     if again is not None:
         from dumbbell.cli.run.again import again as run_again
 
-        run_again(file, again, series or (), events or (), Allowed(allow_library, allow_program), json)
+        run_again(file, again, series or (), events or (), Allowed(allow_library, allow_program, allow_module), json)
         return
     if series or events:
         option = "--series" if series else "--events"
@@ -95,7 +99,7 @@ def command(
     scenario, folder = read_scenario(file, out, most_cells, [*(values or ()), *_engines(engine, engines)])
     store = Store(folder)
     began = time.perf_counter()
-    done = _computed(scenario, store, where, most_cells, Allowed(allow_library, allow_program))
+    done = _computed(scenario, store, where, most_cells, Allowed(allow_library, allow_program, allow_module))
     jobs, outcome, ran = done.jobs, done.outcome, done.outcome.ran
     wall_s = time.perf_counter() - began
 

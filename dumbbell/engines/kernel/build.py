@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from dumbbell.engines.kernel import binary, requirements, source
+from dumbbell.engines.kernel import binary, headers, requirements, source
 from dumbbell.engines.kernel.series import DEFAULT, Series, series, versions
 from dumbbell.engines.linux import cache
 from dumbbell.errors import BadInput, EnvironmentFault, one_of
@@ -63,6 +63,8 @@ class Request:
     """True if the distribution's package is to be fetched if it is not installed."""
     sets: tuple[str, ...] = ()
     """Sets of further changes that the series has, applied before the user's own."""
+    headers: bool = False
+    """True if what modules are compiled with is to be kept. As a word of `sets`, `named` turns it into this."""
 
     @property
     def is_own(self) -> bool:
@@ -71,6 +73,9 @@ class Request:
 
     def named(self) -> Request:
         """Return the request with a name, which sets of changes alone make: `6.12-sce`."""
+        if headers.NAME in self.sets:
+            sets = tuple(name for name in self.sets if name != headers.NAME)
+            return replace(self, sets=sets, headers=True).named()
         if self.name or not self.sets or self.tree is not None or self.patches or self.config:
             return self
         return replace(self, name="-".join((self.series or DEFAULT, *self.sets)))
@@ -79,7 +84,7 @@ class Request:
         """Return the request with its sets as patches and lines of the configuration. Raises `BadInput` for a set that the series lacks."""
         for name in self.sets:
             if name not in wanted.sets:
-                known = one_of(wanted.sets) if wanted.sets else "none"
+                known = one_of([*wanted.sets, headers.NAME]) if wanted.sets else headers.NAME
                 raise BadInput(f"--with {name}: the series {wanted.version} has no such changes; expected {known}")
         patches = [patch for name in self.sets for patch in wanted.patches_of(name)]
         config = [line for name in self.sets for line in wanted.config_of(name)]
@@ -118,7 +123,8 @@ def build(request: Request, jobs: int, tell: Tell, progress: Progress) -> bool:
     request.check()
     wanted = series(request.series or DEFAULT) if request.tree is None else source.series_for(request.tree, request.series)
     request = request.of_series(wanted)
-    if not request.is_own and request.tarball is None and (there := binary.built(wanted)):
+    there = binary.built(wanted)
+    if not request.is_own and request.tarball is None and there and has_what_is_wanted(there[0].folder, request):
         if request.name:
             binary.give_name(request.name, there[0].key)
         return False
@@ -128,7 +134,7 @@ def build(request: Request, jobs: int, tell: Tell, progress: Progress) -> bool:
     except OSError as error:
         raise EnvironmentFault(f"{folder}: cannot be made: {error.strerror}") from error
     tarball = _tarball(request, wanted, tell)
-    requirements.check(folder, wanted, has_sources=tarball is not None or request.tree is not None)
+    requirements.check(folder, wanted, has_sources=tarball is not None or request.tree is not None, sets=request.sets)
     with _alone(folder, tell):
         for left in folder.glob(f"{_SCRATCH}*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -139,6 +145,11 @@ def build(request: Request, jobs: int, tell: Tell, progress: Progress) -> bool:
         if made:
             (folder / LOG).unlink(missing_ok=True)
     return made
+
+
+def has_what_is_wanted(kernel: Path, request: Request) -> bool:
+    """True if the folder of a kernel has the headers that a request may ask for."""
+    return not request.headers or (kernel / headers.NAME).is_dir()
 
 
 def _tarball(request: Request, wanted: Series, tell: Tell) -> Path | None:
@@ -165,7 +176,7 @@ def _alone(folder: Path, tell: Tell) -> Iterator[None]:
 
 def _publish(made: Path, target: Path, description: dict[str, Any]) -> None:
     (made / binary.DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
-    for file in made.iterdir():
+    for file in filter(Path.is_file, made.iterdir()):
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
     shutil.rmtree(target, ignore_errors=True)
@@ -203,7 +214,7 @@ class _Build:
         if self._tarball is not None:
             found = {"name": self._tarball.name, "sha256": _checksum(self._tarball)}
             key = self._key(found["sha256"], compiler, own)
-            if (there := binary.describe(self._folder / key)) is not None:
+            if (there := self._there(key)) is not None:
                 self._note_sets(self._folder / key, there)
                 return key, False
         self._sources.mkdir()
@@ -217,7 +228,7 @@ class _Build:
             version = source.version_of_tree(self._request.tree)
             found = {"name": str(self._request.tree.resolve()), "sha256": source.copied(self._request.tree, self._sources, self._wanted)}
             key = self._key(found["sha256"], compiler, own)
-            if binary.describe(self._folder / key):
+            if self._there(key) is not None:
                 return key, False
         source.apply([*self._wanted.patches, *self._request.patches], self._sources, version)
         facts = self._compiled(version)
@@ -229,6 +240,11 @@ class _Build:
         more = {"key": key, "recipe": self._wanted.recipe, "series": self._wanted.version, "source": found, "compiler": compiler}
         _publish(self._result, self._folder / key, facts | more)
         return key, True
+
+    def _there(self, key: str) -> dict[str, Any] | None:
+        """The description of the kernel with this key; None if it is not there, or lacks headers that are to be kept."""
+        place = self._folder / key
+        return binary.describe(place) if has_what_is_wanted(place, self._request) else None
 
     def _sets(self) -> dict[str, Any]:
         """The entry of a description for sets of changes, each with the hash of what it was."""
@@ -282,6 +298,9 @@ class _Build:
         self._make(tree, *where, f"-j{self._jobs}", "linux")
         linux = self._result / binary.LINUX
         subprocess.run(["strip", "-o", linux, objects / "linux"], check=True)
+        if self._request.headers:
+            self._make(tree, *where, "modules_prepare")
+            headers.keep(tree, objects, self._result / headers.NAME)
         tools = {name: _first_line(name, "--version") for name in ("ld", "make", "bison", "flex")}
         facts: dict[str, Any] = {"version": version, "config_hash": cache.digest([config.encode()]), "tools": tools}
         return facts | ({"lacks": lacks} if lacks else {})

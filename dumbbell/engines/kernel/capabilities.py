@@ -11,6 +11,8 @@ from dumbbell.engines.kernel.series import DEFAULT, series
 from dumbbell.engines.linux.capabilities import of_linux
 
 NAME = "kernel"
+BPF = "bpf"
+"""The set of changes with which congestion controls may be BPF programs."""
 
 
 @cache
@@ -35,5 +37,11 @@ def capabilities(name: str = NAME, version: str = DEFAULT, lacks: Sequence[str] 
         stands_for=others,
         lacks=lacks,
         sets=sets,
-        features=(Feature.STATE_SERIES, *APPLICATIONS.values(), Feature.FLOWS_BY_PROGRAMS),
+        features=(
+            Feature.STATE_SERIES,
+            *APPLICATIONS.values(),
+            Feature.FLOWS_BY_PROGRAMS,
+            Feature.MODULE_CONTROLS,
+            *((Feature.BPF_CONTROLS,) if BPF in sets and wanted.patches_of(BPF) else ()),
+        ),
     )

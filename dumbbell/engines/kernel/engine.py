@@ -13,7 +13,7 @@ from dumbbell.engines.capabilities import Capabilities
 from dumbbell.engines.kernel import capabilities as table
 from dumbbell.engines.kernel.binary import find, named, unknown
 from dumbbell.engines.kernel.series import DEFAULT, versions
-from dumbbell.engines.linux import ARRIVAL_BYTES, Script, applications, coming, compile_plan
+from dumbbell.engines.linux import ARRIVAL_BYTES, Script, applications, coming, compile_plan, loaded
 from dumbbell.engines.linux.attribution import refusal
 from dumbbell.engines.linux.refusals import refusals
 from dumbbell.engines.prepared import Prepared
@@ -72,7 +72,7 @@ class Kernel(Engine):
     def require(self, plan: Plan | None = None) -> None:
         """Raises `EnvironmentFault` if the kernel is not built, a guest cannot be booted, or a program of the plan is not installed."""
         _ready(self._build)
-        if plan is not None and (lacking := applications.missing(plan)):
+        if plan is not None and (lacking := [*applications.missing(plan), *loaded.missing(plan)]):
             raise EnvironmentFault("\n".join(lacking))
 
     def compile(self, plan: Plan, _kept: Kept | None = None) -> Script:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,30 +44,21 @@ LIMIT_S = 600
 """Virtual time after which a script counts as hanging."""
 _TIME_LIMIT_S = 300.0
 """Host time after which a guest counts as hanging."""
-_ADDRESSES = {
-    "ipv4": (
-        "--local_ip=192.168.0.1",
-        "--gateway_ip=192.168.0.1",
-        "--netmask_ip=255.255.0.0",
-        "--remote_ip=192.0.2.1",
-        "-D",
-        "CMSG_LEVEL_IP=SOL_IP",
-        "-D",
-        "CMSG_TYPE_RECVERR=IP_RECVERR",
-    ),
-    "ipv6": (
-        "--mtu=1520",
-        "--local_ip=fd3d:0a0b:17d6::1",
-        "--gateway_ip=fd3d:0a0b:17d6:8888::1",
-        "--remote_ip=fd3d:fa7b:d17d::1",
-        "-D",
-        "CMSG_LEVEL_IP=SOL_IPV6",
-        "-D",
-        "CMSG_TYPE_RECVERR=IPV6_RECVERR",
-    ),
+_IPV4 = ("--local_ip=192.168.0.1", "--gateway_ip=192.168.0.1", "--netmask_ip=255.255.0.0", "--remote_ip=192.0.2.1")
+_IPV6 = ("--mtu=1520", "--local_ip=fd3d:0a0b:17d6::1", "--gateway_ip=fd3d:0a0b:17d6:8888::1", "--remote_ip=fd3d:fa7b:d17d::1")
+_SYMBOLS_IPV4 = {"TFO_COOKIE": "3021b9d889017eeb", "TFO_COOKIE_ZERO": "b7c12350a90dc8f5"}
+_OF_IP, _OF_IPV6 = (
+    {"CMSG_LEVEL_IP": "SOL_IP", "CMSG_TYPE_RECVERR": "IP_RECVERR"},
+    {"CMSG_LEVEL_IP": "SOL_IPV6", "CMSG_TYPE_RECVERR": "IPV6_RECVERR"},
+)
+_VERSIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "ipv4": (_IPV4, _SYMBOLS_IPV4 | _OF_IP),
+    "ipv6": (_IPV6, {"TFO_COOKIE": "c1d1e9742a47a9bc", "TFO_COOKIE_ZERO": "82af1a8f9a205c34"} | _OF_IPV6),
+    "ipv4-mapped-ipv6": (_IPV4, _SYMBOLS_IPV4 | _OF_IPV6),
 }
-"""The arguments of each IP version, which the kernel's own tests have (tools/testing/selftests/net/packetdrill/ksft_runner.sh)."""
-IP_VERSIONS = tuple(_ADDRESSES)
+"""The arguments of each IP version and its symbols, which the kernel's own tests have (selftests/net/packetdrill/ksft_runner.sh)."""
+IP_VERSIONS = tuple(_VERSIONS)
+_OWN_VERSION = re.compile(rf"^--ip_version=({'|'.join(IP_VERSIONS)})\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -199,7 +191,7 @@ def run(
         scripts: Files of packetdrill. The programs that one calls are found relative to its folder, on the host.
         binary: The kernel.
         tolerance_us: Times may differ by so many microseconds.
-        ip_version: `ipv4` or `ipv6`.
+        ip_version: One of `IP_VERSIONS`, for scripts that do not say theirs.
         defines: `SYMBOL=VALUE`, for scripts that have symbols.
         workers: Guests at a time.
 
@@ -210,11 +202,18 @@ def run(
             raise BadInput(f"{script}: is no file; expected a script of packetdrill")
         if "\n" in str(script.resolve()):
             raise BadInput(f"{script}: expected a path without line breaks")
-    words = [f"--ip_version={ip_version}", *_ADDRESSES[ip_version], f"--tolerance_usecs={tolerance_us}"]
-    words += [word for define in defines for word in ("-D", define)]
+    words = [f"--tolerance_usecs={tolerance_us}", *(word for define in defines for word in ("-D", define))]
     drill, packetdrill = programs.compiled("drill", [_HERE / "drill" / "drill.c"]), program()
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(lambda script: _played(script, binary, drill.path, packetdrill, words), scripts)
+        yield from pool.map(lambda script: _played(script, binary, drill.path, packetdrill, [*_words(script, ip_version), *words]), scripts)
+
+
+def _words(script: Path, ip_version: str) -> list[str]:
+    """Return the arguments of an IP version: that of the script if it has one."""
+    own = _OWN_VERSION.search(script.read_text(encoding="utf-8", errors="replace"))
+    version = own[1] if own else ip_version
+    arguments, symbols = _VERSIONS[version]
+    return [f"--ip_version={version}", *arguments, *(word for name, value in symbols.items() for word in ("-D", f"{name}={value}"))]
 
 
 def _played(script: Path, binary: Binary, drill: Path, packetdrill: Path, words: list[str]) -> Outcome:

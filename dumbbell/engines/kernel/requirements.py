@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from dumbbell.engines.kernel.series import Series
@@ -22,17 +23,23 @@ def search_path() -> str:
     return os.pathsep.join((os.environ.get("PATH", os.defpath), *_SYSTEM_FOLDERS))
 
 
-def check(folder: Path, wanted: Series, has_sources: bool = True) -> None:
+def check(folder: Path, wanted: Series, has_sources: bool = True, sets: Sequence[str] = ()) -> None:
     """Raises `EnvironmentFault` with everything that is missing.
 
     Args:
         folder: Where it is to be built; must exist.
         wanted: The series.
         has_sources: False if the kernel's sources were not found.
+        sets: Sets of further changes.
     """
     if platform.machine() not in ("x86_64", "AMD64"):
         raise EnvironmentFault(f"the engine kernel needs an x86-64 machine; this is {platform.machine()}")
-    missing = {tool: package for tool, package in wanted.tools.items() if shutil.which(tool, path=search_path()) is None}
+    needs = [wanted.needs.get(name, {}) for name in sets]
+    tools = {**wanted.tools, **{tool: package for each in needs for tool, package in each.get("tools", {}).items()}}
+    missing = {tool: package for tool, package in tools.items() if shutil.which(tool, path=search_path()) is None}
+    headers = {header: package for each in needs for header, package in each.get("headers", {}).items()}
+    if "gcc" not in missing:
+        missing |= {header: package for header, package in headers.items() if not _compiles(f"#include <{header}>\n", "-fsyntax-only")}
     if "gcc" not in missing and not _links_statically():
         missing["a static C library"] = "libc6-dev"
     if not has_sources:
@@ -53,6 +60,9 @@ def check(folder: Path, wanted: Series, has_sources: bool = True) -> None:
 
 
 def _links_statically() -> bool:
-    program = b"#include <stdio.h>\nint main(void) { return 0; }\n"
-    command = ["gcc", "-static", "-x", "c", "-o", "/dev/null", "-"]
-    return subprocess.run(command, input=program, capture_output=True, check=False).returncode == 0
+    return _compiles("#include <stdio.h>\nint main(void) { return 0; }\n", "-static", "-o", "/dev/null")
+
+
+def _compiles(program: str, *options: str) -> bool:
+    command = ["gcc", *options, "-x", "c", "-"]
+    return subprocess.run(command, input=program.encode(), capture_output=True, check=False).returncode == 0

@@ -22,7 +22,7 @@ from dumbbell.engines.assembly import Measured, assembled
 from dumbbell.engines.base import measuring
 from dumbbell.engines.labels import flow_labels, group_labels
 from dumbbell.engines.linux import ARRIVAL_BYTES, Devices, applications, came_file, coming, group_rows, overflow, peer, sce, tins
-from dumbbell.engines.linux.sources import arrivals
+from dumbbell.engines.linux.sources.arrivals import arrivals
 from dumbbell.engines.linux.sources.streams import Stream, streams
 from dumbbell.engines.linux.state import state_blocks
 from dumbbell.native import native

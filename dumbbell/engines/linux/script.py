@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dumbbell.engines.linux import applications
+from dumbbell.engines.linux import applications, loaded
 from dumbbell.engines.linux.captures import point_lines
 from dumbbell.engines.linux.controls import changed
 from dumbbell.engines.linux.devices import NET, Devices
@@ -52,7 +52,7 @@ class Script:
     arrivals: dict[str, bytes]
     """More files: the connections that workloads make, see `arrivals`."""
     given: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """More files: those of programs, with path and SHA-256."""
+    """More files: those of programs, and those that the kernel loads, with path and SHA-256."""
 
     @property
     def text(self) -> str:
@@ -96,6 +96,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
     captures = [*(hosts.captures() if plan.capture else ()), *point_lines(plan, devices)]
     script = [
         *lines(hosts, real_time),
+        *loaded.lines(plan),
         *(f"run init - cp {name} {path}" for name, (_, path) in parameters.items()),
         *traffic_lines(plan, hosts, real_time),
         *coming_lines(plan, hosts),
@@ -128,7 +129,9 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
         **({"parameters": {name: value.strip() for name, (value, _) in parameters.items()}} if parameters else {}),
         "ports": {port.id: device for port, device in zip(plan.ports, devices.queues, strict=True)},
     }
-    return Script(files, devices, tuple(file for _, file, *_ in captures), metadata, lists, applications.given_files(plan))
+    return Script(
+        files, devices, tuple(file for _, file, *_ in captures), metadata, lists, applications.given_files(plan) | loaded.files(plan)
+    )
 
 
 def discipline_lines(namespace: str, files: dict[str, str], folder: str = "") -> Iterator[str]:

@@ -16,7 +16,7 @@ import pytest
 from required import missing
 from waiting import wait_until
 
-from dumbbell.engines.kernel import binary, build, requirements, source
+from dumbbell.engines.kernel import binary, build, headers, requirements, source
 from dumbbell.engines.kernel import series as all_series
 from dumbbell.engines.kernel.capabilities import capabilities
 from dumbbell.engines.kernel.series import series
@@ -35,6 +35,8 @@ endif
 allnoconfig:
 \tcp $(KCONFIG_ALLCONFIG) $(HERE).config
 \techo "CONFIG_ARCH=\\"$(ARCH)\\"" >> $(HERE).config
+modules_prepare:
+\techo "prepared" > $(HERE)Module.symvers
 linux:
 \t@echo "  CC      main.o"
 \t{before}
@@ -385,8 +387,36 @@ def test_a_set_of_changes_may_be_a_configuration_alone(tarball):
     assert built.key != plain
     assert built.description["own"]["config"] == ["CONFIG_SPARE=y"]
     assert binary.find().key == plain, "a set leaves the recipe of the series as it is"
-    with pytest.raises(BadInput, match=r"--with none: the series 6\.12 has no such changes; expected spare"):
+    with pytest.raises(BadInput, match=r"--with none: the series 6\.12 has no such changes; expected one of spare, headers"):
         make(path, sets=("none",), name="other")
+
+
+@pytest.mark.usefixtures("machine")
+def test_headers_are_kept_beside_the_same_kernel(tarball):
+    path = tarball(files=["include/linux/tcp.h", "scripts/mod/modpost", "arch/um/um.h", "arch/um/um.c", "drivers/Makefile", "net/tcp.c"])
+    assert make(path)
+    plain = binary.find().key
+    assert not make(path)
+    assert make(path, sets=("headers",)), "the kernel has no headers yet"
+    assert binary.find().key == plain
+    kept = binary.find().linux.parent / headers.NAME
+    files = {str(file.relative_to(kept)) for file in kept.rglob("*") if file.is_file()}
+    assert files == {"Makefile", "Module.symvers", ".config", "include/linux/tcp.h", "scripts/mod/modpost", "arch/um/um.h"}
+    assert not make(path, sets=("headers",))
+    assert not make(None, sets=("headers",))
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_set_names_what_only_it_needs(tarball, monkeypatch):
+    path = tarball()
+    (all_series.PLACE / "6.12" / "fragment-bpf").write_text("CONFIG_SPARE=y\n")
+    asked = requirements.shutil.which
+    monkeypatch.setattr(requirements.shutil, "which", lambda tool, path=None: None if tool == "pahole" else asked(tool, path=path))
+    monkeypatch.setattr(requirements, "_compiles", lambda program, *_: "libelf" not in program)
+    expected = r"not found: pahole, libelf\.h \(on Debian or Ubuntu: apt-get install pahole libelf-dev\)$"
+    with pytest.raises(EnvironmentFault, match=expected):
+        make(path, sets=("bpf",))
+    assert make(path), "a plain kernel needs neither"
 
 
 def test_kernels_are_listed_and_removed(machine, tarball, tmp_path, dumbbell):

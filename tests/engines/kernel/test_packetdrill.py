@@ -139,7 +139,7 @@ def test_the_command(scripts, dumbbell):
         (["empty"], "has no scripts"),
         (["x.pkt", "--tolerance", "3"], "--tolerance"),
         (["x.pkt", "--tolerance", "1ns"], "expected at least 1us"),
-        (["x.pkt", "--ip-version", "5"], "expected ipv4 or ipv6"),
+        (["x.pkt", "--ip-version", "5"], "expected one of ipv4, ipv6"),
         (["x.pkt", "--engine", "sim"], "expected kernel or kernel:NAME"),
         (["x.pkt", "--engines", "kernel"], "expected two kernels"),
         (["x.pkt", "--define", "A"], "expected SYMBOL=VALUE"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ class Series:
     """Options of its stack whose defaults differ from those of the default series, with these defaults."""
     folder: Path
     """The folder with its data."""
+    needs: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    """For a set of changes the `tools` and the `headers` of C that building it needs besides, with their packages."""
 
     @property
     def fragment(self) -> Path:
@@ -96,7 +98,17 @@ def _read(version: str, folder: Path) -> Series:
     """Return the series in a folder. It is read once, because every run of the engine asks for it."""
     data = tomllib.loads((folder / "series.toml").read_text(encoding="utf-8"))
     foreign = tuple(data["foreign"])
-    return Series(version, data["package"], data["suite"], data["objects"], foreign, data["tools"], data.get("stack", {}), folder)
+    return Series(
+        version,
+        data["package"],
+        data["suite"],
+        data["objects"],
+        foreign,
+        data["tools"],
+        data.get("stack", {}),
+        folder,
+        data.get("with", {}),
+    )
 
 
 def nearest(version: str) -> Series:

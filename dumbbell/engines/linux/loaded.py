@@ -1,0 +1,70 @@
+"""Congestion controls of the user's own that the kernel loads: BPF programs by bpftool, modules by insmod, before anything is sent.
+
+bpftool registers what is in the section `.struct_ops` of an object (bpftool-struct_ops(8)). It stays registered when bpftool has ended.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from dumbbell.plan import Plan
+
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""The PATH of the agent."""
+
+
+class Loader(NamedTuple):
+    """The program that loads files of a kind."""
+
+    words: str
+    """Its command, before the file."""
+    ending: str
+    """The end of the file's name."""
+    package: str
+    """The package of Debian and Ubuntu that contains the program."""
+
+
+_LOADERS: Mapping[str, Loader] = {
+    "struct_ops": Loader("bpftool struct_ops register", "o", "bpftool"),
+    "module": Loader("insmod", "ko", "kmod"),
+}
+
+
+def _found(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Yield the kind, the path and the SHA-256 of each file, in the order of the flows."""
+    seen = set()
+    for _, _, workload in plan.over_tcp:
+        for kind in _LOADERS:
+            if (sha256 := workload.cc.get(kind)) is not None and sha256 not in seen:
+                seen.add(sha256)
+                yield kind, workload.cc["path"], sha256
+
+
+def _name(kind: str, sha256: str) -> str:
+    return f"loaded-{sha256[:16]}.{_LOADERS[kind].ending}"
+
+
+def files(plan: Plan) -> dict[str, tuple[str, str]]:
+    """Return the files for the guest's folder by name: path and SHA-256."""
+    return {_name(kind, sha256): (path, sha256) for kind, path, sha256 in _found(plan)}
+
+
+def lines(plan: Plan) -> Iterator[str]:
+    """Yield the agent's lines that load them."""
+    for kind, _, sha256 in _found(plan):
+        yield f"run init - {_LOADERS[kind].words} {_name(kind, sha256)}"
+
+
+def missing(plan: Plan) -> list[str]:
+    """Return a line for each program that loads one of them and is not installed."""
+    wanted = {kind: path for kind, path, _ in _found(plan)}
+    found = []
+    for kind, path in wanted.items():
+        loader = _LOADERS[kind]
+        if shutil.which(program := loader.words.split()[0], path=_PATH) is None:
+            name = Path(path).name
+            found.append(f"{program} not found, which loads {name}; on Debian or Ubuntu: apt-get install {loader.package}")
+    return found
