@@ -16,6 +16,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     SerializationInfo,
     ValidationInfo,
+    WithJsonSchema,
     model_serializer,
     model_validator,
 )
@@ -105,7 +106,22 @@ def _given(written: Any, info: ValidationInfo) -> GivenFile:
     return GivenFile(name=known, path=str(path.absolute()), sha256=found, executable=os.access(path, os.X_OK))
 
 
-Given = Annotated[GivenFile, BeforeValidator(_given)]
+_TEXT = {"type": "string"}
+_GIVEN = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {
+                "path": {**_TEXT, "description": "Place of the file, from the scenario's file."},
+                "name": {**_TEXT, "description": "Name of the file in the program's home; by default the last part of the path."},
+                "sha256": {**_TEXT, "description": "SHA-256 of the file. A file with another one is an error."},
+            },
+            "required": ["path"],
+        },
+    ]
+}
+Given = Annotated[GivenFile, BeforeValidator(_given), WithJsonSchema(_GIVEN)]
 
 
 class Column(Model):
