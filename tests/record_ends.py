@@ -1,7 +1,8 @@
 """Records cases in which the simulator's end and the real kernel's agree, for tests/agreement/ends: `python tests/record_ends.py`.
 
-A record has the case and the kernel's answers. `python tests/record_ends.py mended DIR` adds the cases in a folder, which `dumbbell agree
-ends --out` wrote when the ends differed, to those that were mended.
+A record has the case and the kernel's answers. `python tests/record_ends.py mended DIR` adds the cases in a folder, which
+`dumbbell agree ends --out` wrote when the
+ends differed, to those that were mended.
 """
 
 import gzip

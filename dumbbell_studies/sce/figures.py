@@ -27,8 +27,8 @@ _OURS = {
     reductions.RTT: Scale("RTT above the delay (ms)", 0.5, 150, "magma_r", logarithmic=True),
 }
 _ERROR = {
-    reductions.THROUGHPUT: Scale("ours - published (% of bandwidth)", -12, 12, "RdBu_r"),
-    reductions.RTT: Scale("ours - published (% of published)", -25, 25, "RdBu_r"),
+    reductions.THROUGHPUT: Scale("dumbbell - published (% of bandwidth)", -12, 12, "RdBu_r"),
+    reductions.RTT: Scale("dumbbell - published (% of published)", -25, 25, "RdBu_r"),
 }
 _NAMES = {reductions.THROUGHPUT: "throughput (Mbit/s)", reductions.RTT: "mean RTT (ms)"}
 _FRAMED = "Framed: outside the tolerance (3 % of the bandwidth; the greater of 10 % and 1 ms).  Dots: not published here, or no run."
@@ -41,7 +41,7 @@ def heatmap(cc: str, runs: Sequence[Run], view: View) -> Figure:
     ours, theirs, cells = _values(runs)
     panels = [
         [
-            _absolute("ours", cc, metric, ours),
+            _absolute("dumbbell", cc, metric, ours),
             _absolute("published", cc, metric, theirs),
             _difference(_ERROR[metric].label, cc, metric, cells),
         ]
@@ -55,7 +55,7 @@ def agreement(runs: Sequence[Run], view: View) -> Figure:
     _, _, cells = _values(runs)
     panels = [[_difference(cc, cc, metric, cells) for cc in reductions.CCS] for metric in (reductions.THROUGHPUT, reductions.RTT)]
     return heatmaps(
-        "Ours - published, one flow through Cake with SCE: throughput (above), RTT (below)", _FRAMED, panels, _ROWS, _COLUMNS, view.size
+        "dumbbell - published, one flow through Cake with SCE: throughput (above), RTT (below)", _FRAMED, panels, _ROWS, _COLUMNS, view.size
     )
 
 

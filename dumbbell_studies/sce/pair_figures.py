@@ -46,7 +46,7 @@ def by_pair(ccs: tuple[str, str], runs: Sequence[Run], view: View) -> Figure:
     """Jain's index of one pair in the three queue modes, ours and (if there is one) published, and the first flow's share."""
     published = [_grid(f"published, {mode}", _published_index(mode, ccs), INDEX) for mode in pairs.QUEUE_MODES]
     panels = [
-        [index_grid(f"ours, {mode}", mode, ccs, runs) for mode in pairs.QUEUE_MODES],
+        [index_grid(f"dumbbell, {mode}", mode, ccs, runs) for mode in pairs.QUEUE_MODES],
         *([published] if any(grid.shade for grid in published) else []),
         [
             _grid(f"share of the first flow, {ccs[0]}", _medians(mode, ccs, runs, lambda run: 100 * run.shares[0]), _SHARE, decimals=0)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell.cli.output import human_time, note, print_json
-from dumbbell.engines.prepared import Allowed
 from dumbbell.errors import BadInput
 from dumbbell.results import Run, Store
 from dumbbell.results.columns import find_key, is_meant
 from dumbbell.results.folder import find_store
 from dumbbell.scenario.series import CONTROL, KINDS, QUEUE
 from dumbbell.study.folders import find_folder
+
+if TYPE_CHECKING:
+    from dumbbell.engines.prepared import Allowed
 
 
 def again(where: Path, key: str, series: Sequence[str], events: Sequence[str], allowed: Allowed, json: bool) -> None:

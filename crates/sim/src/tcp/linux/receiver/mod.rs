@@ -345,6 +345,8 @@ impl Receiver {
     }
 
     /// The sender has reduced its window, as a packet tells that has data or not (`tcp_ecn_accept_cwr`).
+    #[cold]
+    #[inline(never)]
     pub(super) fn take_cwr(&mut self, has_data: bool) {
         if self.accecn.is_none() {
             self.echo.on_cwr();

@@ -121,7 +121,7 @@ impl Sender {
     pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
         if self.departs_before_ack(out.now()) {
-            self.depart_before_ack(out);
+            return self.on_ack_after_departure(p, out);
         }
         self.refresh(out.now());
         if !self.takes_fast_path(p) {
@@ -135,8 +135,10 @@ impl Sender {
 
     #[cold]
     #[inline(never)]
-    fn depart_before_ack(&mut self, out: &mut impl Outbox) {
+    fn on_ack_after_departure(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.on_departure_timer(out);
+        self.refresh(out.now());
+        self.on_ack_in_full(p, out);
     }
 
     /// A packet that does not [take the fast path](Self::takes_fast_path). With losses nearly every ACK comes here. So what all of them run through is

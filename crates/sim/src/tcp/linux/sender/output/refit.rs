@@ -5,7 +5,6 @@
 
 use crate::cc::{CongestionControl, Event, Renumbering};
 use crate::outbox::Outbox;
-use crate::tcp::linux::sender::output::transmit::Push;
 use crate::tcp::linux::sender::scoreboard::mark;
 use crate::tcp::linux::sender::Sender;
 use crate::time::Time;
@@ -27,20 +26,21 @@ impl Sender {
         self.stream.mss - out.option_bytes()
     }
 
-    /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes.
+    /// Gives the next segment, which may not have more than `mss` bytes, the length with which it goes. `may_wait`: it is now, and more window may be waited
+    /// for.
     #[inline(never)]
-    pub(in crate::tcp::linux::sender) fn fit_next(&mut self, mss: u32, push: Push, now: Time) -> Fit {
+    pub(in crate::tcp::linux::sender) fn fit_next(&mut self, mss: u32, is_probe: bool, may_wait: Option<Time>) -> Fit {
         let seq = self.view.snd_nxt;
         self.grow_next(mss);
         if !self.window_takes_next(mss) {
             return Fit::BeyondWindow;
         }
         let payload = self.layout.payload(seq);
-        if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && push != Push::Probe {
+        if payload < mss && seq + 1 == self.buffer.written && self.is_held_by_nagle(seq) && !is_probe {
             return Fit::Waits;
         }
         if payload > mss {
-            if push == Push::Pending && self.defers_part(now, payload) {
+            if may_wait.is_some_and(|now| self.defers_part(now, payload)) {
                 return Fit::BeyondWindow;
             }
             self.cut_unsent(seq, mss);

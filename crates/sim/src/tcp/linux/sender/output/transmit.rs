@@ -137,7 +137,7 @@ impl Sender {
                 quota = 1;
             }
             let room = if self.layout.is_stream() {
-                match self.fit_next(mss, push, out.now()) {
+                match self.fit_next(mss, probe, (push == Push::Pending).then(|| out.now())) {
                     Fit::Fits => 1,
                     Fit::BeyondWindow => 0,
                     Fit::Waits => break,
