@@ -236,6 +236,9 @@ class HostQueue(Model):
 class Flow(Connections):
     """A group of flows that are alike."""
 
+    # A flow of a program needs no congestion control.
+    model_config = ConfigDict(json_schema_extra=lambda found: found["required"].remove("cc"))
+
     name: Name | None = None
     """Name in the results; by default the cc. Flows that share a name are numbered."""
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
