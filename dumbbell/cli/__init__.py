@@ -42,6 +42,8 @@ class _Loaded(Mapping[str, Any]):
         self._found: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
         if name not in self._found:
             group = next(group for group, commands in GROUPS.items() if name in commands)
             module = import_module(f"{__name__}.{group.lower()}.{COMMANDS[name].module or name}")

@@ -28,13 +28,14 @@ WRITE = {
 }
 """Calls that make or change a file by its path."""
 KNOWN = {
-    "cli/analyze.py": {"write_csv": "gives text", "write_text": "the user's own file"},
+    "cli/captures/analyze.py": {"write_csv": "gives text", "write_text": "the user's own file"},
+    "cli/run/flent.py": {"write_bytes": "the user's own file"},
     "cli/streams.py": {"open": "/dev/null"},
-    "cli/testbed.py": {"open": "/dev/tty"},
-    "cli/view.py": {"open": "a browser"},
-    "results/index.py": {"open": "SafeFolder"},
-    "results/locks.py": {"open": "SafeFolder"},
-    "results/place.py": {"open": "SafeFolder", "mkdir": "a new name in the folder itself"},
+    "cli/maintain/testbed.py": {"open": "/dev/tty"},
+    "cli/look/view.py": {"open": "a browser"},
+    "results/storage/index.py": {"open": "SafeFolder"},
+    "results/storage/locks.py": {"open": "SafeFolder"},
+    "results/storage/place.py": {"open": "SafeFolder", "mkdir": "a new name in the folder itself"},
     "exchange/exported.py": {"open": "SafeFolder"},
     "exchange/writers/long_csv.py": {"write_csv": "gives text"},
 }

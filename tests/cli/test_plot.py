@@ -57,7 +57,7 @@ def test_figures_of_single_runs_are_there_by_name(dumbbell, sweep, tmp_path):
             "goodput-over-rtt-by-group-where-flows.0.cc-bbr",
         ),
         (("--kind", "heat", "--title", "t"), "heat-goodput-over-rtt-by-flows.0.cc"),
-        (("--kind", "scatter", "--panels", "rtt"), "goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"),
+        (("--kind", "scatter", "--panels", "rtt"), "forward.goodput-reverse.goodput-against-srtt_mean-by-flows.0.cc-panels-rtt"),
         (
             ("--kind", "cdf", "--y", "srtt", "--by", "group", "--over", "rtt", "--over", "flows.0.cc"),
             "cdf-srtt-by-group-pooled-rtt-flows.0.cc",

@@ -122,8 +122,8 @@ def test_cells_that_agree_in_every_metric(format_):
     found = difference(ours, theirs, format_)
     assert found.as_json()["all_metrics"] == {"cells": 2, "share_within": 0.5}
     rows = every_cell_table(found, format_, "").fields
-    assert [row[:2] for row in rows] == [["bic", "FAIL"], ["reno", "pass"]]
-    assert rows[0][2] == "9 -44.4% ✗"
+    assert [row[:3] for row in rows] == [["bic", "10", "FAIL"], ["reno", "10", "pass"]]
+    assert rows[0][3] == "9 -44.4% ✗"
 
 
 def test_bars(format_):

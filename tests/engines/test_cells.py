@@ -64,7 +64,8 @@ def compare(runs):
 def test_every_example(file):
     scenario = Scenario.from_file(file)
     for first in scenario.sample_runs(count=2):
-        compare(repeated(first.settings.model_copy(update={"engine": "sim"})).expand())
+        has_programs = any(flow.program or flow.application for flow in first.settings.flows)
+        compare(repeated(first.settings.model_copy(update={"engine": "kernel" if has_programs else "sim"})).expand())
 
 
 @pytest.mark.parametrize(("study", "part"), STUDIES)

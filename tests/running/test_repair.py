@@ -27,6 +27,10 @@ def test_every_example(file, tmp_path):
     for prepared in prepare(Scenario.from_file(file).sample_runs(count=3)):
         kept(store, prepared, "run.json")
         again = prepare_again(store, prepared.key)
+        if prepared.resolved.settings.own_programs:
+            # A run keeps the content of given files as hashes, not where they lay, as it does with libraries.
+            assert again is None
+            continue
         assert (again.key, again.resolved.cell, again.resolved.name) == (prepared.key, prepared.resolved.cell, prepared.resolved.name)
         assert again.plan == prepared.plan
 

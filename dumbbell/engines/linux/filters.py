@@ -126,8 +126,10 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, st
         for end, port in served_ports(workload, flow):
             ways = [(plan.hosts[workload.source].side, data, ends.target), (plan.hosts[workload.target].side, acks, ends.source)]
             to_server, back = ways if end == "to" else ways[::-1]
-            lead((protocol, "dst_port", str(port)), *to_server)
-            lead((protocol, _SOURCE, str(port)), *back)
+            # Programs that send datagrams may agree on them by TCP, as iperf3 does.
+            for each in {protocol: None, "tcp": None}:
+                lead((each, "dst_port", str(port)), *to_server)
+                lead((each, _SOURCE, str(port)), *back)
     for _, workload in coming(plan):
         ends, first = hosts.ends(workload), workload.parameters["ports"][1]
         for i, path in enumerate(workload.parameters.get("paths", [workload.path])):
