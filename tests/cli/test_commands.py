@@ -250,7 +250,8 @@ def test_a_wrong_command_line(dumbbell, arguments):
         (("plot", "out", "--window", "100ms"), "Invalid value for '--window': expected a number (see `dumbbell plot --help`)"),
         (
             ("list", "ccs"),
-            "'ccs' is not one of 'cc', 'qdisc', 'stack', 'study', 'engine', 'state', 'program' (did you mean 'cc'?) (see `dumbbell list --help`)",
+            "'ccs' is not one of 'cc', 'qdisc', 'stack', 'study', 'engine', 'state', 'program' (did you mean 'cc'?) "
+            "(see `dumbbell list --help`)",
         ),
         (
             ("export", "out"),
