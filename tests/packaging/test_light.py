@@ -23,7 +23,7 @@ def test_runs_and_tables_need_none_that_draws(dumbbell, tmp_path):
     short = ("--set", "duration=2s", "--set", "flows.1.start=1s")
     jitter = ("--set", "repeat=2", "--set", "flows.0.start={jitter: 100ms}")
     several = dumbbell("run", examples.file("first"), *short, *jitter, "--out", tmp_path / "several")
-    assert (several.status, "±" in several.out, several.err) == (0, True, several.err)
+    assert (several.status, "±" in several.out) == (0, True)
     assert dumbbell("table", tmp_path / "several").status == 0
     assert dumbbell("run", examples.file("first"), *short, "--out", tmp_path / "out").status == 0
     for command in (

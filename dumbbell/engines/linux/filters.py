@@ -127,7 +127,7 @@ def _nexts(plan: Plan, devices: Devices, hosts: Hosts, entries: Mapping[Side, st
             ways = [(plan.hosts[workload.source].side, data, ends.target), (plan.hosts[workload.target].side, acks, ends.source)]
             to_server, back = ways if end == "to" else ways[::-1]
             # Programs that send datagrams may agree on them by TCP, as iperf3 does.
-            for each in {protocol: None, "tcp": None}:
+            for each in dict.fromkeys((protocol, "tcp")):
                 lead((each, "dst_port", str(port)), *to_server)
                 lead((each, _SOURCE, str(port)), *back)
     for _, workload in coming(plan):

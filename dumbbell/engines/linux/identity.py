@@ -1,4 +1,4 @@
-"""Which program it is that makes a flow: the content of its file, and of the libraries and the interpreter that the kernel maps with it.
+"""The identity of a program that makes a flow: a hash of its file, and of the libraries and the interpreter that the kernel maps with it.
 
 An ELF file names its libraries (DT_NEEDED) and its interpreter (PT_INTERP, see elf(5)), which are looked for as ld.so(8) does: in its
 DT_RUNPATH or DT_RPATH, in the cache that `ldconfig -p` prints, and in the standard folders. A script names its interpreter. What a program

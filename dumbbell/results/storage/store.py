@@ -8,7 +8,7 @@ DIR/KEY/*.pcap              packets, if the scenario asks for them
 DIR/KEY/series.parquet      the samples: t_ns, entity, series, value
 DIR/KEY/events.parquet      the record of events, if the scenario asks for it; likewise again*, see more.py
 DIR/KEY/flows.parquet       the table of flows if it is long; likewise ports.parquet
-DIR/packs/ID/               many runs, see pack.py; of such a run DIR/KEY has the captures and what programs have written
+DIR/packs/ID/               many runs (see pack.py). Their captures and the output of their programs stay in DIR/KEY
 DIR/index.jsonl             the summaries of the runs, see index.py
 DIR/.lock                   locked by writers: shared for a run and its line in the index, exclusive for study.json
 
