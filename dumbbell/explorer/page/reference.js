@@ -39,7 +39,7 @@ export function drawReference(place) {
     if (!found) return null;
     const runs = found.flatMap((cell) => cell.runs).map(rowOf).filter(Boolean);
     const [cell] = found;
-    const hover = `ours ${shortNumber(cell.ours)} (${shortNumber(cell.low)} to ${shortNumber(cell.high)} over ${cell.repeats}), ${PUBLISHED} ${shortNumber(cell.reference)}, tolerance ${shortNumber(cell.tolerance)}${cell.within ? "" : ": outside"}${cell.fault ? `; reference: ${cell.fault}` : ""}`;
+    const hover = `dumbbell ${shortNumber(cell.ours)} (${shortNumber(cell.low)} to ${shortNumber(cell.high)} over ${cell.repeats}), ${PUBLISHED} ${shortNumber(cell.reference)}, tolerance ${shortNumber(cell.tolerance)}${cell.within ? "" : ": outside"}${cell.fault ? `; reference: ${cell.fault}` : ""}`;
     return { value: median(found.map((each) => each[what])), runs, hover, warning: found.some((each) => !each.within) };
   };
   const span = spanOfMap(inside.flatMap((cell) => [cell.ours, cell.reference]));
@@ -72,17 +72,17 @@ export function drawReference(place) {
       keys.length > 1 ? select("Down", keys.filter((key) => key !== x), y, set("ry")) : null,
       rest.map((key) => select(key, values(key).map(String), fixed[key], set(`@${key}`))),
     ),
-    el("p", { class: "note" }, `${format.cells.length - outside.length} of ${format.cells.length} numbers are within their tolerance; cells with a frame are outside. A click shows the series of ours.`),
+    el("p", { class: "note" }, `${format.cells.length - outside.length} of ${format.cells.length} numbers are within their tolerance. Cells with a frame are outside. A click shows the series of dumbbell.`),
     el(
       "div",
       { class: "maps" },
-      mapOf(`Ours: ${title}${unit ? ` (${unit})` : ""}`, ...axes, [x, y], one("ours"), span),
+      mapOf(`dumbbell: ${title}${unit ? ` (${unit})` : ""}`, ...axes, [x, y], one("ours"), span),
       mapOf(capital(PUBLISHED), ...axes, [x, y], one("reference"), span),
-      mapOf(`Difference (ours - ${PUBLISHED})`, ...axes, [x, y], one("error"), [-most, most], true),
+      mapOf(`Difference (dumbbell - ${PUBLISHED})`, ...axes, [x, y], one("error"), [-most, most], true),
     ),
     legend(span, SCALE),
     legend([-most, most], APART),
-    framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(["", "metric", ...format.keys, "ours", PUBLISHED, "error", "tolerance", "range of ours", "note"], rows))),
+    framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(["", "metric", ...format.keys, "dumbbell", PUBLISHED, "error", "tolerance", "range over seeds", "note"], rows))),
     format.cells.length > MOST_ROWS ? el("p", { class: "note" }, `The ${MOST_ROWS} furthest of ${format.cells.length} are listed.`) : null,
   );
 }
