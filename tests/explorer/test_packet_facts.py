@@ -61,7 +61,7 @@ def test_what_a_page_does_not_have_is_no_fact(shown):
     page = shown(stores.Packets(segments, acks, outstanding_bytes=outstanding), "1|flow/forward|segment|3", points=40)
     found = facts(page)
     assert found["acknowledged"] == "left out of this page"
-    assert found["outstanding"] == "only least and greatest values are in this page"
+    assert found["outstanding"] == "this page has only minimum and maximum values"
 
 
 def test_packets_of_one_time_are_told_apart(shown):

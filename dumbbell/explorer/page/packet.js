@@ -153,7 +153,7 @@ async function factsOf({ line, kind, i, time }) {
     const series = await samplesAbout(line.key, line.entity, name, time);
     const place = series ? placeAt(series, time) : -1;
     if (leftOut(name)) facts.push([label, LEFT_OUT]);
-    else if (series?.entry.reduced) facts.push([label, "only least and greatest values are in this page"]);
+    else if (series?.entry.reduced) facts.push([label, "this page has only minimum and maximum values"]);
     else if (place >= 0) facts.push([label, `${shortNumber(series.value[place])} ${unit}${when}`]);
   }
   return facts;
