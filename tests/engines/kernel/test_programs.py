@@ -14,6 +14,7 @@ from dumbbell.engines.kernel import guest
 from dumbbell.engines.linux import applications, flent
 from dumbbell.engines.prepared import Allowed
 from dumbbell.errors import BadInput, EnvironmentFault
+from dumbbell.results import Store
 from dumbbell.running.execute import execute
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario, ScenarioError
@@ -134,6 +135,26 @@ def test_a_file_that_has_changed_is_not_run(scenario, tmp_path):
     (tmp_path / "source.py").write_text("pass")
     with pytest.raises(BadInput, match="has changed since the run was prepared"):
         execute(runs, allowed=Allowed(program=True))
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_damaged_run_is_made_again_from_the_files_that_it_remembers(scenario, tmp_path, dumbbell):
+    runs = scenario(FILES, programs={"mine": TRANSFER}, flows=[{"program": "mine", "bytes": "30kB"}])
+    store = Store(tmp_path / "store")
+    execute(runs, store, allowed=Allowed(program=True))
+    series = tmp_path / "store" / runs[0].key / "series.parquet"
+    whole = series.read_bytes()
+    series.write_bytes(whole[:100] + b"?" + whole[101:])
+    answer = dumbbell("check", "--repair", tmp_path / "store")
+    assert answer.status == 2
+    assert "mine (python3 source.py '{server}' '{port}' '{bytes}') would be run; expected --allow-program" in answer.err
+    assert dumbbell("check", "--repair", "--allow-program", tmp_path / "store").status == 0
+    assert series.read_bytes() == whole
+    (tmp_path / "source.py").write_text("pass")
+    series.write_bytes(whole[:100])
+    answer = dumbbell("check", "--repair", "--allow-program", tmp_path / "store")
+    assert answer.status == 1
+    assert "cannot be made again" in answer.err
 
 
 @pytest.mark.usefixtures("kernel")
