@@ -189,7 +189,8 @@ class Program(Model):
     become columns `reported_...` of the table of flows."""
     ends: Flag | None = None
     """True if the client ends by itself when its time is over, so that nobody ends it before it has said what it has to say. By default
-    true if its command contains `{duration}` or `{seconds}`."""
+    true if its command contains `{duration}` or `{seconds}`. Then the end of the client before that time is a warning. With `true` it is
+    none."""
 
     @model_validator(mode="before")
     @classmethod

@@ -252,7 +252,7 @@ def test_a_long_document_is_cut_at_its_sections_and_links_follow(tmp_path):
     assert [each.file for each in page.all()] == ["a.md", *dict.fromkeys(away.values())]
     assert away["detail-3"] == away["part-3"] != "a.md"
     assert all(parts.screens(each.text) <= parts.SCREENS for each in page.all())
-    assert len(page.parts) == 2
+    assert len(page.parts) == 3
     staging.write(tmp_path, {tmp_path / "a.md": page, tmp_path / "b.md": parts.Page("b.md", "B", "[c](a.md#part-3)\n")})
     assert f"[c]({away['part-3']}#part-3)" in (tmp_path / "b.md").read_text()
     assert f"See [it]({away['detail-2']}#detail-2)" in (tmp_path / away["detail-3"]).read_text()

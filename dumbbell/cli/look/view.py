@@ -159,7 +159,21 @@ def _opened(what: Path) -> tuple[Collection, str]:
     folder = find_folder(what)
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder or file; expected a results folder written by dumbbell, or a capture")
+    from dumbbell.agreement.explored import is_comparison
+
+    if is_comparison(folder):
+        return _of_engines(folder), folder.resolve().name
     return Runs(find_store(folder), folder.resolve().name, lambda: _agreement(folder), _study(folder)), folder.resolve().name
+
+
+def _of_engines(folder: Path) -> Collection:
+    """Return the runs of both engines that `dumbbell agree` or `dumbbell regress` compared, with their differences."""
+    from dumbbell.agreement.explored import comparison_document, engines_of
+    from dumbbell.explorer.runs import Runs
+    from dumbbell.explorer.several import Several
+
+    collections = {name: Runs(find_store(folder / name), name) for name in engines_of(folder)}
+    return Several(collections, lambda: comparison_document(folder))
 
 
 def _study(folder: Path) -> dict[str, Any] | None:

@@ -16,7 +16,16 @@ from dumbbell.cli.progress import runs_bar
 from dumbbell.cli.run.repeats import repeats_json, show_repeats
 from dumbbell.cli.run.run_rows import RunRows
 from dumbbell.cli.run.template_command import TemplateCommand
-from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_scenario
+from dumbbell.cli.scenario_runs import (
+    AllowLibraryOption,
+    AllowModuleOption,
+    AllowProgramOption,
+    FileArgument,
+    MostCellsOption,
+    OutOption,
+    SetOption,
+    read_scenario,
+)
 from dumbbell.collector import collector_paused
 from dumbbell.comparing.across.advice import is_of_queue
 from dumbbell.comparing.across.answer import Answer
@@ -52,16 +61,9 @@ def command(
     cluster: ClusterOption = None,
     most_cells: MostCellsOption = None,
     hosts: HostsOption = None,  # noqa: ARG001
-    allow_library: Annotated[
-        bool, typer.Option("--allow-library", help="Load and run the libraries that it names as congestion controls.")
-    ] = False,
-    allow_program: Annotated[
-        bool, typer.Option("--allow-program", help="Run the programs that it describes, in the guest of the engine kernel.")
-    ] = False,
-    allow_module: Annotated[
-        bool,
-        typer.Option("--allow-module", help="Let the guest's kernel load modules and BPF programs that it names as congestion controls."),
-    ] = False,
+    allow_library: AllowLibraryOption = False,
+    allow_program: AllowProgramOption = False,
+    allow_module: AllowModuleOption = False,
     rows: Annotated[bool, typer.Option("--rows", help="Print a row for each flow, group and stream of each run, not the summary.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     again: Annotated[
