@@ -121,3 +121,26 @@ def test_coupled_marks_give_each_flow_the_window_of_its_law(other):
     assert mean(f"flow/{other}", "cwnd") == pytest.approx(1.22 / np.sqrt(classic), rel=0.1)
     random = law_mbit(coupled, 30) * 30e3 / 8 / PACKET
     assert random < mean("flow/prague", "cwnd") < 1.3 * random
+
+
+def rates_with_cubic(qdisc, fallback):
+    """The goodput of Prague and of CUBIC with ECN from 20 s on, Mbit/s: 100 Mbit/s, 10 ms, as in PAM 2025."""
+    path = {"rtt": "10ms", "bottleneck": {"rate": "100mbit", "shaper": "htb", "qdisc": qdisc}, "reverse": "none"}
+    l4s = {"name": "l4s", "cc": {"kind": "prague", "version": "0.6", "fallback": fallback}, "ecn": "accecn", "stack": "linux-7.3"}
+    made = run(path, l4s, {"name": "classic", "cc": "cubic", "ecn": True, "start": "300ms"}, seconds=40)
+    return tuple(throughput_mbit(made.series(f"flow/{name}", "rx_bytes"), 20, 40) for name in ("l4s", "classic"))
+
+
+def test_the_fallback_shares_a_classic_queue_and_leaves_an_l4s_queue_alone():
+    codel = {"kind": "codel", "limit": "168p", "target": "5ms", "interval": "100ms", "ecn": True}
+    dualpi2 = {"kind": "dualpi2", "target": "5ms"}
+    prague, _ = rates_with_cubic(codel, "off")
+    assert prague > 85, "it takes a classic queue for itself"
+    prague, cubic = rates_with_cubic(codel, "on")
+    assert 35 < prague < 55 and cubic > 40
+    assert rates_with_cubic(dualpi2, "on") == rates_with_cubic(dualpi2, "off")
+
+
+def test_the_modules_references_take_an_l4s_queue_for_classic():
+    prague, cubic = rates_with_cubic({"kind": "dualpi2", "target": "5ms"}, "module")
+    assert prague < 20 < 70 < cubic
