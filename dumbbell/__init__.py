@@ -46,8 +46,8 @@ if TYPE_CHECKING:
         Until,
     )
     from dumbbell.scenario.function import Function, Round, control
+    from dumbbell.scenario.generated.kinds import *  # noqa: F403
     from dumbbell.scenario.qdiscs import *  # noqa: F403
-    from dumbbell.scenario.traffic import *  # noqa: F403
 
 __version__ = "1.0.0"
 
@@ -143,9 +143,10 @@ def _kinds(name: str = "") -> list[str]:
     """
     if name[:1].islower() or name.startswith("_"):
         return []
-    from dumbbell.scenario import qdiscs, traffic
+    from dumbbell.scenario import qdiscs
+    from dumbbell.scenario.generated import kinds
 
-    return [*qdiscs.__all__, *traffic.__all__]
+    return [*qdiscs.__all__, *kinds.__all__]
 
 
 def __dir__() -> list[str]:

@@ -20,8 +20,7 @@ from dumbbell.scenario.check import Check
 from dumbbell.scenario.content import Content
 from dumbbell.scenario.function import Function
 from dumbbell.scenario.model import Settings
-from dumbbell.scenario.sweep import Sweep
-from dumbbell.scenario.until import Until
+from dumbbell.scenario.sweep import Sweep, Until
 
 MOST_RUNS = 100_000
 """Runs of a scenario, unless more are allowed."""

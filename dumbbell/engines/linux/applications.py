@@ -25,9 +25,9 @@ from dumbbell.engines.linux.identity import Identity, identity
 from dumbbell.errors import shortened
 from dumbbell.plan import Connection, Place, Plan, Refusal, Tcp, Workload
 from dumbbell.plan.addresses import address
+from dumbbell.scenario.connections import mss_option, segment_bytes
 from dumbbell.scenario.program import Column, Scalar, filled
 from dumbbell.scenario.ready_made import ELSEWHERE, NEEDED, PACKAGES, ready_made
-from dumbbell.scenario.tcp import mss_option, segment_bytes
 
 _CONTROL = 50_000
 """Least port of FTP's control connections: `plan.addresses` has nothing from here to 60,000."""
