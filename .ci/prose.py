@@ -151,13 +151,23 @@ def measured(text: str) -> Measure:
     )
 
 
+def begins(part: str) -> Iterator[str]:
+    """The sentences of a piece that begin with one of `BEGINNINGS`, questions aside."""
+    yield from (match[1] for match in _BEGINS.finditer(part) if not match[1].endswith("?"))
+
+
+def house_words(part: str) -> Iterator[tuple[str, str]]:
+    """The house words of a piece, each with the field's."""
+    for pattern, instead in _HOUSE.items():
+        yield from ((match[0], instead) for match in pattern.finditer(part))
+
+
 def faults(text: str) -> Iterator[tuple[int, str]]:
     """Line and reason of each place that breaks a rule."""
     found = list(pieces(text))
     for line, part in found:
-        for match in _BEGINS.finditer(part):
-            if not match[1].endswith("?"):
-                yield line, f"begins with {match[1].split()[0]}: {match[1][:60]}"
+        for sentence in begins(part):
+            yield line, f"begins with {sentence.split()[0]}: {sentence[:60]}"
         for pattern, instead in _HOUSE.items():
             for match in pattern.finditer(part):
                 yield line, f'"{match[0]}": write {instead}: {part[max(0, match.start() - 30) : match.end() + 30]}'

@@ -177,6 +177,14 @@ class Settings(Model):
         return {str(cc.sha256): cc.in_kernel[1] for cc in self._controls if cc.in_kernel is not None}
 
     @property
+    def places(self) -> dict[str, dict[str, str]]:
+        """The files that the scenario names, by SHA-256: the key that names each, and its path. The content of a run has no paths."""
+        controls = {str(cc.sha256): {"library": cc.library} for cc in self._controls if cc.library is not None}
+        loaded = {str(cc.sha256): {cc.in_kernel[0]: cc.in_kernel[1]} for cc in self._controls if cc.in_kernel is not None}
+        given = {file.sha256: {"path": file.path} for program in self.programs.values() for file in program.files}
+        return {**controls, **loaded, **given}
+
+    @property
     def own_programs(self) -> dict[str, str]:
         """The programs of the scenario's own that make flows, with the commands of their clients."""
         return {flow.program: shlex.join(self.programs[flow.program].client) for flow in self.flows if flow.program in self.programs}

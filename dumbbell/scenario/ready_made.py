@@ -100,6 +100,7 @@ _READY: Mapping[str, Mapping[str, Any]] = {
             *("-w", _CURL, "http://{server}:{port}/object?[1-{objects}]"),
         ],
         "sends": "server",
+        "ends": True,
         "arguments": {"size": 100_000, "objects": 20, "parallel": 6},
         "report": {"transactions": {"count": r"^[0-9.]+ [0-9.]+ [0-9.]+ [1-9][0-9]*$"}},
     },

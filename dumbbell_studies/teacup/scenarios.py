@@ -76,7 +76,7 @@ CONTROL_SEEDS = 3
 """Maximum number of repeats of a control run."""
 ONSET = "onset_s"
 """Coordinate of the control runs: when the AQM becomes active."""
-QUICK_NOTE = "2 repeats unless --seeds says otherwise, without the control runs"
+QUICK_NOTE = "2 seeds unless --seeds says otherwise, without the runs for comparison"
 
 
 def experiments() -> list[Experiment]:

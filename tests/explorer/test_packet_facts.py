@@ -101,7 +101,7 @@ LOSS = stores.Packets(
 
 def test_a_double_click_goes_back_and_leaves_the_packet_as_it_is(shown):
     page = shown(LOSS)
-    go_to(page, "n", "sent again")
+    go_to(page, "n", "retransmitted")
     before = facts(page)
     page.evaluate("() => dumbbell.show(0.5, 1.5)")
     box = page.locator('[data-panel="sequence"] .u-over').bounding_box()

@@ -44,6 +44,8 @@ _BLOCK = 128 << 10
 """Bytes that iperf3 writes at once (DEFAULT_TCP_BLKSIZE in iperf.h)."""
 _FILES = "/mnt"
 """Folder of the agent's own files (program.c)."""
+_EARLY_NS = 500_000_000
+"""A client may end so much before the time that it is told, because it rounds, or does not count how long it took to connect."""
 _TOLD = ("size_download", "size_upload", "speed_download", "speed_upload", "time_connect", "time_pretransfer", "time_total")
 _REPORT = "{" + ",".join(f'"{name}":%{{{name}}}' for name in _TOLD) + "}"
 """curl's report (--write-out). It is not curl's `json`, which includes its version: asking for that looks up this machine's name, and there
@@ -417,7 +419,7 @@ def refusals(plan: Plan) -> Iterator[Refusal]:
             yield from _own_refusals(plan, i, workload)
         elif isinstance(workload, Tcp) and workload.application is not None:
             for name in _untold(plan, workload):
-                what = f"is nothing that {' and '.join(NEEDED[workload.application])} can be told"
+                what = f"cannot be passed to {' and '.join(NEEDED[workload.application])}"
                 yield Refusal(Place("workload", i), name, what, "a flow without it, or without application")
     known = controls(plan)
     for i, prefix, workload in plan.over_tcp:
@@ -433,9 +435,7 @@ def _own_refusals(plan: Plan, i: int, workload: Tcp) -> Iterator[Refusal]:
     """Yield options of sockets that no program is told, and packets that filters could not tell apart."""
     for name in (*_OF_BOTH, *_OF_SOCKETS):
         if getattr(workload.host, name):
-            yield Refusal(
-                Place("workload", i), f"host.{name}", "is nothing that a program is told", "a flow without it, or without program"
-            )
+            yield Refusal(Place("workload", i), f"host.{name}", "cannot be passed to a program", "a flow without it, or without program")
     if by_address(workload) is not None:
         yield from _mistaken(plan, i, workload)
 
@@ -538,7 +538,9 @@ def _speakers(workload: Tcp) -> Iterable[str]:
 
 
 def failures(plan: Plan, ended: Iterable[tuple[int, str, int, int]], said: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a line for each program that has failed.
+    """Yield a line for each program that has failed, and for each client that ended before the time that it was told.
+
+    The line says how much virtual time of the flow passed without the program.
 
     Args:
         plan: The plan.
@@ -548,17 +550,36 @@ def failures(plan: Plan, ended: Iterable[tuple[int, str, int, int]], said: Mappi
     flows = {i: (workload, flow) for i, workload, flow in _numbered(plan)}
     for i, end, status, at_ns in ended:
         workload, flow = flows[i]
-        who = "client" if end == workload.opener else "server"
+        who, lost = "client" if end == workload.opener else "server", _lost(plan, workload, flow, at_ns)
         if status == _SPUN_STATUS:
-            what = f"computed for {_SPINNING['um.user_spin_s']} s without a system call"
-            yield f"flow/{flow.name}: its {who} {what} at {at_ns / 1e9:.3f} s, and the guest's kernel ended it"
+            what = f"computed for {_SPINNING['um.user_spin_s']} s of a processor without a system call"
+            yield f"flow/{flow.name}: its {who} {what} at {at_ns / 1e9:.3f} s, and the guest's kernel ended it{lost}"
         elif status:
             lines = next(
                 (said[name] for name in said if name.startswith(f"application-{flow.name}-{who}.") and name.endswith(".errors")), b""
             )
             last = lines.decode(errors="replace").strip().splitlines()[-1:]
             why = f": {shortened(' '.join(repr(line)[1:-1] for line in last), 200)}" if last else ""
-            yield f"flow/{flow.name}: its {who} ended after {at_ns / 1e9:.3f} s with status {status}{why}"
+            yield f"flow/{flow.name}: its {who} ended at {at_ns / 1e9:.3f} s with status {status}{why}{lost}"
+        elif who == "client" and _is_told_how_long(workload) and _left_ns(plan, flow, at_ns) > _EARLY_NS:
+            yield f"flow/{flow.name}: its client ended early, at {at_ns / 1e9:.3f} s{lost}"
+
+
+def _is_told_how_long(workload: Tcp) -> bool:
+    """True if the client of a flow is told how long to run. With `ends: true` the time in its command is only a limit."""
+    program = workload.program
+    return program is not None and program.ends is None and program.ends_by_itself and workload.transfer_bytes is None
+
+
+def _left_ns(plan: Plan, flow: Connection, at_ns: int) -> int:
+    """Return the time from a moment to the end of a flow."""
+    return max((plan.duration_ns if flow.stop_ns is None else flow.stop_ns) - at_ns, 0)
+
+
+def _lost(plan: Plan, workload: Tcp, flow: Connection, at_ns: int) -> str:
+    """Return how much virtual time a flow goes on without its program, as part of a line. Empty if a given number of bytes ends it."""
+    left_ns = 0 if workload.transfer_bytes is not None else _left_ns(plan, flow, at_ns)
+    return f"; {left_ns / 1e9:.3f} s of virtual time are lost" if left_ns else ""
 
 
 def _of_iperf3(client: Any, server: Any, workload: Tcp) -> dict[str, Any]:
