@@ -1,4 +1,4 @@
-"""Runs the examples and writes the page of them, examples.md beside this file, with a figure each.
+"""Runs the examples and writes the page of them, examples.md next to this file, with a figure each.
 
     python docs/gallery.py [NAME...]
 

@@ -5,7 +5,7 @@ import dumbbell
 results = dumbbell.run(dumbbell.Scenario.from_file("scenario.yaml"))
 results.frame                       # polars: coordinates of the sweep, t_ns, entity, series, value
 dumbbell.plot(results, x="path.rtt", y="goodput", by="group")       # a matplotlib figure
-dumbbell.table(results)                                             # means over repeats with their intervals
+dumbbell.table(results)                                             # means over seeds with their intervals
 dumbbell.compare(before, results).sentence                          # cell by cell, with a test
 """
 

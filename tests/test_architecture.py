@@ -56,7 +56,7 @@ KINDS = {
         # The word is a value of `rmem` and `wmem`, too, and `dumbbell regress` is about kernels.
         users=(
             *(*USERS, "dumbbell/engines/testbed/", "dumbbell/engines/linux/cache.py"),
-            # Comparing two engines names both, and a part of a study runs on a kernel beside the simulator.
+            # Comparing two engines names both, and a part of a study runs on a kernel and on the simulator.
             *("dumbbell/cli/compare/", "dumbbell/study/", "dumbbell/engines/linux/collect.py"),
             *("dumbbell/scenario/tcp.py", "dumbbell/scenario/check.py", "dumbbell/plan/workloads.py"),
         ),

@@ -25,7 +25,7 @@ Cells = Mapping[Key, Cell]
 
 
 def check_claims(path: Path, found: Iterable[tuple[Key, Cell]]) -> list[Claim]:
-    """Return the outcome of each claim, by the means over repeats."""
+    """Return the outcome of each claim, by the means over seeds."""
     several: dict[Key, list[Cell]] = {}
     for key, cell in found:
         several.setdefault(key, []).append(cell)

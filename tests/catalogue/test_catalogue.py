@@ -27,7 +27,7 @@ NEEDED = {
     ("dualpi2", "ramp_from"): {"variant": "rfc9332", "ramp_to": "2s"},
     ("dualpi2", "ramp_to"): {"variant": "rfc9332"},
 }
-"""Keys that rules ask for beside the one that is tried."""
+"""Keys that rules ask for besides the one that is tried."""
 BOUNDS = [
     pytest.param(name, each, bound, beyond, id=f"{name}-{each.name}-{'least' if beyond < 0 else 'most'}")
     for name, entry in QDISCS.items()
