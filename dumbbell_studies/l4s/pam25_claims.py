@@ -25,7 +25,7 @@ Cells = Mapping[Key, Cell]
 
 
 def check_claims(path: Path, found: Iterable[tuple[Key, Cell]], with_fallback: Iterable[tuple[Key, Cell]]) -> list[Claim]:
-    """Return the outcome of each claim, by the means over repeats. `with_fallback`: the cells in which Prague looks for classic queues."""
+    """Return the outcome of each claim, by the means over seeds. `with_fallback`: the cells in which Prague looks for classic queues."""
     fallback = _means(with_fallback)
     checks = {**CHECKS, "PAM25-4": lambda _cells: _fallback(fallback)}
     return judge_claims(read_claims(path), checks, _means(found))

@@ -41,7 +41,7 @@ _PART_OF_RATE = 0.1
 _CUBIC_WITHIN, _PRAGUE_WITHIN = 0.9, 0.75
 """Targets: shares of the rates within the tolerance, of rows of CUBIC alone and of rows with Prague."""
 _ALL_WITHIN = 0.25 + 0.75 * _PRAGUE_WITHIN
-"""Target of all rows. Three of four rows have Prague. If all rows meet this, those meet theirs, even with all of CUBIC's rates within."""
+"""Target of all rows. Three of four rows have Prague. If all rows meet this, these do too, even with all of CUBIC's rates within."""
 _PRAGUE = {"kind": "prague", "version": "0.6", "rtt_independence": False}
 _OF_PRAGUE = "prague."
 """Begins the keys of an override that are parameters of Prague."""

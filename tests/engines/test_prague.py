@@ -1,4 +1,4 @@
-"""Prague against the laws that it is made for: on links that mark at random, alone and beside classic flows through DualPI2."""
+"""Prague against the laws that it is made for: on links that mark at random, alone and next to classic flows through DualPI2."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from dumbbell.scenario import Scenario
 
 TARGET_MS = 25
 PACKET, PAYLOAD = 1500, 1436
-"""Bytes of a packet without Ethernet's header, and of its payload beside timestamps and AccECN's option."""
+"""Bytes of a packet without Ethernet's header, and of its payload besides timestamps and AccECN's option."""
 
 
 def run(path, *flows, seconds=60, **more):
@@ -95,7 +95,7 @@ def test_the_window_steps_by_one_segment_an_ack():
 
 @pytest.mark.parametrize("other", ["cubic", "reno"])
 def test_dualpi2_lets_prague_and_a_classic_flow_live_together(other):
-    """Measured elsewhere with the Prague of 2020: 32.4 and 14.9 Mbit/s beside cubic (heistp/l4s-tests)."""
+    """Measured elsewhere with the Prague of 2020: 32.4 and 14.9 Mbit/s next to cubic (heistp/l4s-tests)."""
     path = {"rtt": "20ms", "bottleneck": {"rate": "50mbit", "qdisc": "dualpi2"}}
     done = run(path, PRAGUE, {"cc": other, "ecn": True})
     rates = [throughput_mbit(done.series(f"flow/{name}", "rx_bytes"), 20, 60) for name in ("prague", other)]
