@@ -27,7 +27,7 @@ def test_a_public_host_runs_the_same_script():
 def test_checks_before_a_commit_exist():
     (repo,) = yaml(".pre-commit-config.yaml")["repos"]
     scripts = [word for hook in repo["hooks"] for word in hook["entry"].split() if word.endswith(".py")]
-    assert scripts == [".ci/wording.py", ".ci/prose.py"]
+    assert scripts == [".ci/wording.py", ".ci/prose.py", ".ci/messages.py"]
     assert all((ROOT / script).is_file() for script in scripts)
 
 

@@ -108,7 +108,7 @@ def _page(document: Mapping[str, Any], figures: list[str], changes: str) -> str:
         *([f"{real_time(document)}\n"] if "in_real_time" in document else []),
         *([changes] if changes else []),
         "## The furthest apart\n",
-        "Counted in tolerances that only rank; where there are several starts, only what lies outside the reference's range over them.\n",
+        "In tolerances, which only rank. With several starts, only the distance outside the reference's range counts.\n",
         worst_table(document).markdown() if document["worst"] else "Nothing differs.\n",
         *figures,
         "## What is compared\n",

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _OPTION = "--set"
 FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML), or a ready-made test (`dumbbell new` lists them).")]
-OutOption = Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/NAME by default.")]
+OutOption = Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder. Default: results/NAME.")]
 MostCellsOption = Annotated[
-    int | None, typer.Option("--most-cells", min=1, help="Allow this many runs (cells times repeats); 100,000 by default.")
+    int | None, typer.Option("--most-cells", min=1, help="Allow this many runs (cells times seeds). Default: 100,000.")
 ]
 AllowLibraryOption = Annotated[
     bool, typer.Option("--allow-library", help="Load and run the libraries that it names as congestion controls.")
@@ -40,7 +40,7 @@ AllowModuleOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option(_OPTION, metavar="KEY=VALUE", help="Another value of a key, e.g. path.bottleneck.rate=20mbit; repeatable."),
+    typer.Option(_OPTION, metavar="KEY=VALUE", help="Another value of a key, e.g. path.bottleneck.rate=20mbit. Repeatable."),
 ]
 SAMPLE = 300
 """Runs of a larger sweep that `plan` prepares."""

@@ -236,7 +236,7 @@ def below_bar(found: Difference, format_: Format) -> list[str]:
     def judge(what: str, reached: float | None, bar: float | None) -> None:
         if bar is not None and not meets(reached, bar):
             lines.append(
-                f"{what}: {'no cells' if reached is None else f'{100 * reached:.1f} %'} within tolerance, the bar is {100 * bar:g} %"
+                f"{what}: {'no cells' if reached is None else f'{100 * reached:.1f} %'} within tolerance, the target is {100 * bar:g} %"
             )
 
     for name, compared in found.metrics.items():

@@ -21,6 +21,7 @@ READ: Mapping[str, str] = {
     "irtt": "irtt",
     "ss": "ss",
     "siftr": "siftr",
+    "web10g": "web10g",
     "mahimahi-log": "mahimahi",
     "qlog": "qlog",
     "csv": "long_csv",

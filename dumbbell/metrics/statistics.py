@@ -29,7 +29,7 @@ def confidence_interval(values: Sequence[float], level: float = 0.95) -> tuple[f
         return centre, -math.inf, math.inf
     deviation = float(np.std(x, ddof=1))
     if deviation == 0:
-        raise ValueError("all repeats are equal: they are not independent")
+        raise ValueError("all values are equal: they are not independent")
     half = student_half_width(x.size - 1, level) * deviation / math.sqrt(x.size)
     return centre, centre - half, centre + half
 

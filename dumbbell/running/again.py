@@ -43,13 +43,13 @@ def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str
     refuse_unallowed(prepared.libraries.values(), prepared.own_programs, prepared.in_kernel.values(), allowed)
     again = replace(prepared, allowed=allowed).produce()
     if not again.is_complete:
-        raise BadInput(f"run {key[:10]} ({run.name}): {'; '.join(again.reasons)}; expected a run that can be computed again")
+        raise BadInput(f"run {key[:10]} ({run.name}): {'; '.join(again.reasons)}; expected a run that dumbbell can recompute")
     assert not isinstance(again.samples, SeriesFile)
     stored, more = _split(again.samples, run)
     if (found := digest(stored)) != run.digest:
         why = "another version of dumbbell computed it" if not again.reasons else "; ".join(again.reasons)
         raise BadInput(
-            f"run {key[:10]} ({run.name}): computed again it has the digest {found[:12]}, not {run.digest[:12]} ({why}); "
+            f"run {key[:10]} ({run.name}): recomputed, it has the digest {found[:12]}, not {run.digest[:12]} ({why}); "
             "expected a run of this version (`dumbbell run` into another folder makes it)"
         )
     names: dict[str, dict[str, None]] = {}

@@ -226,13 +226,13 @@ def _dumbbell(path: Path) -> Wrong:
 def _listed(path: Path, forward: Sequence[Stage]) -> Wrong:
     for key in ("rtt", "delay", "access", "bottleneck"):
         if key in path.model_fields_set:
-            yield ("path", key), "cannot stand beside path.forward", "the one or the other"
+            yield ("path", key), "cannot be combined with path.forward", "the one or the other"
     if not forward:
         yield ("path", "forward"), "is empty", "at least one stage"
     elif not any(stage.rate or isinstance(stage, QueueStage) for stage in forward):
         yield ("path", "forward"), "limits no rate anywhere", "a stage with a rate"
     if isinstance(path.reverse, Bottleneck):
-        yield ("path", "reverse"), "is a bottleneck beside path.forward", "mirror, none or stages"
+        yield ("path", "reverse"), "is a bottleneck, which path.forward excludes", "mirror, none or stages"
     for name in WAYS:
         listed = getattr(path, name)
         names = Counter(stage.name for stage in listed if stage.name) if isinstance(listed, list) else Counter()
@@ -263,9 +263,9 @@ def _bottleneck(bottleneck: Bottleneck, frame_bytes: int, duration: Duration) ->
             yield ("qdisc", *where), what, expected
     elif isinstance(qdisc, Dummynet):
         if shaper != "dummynet":
-            yield ("shaper",), f"dummynet shapes behind the shaper {shaper}", "none beside its own"
+            yield ("shaper",), f"dummynet shapes behind the shaper {shaper}", "no other shaper"
         if bottleneck.trace is not None:
-            yield ("trace",), "has no place beside dummynet, which has a rate", "a rate such as 10mbit"
+            yield ("trace",), "cannot be combined with dummynet, which has a rate", "a rate such as 10mbit"
             return
     elif shaper in ("cake", "dummynet"):
         yield ("shaper",), f"{qdisc.kind} cannot shape", "the shaper link, tbf or htb"
@@ -296,13 +296,17 @@ def _bottleneck(bottleneck: Bottleneck, frame_bytes: int, duration: Duration) ->
 
 def _trace(bottleneck: Bottleneck, trace: Trace, duration: Duration) -> Wrong:
     if bottleneck.rate is not None:
-        yield ("rate",), f"{bottleneck.rate} stands beside a trace", "the one or the other"
+        yield ("rate",), f"{bottleneck.rate} cannot be combined with a trace", "the one or the other"
     if isinstance(bottleneck.qdisc, Cake) and bottleneck.qdisc.rate is not None:
-        yield ("qdisc", "rate"), f"{bottleneck.qdisc.rate} stands beside a trace", "the one or the other"
+        yield ("qdisc", "rate"), f"{bottleneck.qdisc.rate} cannot be combined with a trace", "the one or the other"
     if trace.opportunities_ms is not None:
         for key in ("shaper", "burst"):
             if getattr(bottleneck, key) is not None:
-                yield (key,), "has no place beside opportunities, which pace by themselves", f"no {key}, or a trace of rates or with a bin"
+                yield (
+                    (key,),
+                    "cannot be combined with opportunities, which pace by themselves",
+                    f"no {key}, or a trace of rates or with a bin",
+                )
     elif (count := trace.steps_each_s * int(duration) / 10**9) > MOST_STEPS:
         yield ("trace",), f"has about {round(count)} rates in a run of {duration}", f"at most {MOST_STEPS}, such as longer bins"
     if isinstance(trace.bin, Duration):
@@ -349,10 +353,10 @@ def _program(flow: Flow, settings: Settings) -> Wrong:
     """Yield the errors in a flow that a program makes."""
     if flow.program is None:
         if flow.arguments:
-            yield ("arguments",), "are of no program", "program beside them"
+            yield ("arguments",), "belong to no program", "the key program too"
         return
     if flow.application is not None:
-        yield ("program",), "stands beside application", "one of them"
+        yield ("program",), "cannot be combined with application", "one of them"
         return
     known = [*settings.programs, *ready_made.NAMES]
     program = ready_made.of(flow.program, settings.programs)
@@ -439,7 +443,7 @@ def _series(settings: Settings) -> Wrong:
     if series.state and settings.sample == Duration(0):
         yield ("series", "state"), "no samples are taken", "sample above 0s"
     if series.shares not in (NONE, []) and series.flows in (NONE, []) and series.groups in (NONE, []):
-        yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups beside it"
+        yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups too"
 
 
 def applications(settings: Settings) -> dict[int, str]:

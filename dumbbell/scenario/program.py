@@ -295,7 +295,7 @@ def wrong_use(program: Program, arguments: Mapping[str, Scalar], has_bytes: bool
     if "bytes" in used and not has_bytes:
         yield ("bytes",), "is missing, and the program's command needs it", "a size, such as 10MB"
     if has_bytes and "bytes" not in used:
-        yield ("bytes",), "is nothing that the program is told", "{bytes} in its command"
+        yield ("bytes",), "does not appear in the command of the program", "{bytes} in its command"
 
 
 Programs = dict[Name, Program]

@@ -202,7 +202,7 @@ class Scenario(Settings):
         """Some runs: of each of these cells the repeats with these numbers, from 0. Raises as `runs` does, for problems of these cells."""
         most, key = MOST_RUNS if most_runs is None else most_runs, "repeat" if self.until is None else "until"
         if self.until is not None and "repeat" in self.model_fields_set:
-            raise ScenarioError([self.locate(("until",), "stands beside repeat", "the one or the other")])
+            raise ScenarioError([self.locate(("until",), "cannot be combined with repeat", "the one or the other")])
         if self.run_count > most:
             number = f"repeat: {self.repeat}" if self.until is None else f"until.most: {self.until.most}"
             what = f"{self.run_count} runs ({self.cell_count} cells, {number})"

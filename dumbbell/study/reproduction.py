@@ -80,7 +80,7 @@ class Reproduction:
         repeats = int(self.folder.request.get("seeds", 1))
         return [
             *([f"--quick: {self.part.quick_note}"] if self.folder.quick else []),
-            *([f"{self._centre} over {repeats} repeats with jittered start"] if repeats > 1 else []),
+            *([f"{self._centre} over {repeats} seeds with jittered starts"] if repeats > 1 else []),
             *self.left_out,
             *(f"INVALID {run.name}: {'; '.join(run.reasons)}" for run in self.folder.invalid),
         ]
@@ -104,7 +104,7 @@ class Reproduction:
         tables += [agreement_table(self.differences[each.name], each, f"The same ({each.name})") for each in self.part.judged_formats[1:]]
         if self.part.every_cell:
             good = f"every metric agrees in {percent(found.share_all_metrics)} of {len(found.by_key)} runs"
-            tables.append(every_cell_table(found, format_, f"The reference, and how far ours is from it: {good}"))
+            tables.append(every_cell_table(found, format_, f"Reference and dumbbell, value by value: {good}"))
         else:
             tables.append(worst_table(found))
         return tables
@@ -121,7 +121,7 @@ class Reproduction:
         reached = share_passed(_claims(self.part, self.folder.runs))
         if reached is not None and reached >= self.part.claims_bar:
             return []
-        return [f"claims: {percent(reached)} of the applicable pass, the bar is {percent(self.part.claims_bar, 0)}"]
+        return [f"claims: {percent(reached)} of the applicable pass, the target is {percent(self.part.claims_bar, 0)}"]
 
     def as_json(self) -> dict[str, Any]:
         """The contents of agreement.json."""

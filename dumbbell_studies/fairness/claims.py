@@ -67,7 +67,7 @@ def westwood_alone(found: Transfers) -> Outcome:
     again = [each.retransmits for each in found.of("Baseline8", "S1")]
     findings = Findings()
     findings.add(f"{westwood:.2f} of {min(others):.2f} Mbit/s", westwood <= 0.4 * min(others))
-    findings.add(f"sent again {max(again)}", max(again) == 0)
+    findings.add(f"retransmitted {max(again)}", max(again) == 0)
     return findings.outcome()
 
 

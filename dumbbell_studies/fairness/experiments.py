@@ -96,5 +96,5 @@ def summaries(runs: Sequence[Run]) -> Mapping[str, Table]:
             ours, changed = (median(t.elapsed_s for t in found.of(scenario, each.sender, name)) for name in ("", each.name))
             theirs = published()[scenario, each.sender].elapsed_s
             rows.append([each.title, scenario, each.sender, f"{theirs:.2f}", f"{ours:.2f}", f"{changed:.2f}"])
-    heads = ["experiment", "scenario", "sender", "published (s)", "ours (s)", "experiment's (s)"]
-    return {"experiments": Table("What explains the report's numbers: elapsed time", heads, rows)} if rows else {}
+    heads = ["experiment", "scenario", "sender", "published (s)", "dumbbell (s)", "experiment's (s)"]
+    return {"experiments": Table("Experiments that explain the report's numbers: elapsed time", heads, rows)} if rows else {}

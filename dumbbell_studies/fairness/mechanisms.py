@@ -100,5 +100,5 @@ def _summaries(runs: Runs) -> Mapping[str, Table]:
         elapsed = [f"{median(float(run.summary.flows[_FLOW]['completion_s']) for run in found[bound]):.2f}" for bound in _BOUNDS]
         again = [f"{median(run.counters[f'flow/{_FLOW}']['retransmits'] for run in found[bound]):.0f}" for bound in _BOUNDS]
         rows.append([each.name, f"{each.mib}", f"{each.delay_ms:g}", *elapsed, *again])
-    heads = ["bound", "MiB", "delay (ms)", "elapsed (s)", "without it (s)", "sent again", "without it"]
-    return {"mechanisms": Table("What bounds a transfer of Reno, linux-6.12", heads, rows)} if rows else {}
+    heads = ["bound", "MiB", "delay (ms)", "elapsed (s)", "without it (s)", "retransmitted", "without it"]
+    return {"mechanisms": Table("Limits of a transfer of Reno, linux-6.12", heads, rows)} if rows else {}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _GROUPS: Mapping[int, tuple[str, tuple[str, ...]]] = {
     1: ("one transfer at a time", tuple(name for name in scenario_names() if name.startswith("Baseline"))),
-    2: ("beside a SACK transfer at 100 ms", scenario_names()[8:20]),
+    2: ("with a SACK transfer at 100 ms", scenario_names()[8:20]),
     3: ("the same, everything lost for 100 ms at 4 s", scenario_names()[20:]),
 }
 """Number of the report's group -> what it is, and its scenarios."""
@@ -32,7 +32,7 @@ _HEADS = [
     "Mbit/s",
     "RTT at the device (ms)",
     "TCP's RTT less the delay (ms)",
-    "sent again",
+    "retransmitted",
     "window (bytes)",
 ]
 
@@ -61,7 +61,7 @@ def _rows(found: Transfers, scenario: str) -> list[list[Cell]]:
                 sender,
                 setup.cc,
                 short(setup.delay_ms),
-                "ours",
+                "dumbbell",
                 fixed(middle(lambda each: each.elapsed_s), 2),
                 fixed(middle(lambda each: each.mbit), 2),
                 fixed(middle(lambda each: each.trace_rtt_ms), 1),

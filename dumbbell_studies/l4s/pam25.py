@@ -1,4 +1,4 @@
-"""Prague beside classic flows (PAM 2025): one flow or several of each side through nine queues.
+"""Prague with classic flows (PAM 2025): one flow or several of each side through nine queues.
 
     tx_l4s, tx_classic -- [netem RTT/2] [htb 100 Mbit/s: queue] -- rx_l4s, rx_classic     (data)
                        -- [netem RTT/2] --                                              (ACKs)
@@ -199,7 +199,7 @@ FORMAT = Format(
 )
 PAM25 = Part(
     name="pam25",
-    title="PAM 2025: Prague beside classic flows, 9 queues x 5 buffers",
+    title="PAM 2025: Prague with classic flows, 9 queues x 5 buffers",
     formats=(FORMAT,),
     published={FORMAT.name: TABLE},
     scenarios=scenarios,

@@ -48,7 +48,7 @@ def _chosen(
         if (n_l4s, n_classic) == n and aqm in aqms and cc == classic and its_ecn in ecn and float(bdp) >= least_bdp and rtt_ms == rtt:
             found.append((f"{aqm} {bdp:g} BDP, {cc} {its_ecn}", cell))
     if not found:
-        raise MissingRunError(f"no run beside {classic} through {', '.join(aqms)}")
+        raise MissingRunError(f"no run with {classic} through {', '.join(aqms)}")
     return found
 
 
@@ -64,9 +64,9 @@ def _neither_is_safe(cells: Cells) -> Outcome:
     single = ("FIFO", "single_queue_FQ", "Codel", "Codel_drop", "pie_drop", "DualPI2")
     beside_cubic = [cell.l4s_mbit for _, cell in _chosen(cells, single, "cubic", ("on", "off"))]
     beside_bbr = [cell.l4s_mbit for _, cell in _chosen(cells, single, "bbr", ("off",))]
-    findings.add(f"beside CUBIC {min(beside_cubic):.1f} at least", min(beside_cubic) < 1)
-    findings.add(f"beside CUBIC {max(beside_cubic):.1f} at most", max(beside_cubic) > 80)
-    findings.add(f"beside BBRv1 {min(beside_bbr):.1f} at least", min(beside_bbr) < 4)
+    findings.add(f"with CUBIC {min(beside_cubic):.1f} at least", min(beside_cubic) < 1)
+    findings.add(f"with CUBIC {max(beside_cubic):.1f} at most", max(beside_cubic) > 80)
+    findings.add(f"with BBRv1 {min(beside_bbr):.1f} at least", min(beside_bbr) < 4)
     return findings.outcome()
 
 
@@ -111,7 +111,7 @@ def _several_classic(cells: Cells) -> Outcome:
     for n in (2, 5, 10, 25):
         chosen = _chosen(cells, ("Codel",), "cubic", ("on",), 2, n=(1, n))
         multiples.append(fmean(cell.l4s_mbit for _, cell in chosen) * (n + 1) / 95.6)
-        findings.add(f"beside {n}: {multiples[-1]:.1f} shares", multiples[-1] > 2)
+        findings.add(f"with {n}: {multiples[-1]:.1f} shares", multiples[-1] > 2)
     findings.add("the multiple grows", multiples == sorted(multiples))
     return findings.outcome()
 

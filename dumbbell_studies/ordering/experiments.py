@@ -104,7 +104,7 @@ EXPERIMENTS = (
     ),
 )
 """Scenarios with a common RTT: their high-speed flows are the first two entries, the long-lived ones on the way back the next two."""
-QUICK_NOTE = "one seed of each experiment and of the page's own runs beside it"
+QUICK_NOTE = "one seed of each experiment and of the page's own runs compared with it"
 
 
 def experiments(request: Request) -> list[ResolvedScenario]:
@@ -136,7 +136,9 @@ def experiment_table(runs: Sequence[Run]) -> Table:
             published = f"{utilization()[(*level, each.protocol)]:.4f}"
             rows.append([each.title, condition.name, published, *(_shown(each) for each in values)])
     return Table(
-        "What explains the page's numbers: link utilisation", ["experiment", "condition", "published", "ours", "experiment's"], rows
+        "Experiments that explain the page's numbers: link utilisation",
+        ["experiment", "condition", "published", "dumbbell", "experiment's"],
+        rows,
     )
 
 

@@ -43,7 +43,7 @@ def _section_table(section: int, title: str, levels: Mapping[str, Condition], fo
     for level, condition in levels.items():
         ours = {name: [trial.utilization for trial in found.own.get((name, condition), [])] for name in PROTOCOLS}
         published = {name: utilization().get((float(section), level, name)) for name in PROTOCOLS}
-        rows.append([level, "ours", *(fixed(float(np.mean(values)), 4) if values else None for values in ours.values())])
+        rows.append([level, "dumbbell", *(fixed(float(np.mean(values)), 4) if values else None for values in ours.values())])
         if any(len(values) > 1 for values in ours.values()):
             rows.append(["", "± 95 %", *(_half(values) for values in ours.values())])
         if any(value is not None for value in published.values()):

@@ -128,14 +128,14 @@ def agreement(runs: Sequence[Run]) -> Table:
     for rules, (title, _) in RULES.items():
         kernel = {cell: found[rules] for cell, found in kernel_throughputs().items() if rules in found}
         mine = {cell: ours[cell, rules] for cell in kernel if (cell, rules) in ours}
-        for whose, values in (("ours, same rules", mine), ("published", published)):
+        for whose, values in (("dumbbell, same rules", mine), ("published", published)):
             errors = [abs(values[cell] - kernel[cell]) / cell[1] for cell in kernel if cell in values]
             if errors:
                 shares = [percent(sum(error <= within for error in errors) / len(errors)) for within in _WITHIN]
                 spread = [percent(float(np.percentile(errors, q)), 2) for q in (50, 95)]
                 rows.append([title, whose, str(len(errors)), *shares, *spread])
     within = [f"within {100 * each:g} % of bandwidth" for each in _WITHIN]
-    return Table("", ["kernel", "beside it", "cells", *within, "median", "p95"], rows)
+    return Table("", ["kernel", "compared with it", "cells", *within, "median", "p95"], rows)
 
 
 def kernel_table(runs: Sequence[Run]) -> Table:
@@ -150,7 +150,7 @@ def kernel_table(runs: Sequence[Run]) -> Table:
         cc, bandwidth, delay = cell
         by_rules = [text(value) for rules in RULES for value in (kernel.get(rules), ours.get((cell, rules)))]
         rows.append([f"{cc} {bandwidth:g} Mbit/s, {delay:g} ms", *by_rules, text(_published().get(cell))])
-    return Table("", ["flow", *(head for title, _ in RULES.values() for head in (title, f"ours, as {title}")), "published"], rows)
+    return Table("", ["flow", *(head for title, _ in RULES.values() for head in (title, f"dumbbell, as {title}")), "published"], rows)
 
 
 @cache

@@ -8,11 +8,12 @@ claims are compared.
 from __future__ import annotations
 
 from dumbbell.study.model import Part, Study
+from dumbbell_studies.teacup import beyond
 from dumbbell_studies.teacup.claims import check_claims
 from dumbbell_studies.teacup.figures import FIGURES
 from dumbbell_studies.teacup.fitted import FITTED
 from dumbbell_studies.teacup.measures import FORMAT, summaries
-from dumbbell_studies.teacup.scenarios import QUICK_NOTE, SEEDS, scenarios
+from dumbbell_studies.teacup.scenarios import QUICK_NOTE, SEEDS, further_scenarios, scenarios
 
 TRIALS = Part(
     name="trials",
@@ -29,10 +30,34 @@ TRIALS = Part(
     fitted=FITTED,
 )
 
+FURTHER = Part(
+    name="cdg",
+    title="TEACUP: the same trials with CDG and CUBIC of FreeBSD 9",
+    formats=(FORMAT,),
+    published={},
+    scenarios=further_scenarios,
+    quick_note="2 repeats unless --seeds says otherwise",
+    figures={},
+    summaries=summaries,
+    seeds=SEEDS,
+)
+
+BEYOND = Part(
+    name="next",
+    title="TEACUP: what the report names as next: ECN, parameters of PIE and fq_codel, asymmetric rates and delays",
+    formats=(FORMAT,),
+    published={},
+    scenarios=beyond.scenarios,
+    quick_note=beyond.QUICK_NOTE,
+    figures={},
+    summaries=beyond.summaries,
+    seeds=beyond.SEEDS,
+)
+
 STUDY = Study(
     name="teacup",
     title="TEACUP trials: queue disciplines and behaviour over time",
     source="CAIA TR 140630A, figures 2 to 14 and the claims of their discussion",
-    parts={TRIALS.name: TRIALS},
-    cpu_minutes={TRIALS.name: 1},
+    parts={each.name: each for each in (TRIALS, FURTHER, BEYOND)},
+    cpu_minutes={TRIALS.name: 1, FURTHER.name: 1, BEYOND.name: 1},
 )

@@ -13,7 +13,7 @@ Control runs keep the AQM inactive at first. They test the claim that the AQM en
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,11 @@ SENDERS: Mapping[str, Sender] = {
     "newreno": Sender(cc="reno", stack="freebsd-9"),
     "cubic": Sender(cc="cubic", stack="linux-3.9"),
 }
+FURTHER: Mapping[str, Sender] = {
+    "cdg": Sender(cc="cdg", stack="freebsd-9"),
+    "freebsd-cubic": Sender(cc="cubic", stack="freebsd-9"),
+}
+"""Senders of further trials: CDG, whose hosts the appendix of the report lists, and the CUBIC that these hosts had."""
 QDISCS: Mapping[str, Mapping[str, Any]] = {
     "pfifo": {"kind": "pfifo"},
     "pie": {"kind": "pie", "variant": "2013", "hz": 10_000, "target": "20ms", "tupdate": "30ms", "alpha": 2, "beta": 20},
@@ -76,13 +81,22 @@ CONTROL_SEEDS = 3
 """Maximum number of repeats of a control run."""
 ONSET = "onset_s"
 """Coordinate of the control runs: when the AQM becomes active."""
-QUICK_NOTE = "2 repeats unless --seeds says otherwise, without the control runs"
+QUICK_NOTE = "2 seeds unless --seeds says otherwise, without the runs for comparison"
 
 
 def experiments() -> list[Experiment]:
     """The experiments of the report, and those with AQMs, 2000 packets and 200 ms, which it leaves out."""
-    tail_drop = [Experiment(cc, TAIL_DROP, rtt, TAIL_DROP_LIMIT) for cc in SENDERS for rtt in RTTS_MS]
-    return tail_drop + [Experiment(*each) for each in itertools.product(SENDERS, AQMS, RTTS_MS, LIMITS_PACKETS)]
+    return _trials_of(tuple(SENDERS))
+
+
+def further() -> list[Experiment]:
+    """The same trials with CDG, and with FreeBSD's CUBIC."""
+    return _trials_of(tuple(FURTHER))
+
+
+def _trials_of(ccs: Sequence[str]) -> list[Experiment]:
+    tail_drop = [Experiment(cc, TAIL_DROP, rtt, TAIL_DROP_LIMIT) for cc in ccs for rtt in RTTS_MS]
+    return tail_drop + [Experiment(*each) for each in itertools.product(ccs, AQMS, RTTS_MS, LIMITS_PACKETS)]
 
 
 def document(experiment: Experiment) -> dict[str, Any]:
@@ -135,18 +149,23 @@ def control(experiment: Experiment, onset_s: float) -> dict[str, Any]:
 
 def scenarios(request: Request) -> list[ResolvedScenario]:
     """The requested runs: trials, and control runs unless the request is quick. All repeats start with jitter."""
-    runs = [run for each in experiments() for run in repeats(document(each), cell(each), _request(request, each.cc))]
+    runs = [run for each in experiments() for run in repeats(document(each), cell(each), for_hosts(request, each.cc))]
     if not request.quick:
         few = replace(request, seeds=min(request.seeds, CONTROL_SEEDS))
         for cc, name, onset_s in itertools.product(SENDERS, AQMS, CONTROL_FROM_S):
             each = Experiment(cc, name, CONTROL_RTT_MS, CONTROL_LIMIT)
-            runs += repeats(control(each, onset_s), {**cell(each), ONSET: onset_s}, _request(few, cc))
+            runs += repeats(control(each, onset_s), {**cell(each), ONSET: onset_s}, for_hosts(few, cc))
     return runs
 
 
-def _request(request: Request, cc: str) -> Request:
+def further_scenarios(request: Request) -> list[ResolvedScenario]:
+    """The requested runs of the further trials."""
+    return [run for each in further() for run in repeats(document(each), cell(each), for_hosts(request, each.cc))]
+
+
+def for_hosts(request: Request, cc: str) -> Request:
     """Return the request for the senders of one congestion control: options of Linux's stack are for the Linux hosts alone."""
-    base = SENDERS[cc].stack
+    base = _sender(cc).stack
     options = {key.removeprefix(f"{LINUX}."): value for key, value in request.override.items() if key.startswith(f"{LINUX}.")}
     others = {key: value for key, value in request.override.items() if not key.startswith(f"{LINUX}.")}
     stack = {"flows.*.stack": {"base": base, **options}} if options and base.startswith(LINUX) else {}
@@ -163,12 +182,16 @@ def cell(experiment: Experiment) -> dict[str, str | float]:
     }
 
 
+def _sender(cc: str) -> Sender:
+    return {**SENDERS, **FURTHER}[cc]
+
+
 def _qdisc(name: str, limit_packets: int) -> dict[str, Any]:
     return {**QDISCS[name], "limit": f"{limit_packets}p"}
 
 
 def _flow(cc: str, number: int, start_s: float, duration: str) -> dict[str, Any]:
-    sender = SENDERS[cc]
+    sender = _sender(cc)
     return {
         "name": str(number),
         "cc": sender.cc,

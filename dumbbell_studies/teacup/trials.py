@@ -162,6 +162,10 @@ def _trials(runs: Runs) -> Trials:
     return Trials([trial for run in runs if (trial := trial_of(run)) is not None])
 
 
+CHANGE = "change"
+"""Coordinate of a trial with a change, which is none of the report's."""
+
+
 def coordinates_of(run: Run) -> tuple[Experiment, float | None, int] | None:
     """Experiment, onset (of a control run) and seed of a run. None if the run does not belong to this study."""
     cell = run.cell
@@ -174,13 +178,13 @@ def coordinates_of(run: Run) -> tuple[Experiment, float | None, int] | None:
 
 def run_of(runs: Sequence[Run], experiment: Experiment, seed: int) -> Run | None:
     """One repeat of an experiment; None if it is missing."""
-    return next((run for run in runs if coordinates_of(run) == (experiment, None, seed)), None)
+    return next((run for run in runs if CHANGE not in run.cell and coordinates_of(run) == (experiment, None, seed)), None)
 
 
-def trial_of(run: Run) -> Trial | None:
-    """The trial of a run; None if the run does not belong to this study."""
+def trial_of(run: Run, changed: bool = False) -> Trial | None:
+    """The trial of a run; None if the run does not belong to this study, or has a change and is not asked for as such (`changed`)."""
     coordinates = coordinates_of(run)
-    if coordinates is None:
+    if coordinates is None or changed != (CHANGE in run.cell):
         return None
     experiment, onset_s, seed = coordinates
     series = series_of(run)

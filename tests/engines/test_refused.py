@@ -341,11 +341,12 @@ def test_what_connections_are_drawn_from(where, value, field, what):
 def test_what_freebsd_does_not_do_is_told_at_once():
     plan = base()
     tcp = plan["workloads"][0]
-    tcp |= {"stack": {"name": "freebsd-9", "options": {}}, "ecn": True, "sce_echo": True, "gro": True}
+    tcp |= {"stack": {"name": "freebsd-9", "options": {}}, "cc": {"kind": "dctcp"}, "ecn": True, "ect": 1, "accecn": "ee1b"}
+    tcp |= {"sce_echo": True, "gro": True}
     tcp["host"] |= {"tso": True, "rcvbuf": 2**30, "sndbuf": 2**30, "reads_bps": 1000}
     assert [(each.place, each.field) for each in refused(plan)] == [
         (Place("workload", 0), field)
-        for field in ("cc.kind", "ecn", "sce_echo", "host.tso", "gro", "host.reads_bps", "host.rcvbuf", "host.sndbuf")
+        for field in ("cc.kind", "ect", "accecn", "sce_echo", "host.tso", "gro", "host.reads_bps", "host.rcvbuf", "host.sndbuf")
     ]
 
 

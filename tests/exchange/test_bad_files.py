@@ -153,6 +153,7 @@ FORMATS = {
     "irtt-0.9.0.json.gz": "irtt",
     "ss-6.1.txt": "ss",
     "siftr-1.2.log": "siftr",
+    "web10g.log": "web10g",
     "mahimahi.log": "mahimahi-log",
 }
 

@@ -35,6 +35,7 @@ BOMBS = {
     "ss": (f"1.5\n{SS}", "2.5\n", "many lines"),
     "siftr": (SIFTR, "o,1\n", "many lines"),
     "mahimahi-log": ("# base timestamp: 0\n", "1 + 2\n", "many lines"),
+    "web10g": ("Timestamp,CurCwnd\n", "1,\n", "many lines"),
     "csv": ("t_s,entity,series,value\n", "1,,,\n", "many lines"),
 }
 

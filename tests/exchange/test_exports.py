@@ -128,7 +128,9 @@ def test_teacups_names_have_coordinates_and_ends_of_flows(dumbbell, tmp_path):
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     tests = (tmp_path / "out" / "experiments_completed.txt").read_text().splitlines()
     assert len(names) == 2 * 2 * 2 + 1
-    assert [re.sub(r"_key_\w{10}", "", test) for test in tests] == ["probe_kind_pfifo_run_0", "probe_kind_fq-codel_run_0"]
+    assert [re.sub(r"_key_\w{10}", "", test) for test in tests] == [
+        f"20200101-000000_probe_aqm_{each}_run_0" for each in ("pfifo", "fq-codel")
+    ]
     (window,) = (name for name in names if name.startswith(tests[0]) and name.endswith("_10000_10.2.0.2_5000_siftr.cwnd"))
     rows = [line.split(",") for line in (tmp_path / "out" / window).read_text().splitlines()]
     t_s, packets = load(tmp_path / "runs")[0].series("flow/cubic", "cwnd")
@@ -170,7 +172,7 @@ def test_the_same_run_gives_the_same_bytes(probed, tmp_path, form):
         stored(probed := tmp_path / "runs", events="all", duration="1s")
     run = load(probed)[0]
     assert writer(form)(run, "x") == writer(form)(run, "x")
-    assert all(name.startswith(("x", "probe")) for name in writer(form)(run, "x").files)
+    assert all(name.startswith(("x", "probe", "20200101-000000_probe")) for name in writer(form)(run, "x").files)
 
 
 def test_a_failed_export_leaves_what_was_there(dumbbell, tmp_path):

@@ -165,6 +165,16 @@ def test_tcp_of_freebsd_tells_its_sender():
     assert 0 < found["bytes_acked"].max() <= cwnd.max() * 1448
 
 
+def test_the_modules_of_freebsd_tell_what_they_know():
+    flows = [{"cc": cc, "stack": "freebsd-9", "name": cc} for cc in ("cubic", "cdg")]
+    run = compute(scenario("reno", series=["control"], flows=flows, sample="10ms", duration="20s"))
+    cubic, cdg = (told(run, f"flow/{cc}") for cc in ("cubic", "cdg"))
+    assert cubic["w_max"].max() > 10
+    assert cubic["k_s"].max() > 1
+    assert set(cdg["queue_state"]) <= {0, 1, 2}
+    assert cdg["gradient_min_us"].max() > 0 > cdg["gradient_min_us"].min()
+
+
 def test_a_control_in_python_emits_its_own():
     import dumbbell
 

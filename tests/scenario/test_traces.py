@@ -95,9 +95,9 @@ def test_a_scenario_that_was_read_does_not_need_the_file(file):
         ("1\n\n2\n", {}, ":2: '' is no whole number of ms"),
         ("1\nx\n", {}, ":2: 'x' is no whole number of ms"),
         ("1\n²\n", {}, "is not ASCII text"),
-        ("1\n2\n", {"rate": "1mbit"}, "path.bottleneck.rate: 1mbit stands beside a trace"),
-        ("1\n2\n", {"shaper": "tbf"}, "path.bottleneck.shaper: has no place beside opportunities"),
-        ("1\n2\n", {"qdisc": {"kind": "cake", "rate": "1mbit"}}, "path.bottleneck.qdisc.rate: 1mbit stands beside a trace"),
+        ("1\n2\n", {"rate": "1mbit"}, "path.bottleneck.rate: 1mbit cannot be combined with a trace"),
+        ("1\n2\n", {"shaper": "tbf"}, "path.bottleneck.shaper: cannot be combined with opportunities"),
+        ("1\n2\n", {"qdisc": {"kind": "cake", "rate": "1mbit"}}, "path.bottleneck.qdisc.rate: 1mbit cannot be combined with a trace"),
     ],
 )
 def test_what_is_no_trace_is_refused(file, text, more, told):

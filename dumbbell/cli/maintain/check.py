@@ -59,9 +59,9 @@ class _Checked:
 def command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Results folders, studies, or scenario files.")],
     out: Annotated[
-        Path | None, typer.Option("--out", callback=creatable, help="Results folder of the scenario files; results/NAME by default.")
+        Path | None, typer.Option("--out", callback=creatable, help="Results folder of the scenario files. Default: results/NAME.")
     ] = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Make damaged runs again; of scenario files also missing ones.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Rerun damaged runs, and for scenario files also missing ones.")] = False,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
     cluster: ClusterOption = None,
@@ -158,7 +158,7 @@ def _repair(checked: _Checked, where: Executor, allowed: Allowed) -> None:
         if known is not None:
             again[key] = known
         elif key in checked.damaged:
-            note(f"{checked.store.path / key}: cannot be made again, {_why_not(checked.store, key)} instead")
+            note(f"{checked.store.path / key}: cannot be rerun, {_why_not(checked.store, key)} instead")
     if not again:
         return
     with runs_bar("repair") as progress:

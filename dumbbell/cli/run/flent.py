@@ -23,8 +23,8 @@ _SUFFIX = ".flent.gz"
 
 
 def command(
-    test: Annotated[str, typer.Argument(help="A test of Flent, such as rrul; `flent --list-tests` names them.")],
-    length: Annotated[int, typer.Option("--length", "-l", min=1, max=3600, help="Time of the load, s.")] = 20,
+    test: Annotated[str, typer.Argument(help="A test of Flent, such as rrul. `flent --list-tests` names the tests.")],
+    length: Annotated[int, typer.Option("--length", "-l", min=1, max=3600, help="Duration of the load, s.")] = 20,
     values: SetOption = None,
     out: OutOption = None,
     folder: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder for the file of Flent.")] = Path(),

@@ -49,7 +49,7 @@ def command(
     file: FileArgument,
     values: SetOption = None,
     engine: Annotated[
-        str | None, typer.Option("--engine", metavar="NAME", help="The engine of all runs, such as sim, kernel or kernel:7.3.")
+        str | None, typer.Option("--engine", metavar="NAME", help="Engine of all runs, such as sim, kernel or kernel:7.3.")
     ] = None,
     engines: Annotated[
         str | None,
@@ -74,17 +74,17 @@ def command(
     ] = None,
     series: Annotated[
         list[str] | None,
-        typer.Option("--series", help="With --again: control, queue or state variables of `dumbbell list state`; repeatable."),
+        typer.Option("--series", help="With --again: control, queue or state variables of `dumbbell list state`. Repeatable."),
     ] = None,
     events: Annotated[
-        list[str] | None, typer.Option("--events", help="With --again: all, or acks, losses, marks, state; repeatable.")
+        list[str] | None, typer.Option("--events", help="With --again: all, or acks, losses, marks, state. Repeatable.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario and print what differs.
 
     The summary has a row for each cell of the sweep: means over the runs with 95 % intervals. Existing runs in the results folder are not
-    rerun. With --again KEY, and a results folder for FILE, a stored run is computed again, with more to see.
+    rerun. With --again KEY, and a results folder for FILE, dumbbell recomputes a stored run, with more to see.
     """
     if again is not None:
         from dumbbell.cli.run.again import again as run_again

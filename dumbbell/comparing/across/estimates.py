@@ -12,7 +12,7 @@ from dumbbell import metrics
 
 STATISTICS: Mapping[str, str] = {
     "mean": "mean, 95 % interval (Student's t)",
-    "median": "median, 95 % interval (order statistics, from 6 repeats on)",
+    "median": "median, 95 % interval (order statistics, from 6 seeds on)",
     "spread": "median, 5th to 95th percentile",
 }
 """Statistics over several runs, with their descriptions in figures and tables. The first two need runs that differ only in the seed. The
@@ -85,7 +85,7 @@ def counts(found: Sequence[Estimate]) -> str:
     """Return how many runs estimates rest on: `5 runs`, `3 to 5 runs`."""
     several = sorted({each.count for each in found if each.count})
     if not several:
-        return "no repeats"
+        return "no runs"
     if len(several) == 1:
         return "one run" if several[0] == 1 else f"{several[0]} runs"
     return f"{several[0]} to {several[-1]} runs"

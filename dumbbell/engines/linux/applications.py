@@ -440,7 +440,7 @@ def refusals(plan: Plan) -> Iterator[Refusal]:
             yield from _own_refusals(plan, i, workload)
         elif isinstance(workload, Tcp) and workload.application is not None:
             for name in _untold(plan, workload):
-                what = f"is nothing that {' and '.join(NEEDED[workload.application])} can be told"
+                what = f"cannot be passed to {' and '.join(NEEDED[workload.application])}"
                 yield Refusal(Place("workload", i), name, what, "a flow without it, or without application")
     known = controls(plan)
     for i, prefix, workload in plan.over_tcp:
@@ -456,9 +456,7 @@ def _own_refusals(plan: Plan, i: int, workload: Tcp) -> Iterator[Refusal]:
     """Yield options of sockets that no program is told, and packets that filters could not tell apart."""
     for name in (*_OF_BOTH, *_OF_SOCKETS):
         if getattr(workload.host, name):
-            yield Refusal(
-                Place("workload", i), f"host.{name}", "is nothing that a program is told", "a flow without it, or without program"
-            )
+            yield Refusal(Place("workload", i), f"host.{name}", "cannot be passed to a program", "a flow without it, or without program")
     if by_address(workload) is not None:
         yield from _mistaken(plan, i, workload)
 

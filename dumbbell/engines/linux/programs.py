@@ -59,7 +59,7 @@ def _compile(target: Path, sources: list[Path], flags: tuple[str, ...]) -> None:
     compiler = shutil.which("gcc")
     if compiler is None:
         raise EnvironmentFault(
-            "gcc not found, which compiles what is run beside the kernel; on Debian or Ubuntu: apt-get install gcc libc6-dev"
+            "gcc not found, which compiles the programs for the guest; on Debian or Ubuntu: apt-get install gcc libc6-dev"
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

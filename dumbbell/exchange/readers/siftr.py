@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from dumbbell.exchange.imported import Found, FoundFlow, Points
 from dumbbell.exchange.reading import MOST_TIME_S, FilePlace, lines
+from dumbbell.exchange.teacup_names import coordinates
 
 VERSION = 2
 _FIRST, _LAST = "enable_time_secs=", "disable_time_secs="
@@ -20,9 +21,6 @@ _LEAST_FIELDS = 25
 _UNSET = 1 << 30
 """FreeBSD's ssthresh before it is set: TCP_MAXWIN << TCP_MAX_WINSHIFT is 1,073,725,440."""
 _MOST_US = 1e12
-_NAME = re.compile(r"([^/]{1,200})_[A-Za-z0-9.-]+_siftr\.log(?:\.gz)?")
-_TIME = re.compile(r"\d{8}-\d{6}")
-_MOST_COORDINATES = 12
 
 
 def recognises(content: bytes) -> bool:
@@ -74,23 +72,7 @@ def found_in(content: bytes, place: FilePlace) -> list[Found]:
     unknown = ["what was received, and the direction of the data, are not known; samples are of packets, not of an interval"]
     if not whole:
         unknown.append(f"the log has no {_LAST.rstrip('=')}: it is not complete")
-    return [Found(f"siftr {version}", unknown, flows, cell=_coordinates(place.file.name))]
-
-
-def _coordinates(name: str) -> dict[str, str | int | float]:
-    """Return the coordinates in the name of a file of TEACUP's: pairs of words before the host's, behind a prefix that may have a time in
-    it."""
-    named = _NAME.fullmatch(name)
-    words = named[1].split("_") if named else []
-    pairs = list(zip(words[-2::-2], words[::-2], strict=False))[::-1]
-    known = [(short, value) for short, value in pairs if re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", short) and not _TIME.fullmatch(value)]
-    cell: dict[str, str | int | float] = {}
-    for short, value in known[:_MOST_COORDINATES]:
-        if value and value.isprintable() and short not in ("file", "run"):
-            cell[short] = int(value) if re.fullmatch(r"\d{1,15}", value) else value
-        elif short == "run":
-            cell["repeat"] = int(value) if re.fullmatch(r"\d{1,15}", value) else value
-    return cell
+    return [Found(f"siftr {version}", unknown, flows, cell=coordinates(place.file.name, "siftr"))]
 
 
 def _of_head(head: Mapping[str, str], key: str, first: FilePlace) -> float:

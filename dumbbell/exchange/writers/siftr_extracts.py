@@ -1,13 +1,12 @@
 """TEACUP's extracts of the logs of siftr, by its names: `ID_SRC_SPORT_DST_DPORT_siftr.cwnd` (time, window in bytes) and `_siftr.tcp_rtt`
 (time, smoothed RTT, last RTT, in ms) for each flow, comma-separated, and `experiments_completed.txt` with the ID, a test a line.
 
-The ID is `NAME_SHORT_VALUE_.._run_0`: the last word of each coordinate and its value, in which an underscore becomes a hyphen. Times are
-seconds since 1970 as in the run's captures, which begin with 2020.
+The ID is the name that TEACUP would give the experiment (`teacup_names`), with the run's key. Times are seconds since 1970 as in the run's
+captures, which begin with 2020.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from dumbbell.errors import BadInput
 from dumbbell.exchange.exported import Exported
 from dumbbell.exchange.streams import Stream, left_out, streams
+from dumbbell.exchange.teacup_names import experiment
 
 if TYPE_CHECKING:
     from dumbbell.metrics import Series
@@ -29,7 +29,7 @@ def write(run: Run, base: str) -> Exported:
     flow.
     """
     found = streams(run)
-    test = f"{_test_id(run)}_key_{base.rpartition('-')[2]}_run_0"
+    test = experiment(run.name, run.cell, base.rpartition("-")[2])
     files = {}
     for stream in found:
         src, dst = stream.addresses
@@ -45,11 +45,6 @@ def write(run: Run, base: str) -> Exported:
         if "srtt_ms" in stream.series:
             files[f"{name}.tcp_rtt"] = _text(_rtts(run, stream))
     return Exported(files, {COMPLETED: _text([test])}, left_out=tuple(left_out(run, found)))
-
-
-def _test_id(run: Run) -> str:
-    words = [run.name, *(word for key, value in run.cell.items() for word in (key.rsplit(".", 1)[-1], str(value)))]
-    return "_".join(re.sub(r"[^A-Za-z0-9.+-]+", "-", word) for word in words)[:150]
 
 
 def _rtts(run: Run, stream: Stream) -> list[str]:

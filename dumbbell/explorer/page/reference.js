@@ -9,7 +9,7 @@ import { change, state } from "./state.js";
 import { tableOf } from "./statistics.js";
 
 const MOST_ROWS = 300;
-const PUBLISHED = { ours: "ours", reference: "published" };
+const PUBLISHED = { ours: "dumbbell", reference: "published" };
 const WITHIN = "are within their tolerance";
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
@@ -75,7 +75,7 @@ export function drawReference(place) {
       keys.length > 1 ? select("Down", keys.filter((key) => key !== x), y, set("ry")) : null,
       rest.map((key) => select(key, values(key).map(String), fixed[key], set(`@${key}`))),
     ),
-    el("p", { class: "note" }, `${format.cells.length - outside.length} of ${format.cells.length} numbers ${format.verdict ?? WITHIN}; cells with a frame are outside. A click shows the series${format.names ? "" : " of ours"}.`),
+    el("p", { class: "note" }, `${format.cells.length - outside.length} of ${format.cells.length} numbers ${format.verdict ?? WITHIN}. Cells with a frame are outside. A click shows the series${format.names ? "" : " of dumbbell"}.`),
     el(
       "div",
       { class: "maps" },

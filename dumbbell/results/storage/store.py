@@ -463,7 +463,7 @@ class Store:
         try:
             record = sealed_record(content, path, _STUDY_FORMATS, what)
         except ValueError as error:
-            raise BadInput(f"{path}: {error}; expected {what} (`dumbbell check --repair {self.path}` lists its runs anew)") from None
+            raise BadInput(f"{path}: {error}; expected {what} (`dumbbell check --repair {self.path}` rebuilds its list of runs)") from None
         try:
             found = [(run["name"], run["cell"], run["key"]) for run in record["runs"]]
         except (KeyError, TypeError):

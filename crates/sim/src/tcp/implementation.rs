@@ -177,10 +177,15 @@ fn check_segments(spec: &TcpSpec, options: &Stack) -> Result<(), Flaws> {
 pub(crate) fn check_bsd(spec: &TcpSpec, stack: &bsd::stack::Stack) -> Result<(), Flaws> {
     let (name, host) = (&spec.stack.name, &spec.host);
     let mut flaws = Flaws::default();
-    if !bsd::stack::CONTROLS.contains(&spec.cc.kind.as_str()) {
-        flaws.add("cc.kind", format_args!("{} on the stack {name}", spec.cc.kind), bsd::stack::CONTROLS.join(" or "));
+    if !bsd::modules::CONTROLS.contains(&spec.cc.kind.as_str()) {
+        let names = bsd::modules::CONTROLS.join(" or ");
+        flaws.add("cc.kind", format_args!("{} on the stack {name}", spec.cc.kind), names);
     }
-    for (field, asked) in [("ecn", spec.ecn), ("sce_echo", spec.sce_echo), ("host.tso", host.tso), ("gro", spec.gro)] {
+    if spec.ect != 0 {
+        flaws.add("ect", format_args!("{} on the stack {name}", spec.ect), 0);
+    }
+    let accecn = spec.accecn.is_some();
+    for (field, asked) in [("accecn", accecn), ("sce_echo", spec.sce_echo), ("host.tso", host.tso), ("gro", spec.gro)] {
         if asked {
             flaws.add(field, format_args!("true on the stack {name}"), false);
         }
@@ -223,7 +228,7 @@ pub fn listing() -> Map<String, Value> {
     let bsd = bsd::stack::STACKS.iter().map(|(name, summary, data)| {
         let entry = json!({
             "summary": summary, "options": data, "implementation": "bsd",
-            "cc": bsd::stack::CONTROLS, "ecn": false, "offload": false, "buffer_factor": 1,
+            "cc": bsd::modules::CONTROLS, "ecn": true, "offload": false, "buffer_factor": 1,
             "buffer_options": {"rmem": "recvspace", "wmem": "sendspace"},
         });
         ((*name).to_owned(), entry)
@@ -308,7 +313,7 @@ mod tests {
     fn every_stack_is_listed_once_with_what_runs_on_it() {
         let list = listing();
         assert_eq!(list.len(), STACKS.len() + bsd::stack::STACKS.len());
-        assert_eq!(list["freebsd-9"]["cc"], json!(["reno"]));
+        assert_eq!(list["freebsd-9"]["cc"], json!(["cdg", "cubic", "reno"]));
         assert_eq!(list["freebsd-9"]["options"]["abc_l_var"], json!(2));
         assert_eq!(list["linux-6.12"]["buffer_factor"], json!(2));
         let has = |stack: &str, cc: &str| list[stack]["cc"].as_array().unwrap().contains(&json!(cc));

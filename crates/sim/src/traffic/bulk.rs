@@ -96,7 +96,7 @@ pub fn ends(
                 flaws.add("opener", format_args!("to on the stack {}", spec.stack.name), "from");
             }
             flaws.and(check_bsd(spec, stack))?;
-            let sender = bsd::sender::Sender::new(index, timer, spec, stack);
+            let sender = bsd::sender::Sender::new(index, timer, spec, stack).seeded(seed);
             Ok((Sender::Bsd(sender), Receiver::Bsd(bsd::receiver::Receiver::new(index, source, spec, stack))))
         }
     }

@@ -9,6 +9,7 @@ use crate::outbox::Outbox;
 use crate::packet::MSS;
 use crate::segment::{flags, Segment};
 use crate::tcp::common::lazy_timer::Ticks;
+use crate::time::Time;
 
 const SEG: u64 = MSS as u64;
 /// Duplicate ACKs that show a loss (`tcprexmtthresh`).
@@ -24,7 +25,8 @@ impl Sender {
         match (self.phase, p.has(flags::SYN)) {
             (Phase::SynSent, true) => self.on_syn_ack(p, out),
             (Phase::Established, true) => {
-                // A SYN again: the ACK of the first was slow.
+                // A SYN again: the ACK of the first was slow. Its flag is taken for an echo.
+                self.hear_echo(p, out.now());
                 self.ack_now = true;
                 self.output(out, false);
             }
@@ -35,10 +37,13 @@ impl Sender {
 
     fn on_established(&mut self, p: &Segment, blocks: &Blocks, out: &mut impl Outbox) {
         let (ack, window) = (p.seq, u64::from(p.window));
+        self.hear_echo(p, out.now());
+        let mut last_sack = None;
         if blocks.count > 0 || !self.holes.is_empty() {
-            self.holes.update(self.snd_una, ack, self.snd_max, blocks.as_slice());
+            last_sack = self.holes.update(self.snd_una, ack, self.snd_max, blocks.as_slice());
         }
-        self.note_delivery(ack.max(self.snd_una));
+        self.tell_of_ack(p, last_sack, out.now());
+        self.note_delivery(ack.max(self.snd_una), p);
         let advanced = ack > self.snd_una;
         if advanced {
             self.on_new_ack(p, out);
@@ -64,6 +69,13 @@ impl Sender {
         }
     }
 
+    /// An ACK may bring an ECN echo.
+    fn hear_echo(&mut self, p: &Segment, now: Time) {
+        if self.ecn.is_echo(p) {
+            self.cc_mark(now);
+        }
+    }
+
     /// An ACK that changes nothing; true if it has been dealt with.
     fn on_duplicate(&mut self, ack: u32, out: &mut impl Outbox) -> bool {
         if !self.retransmit_pending() || ack != self.snd_una {
@@ -72,6 +84,7 @@ impl Sender {
         }
         self.dupacks += 1;
         if self.dupacks > REXMT_THRESH || self.window.fast_recovery {
+            self.cc_ack_received(None, out.now());
             if self.window.fast_recovery {
                 self.inflate();
             } else {
@@ -81,6 +94,7 @@ impl Sender {
         } else if self.dupacks == REXMT_THRESH {
             self.enter_recovery(out);
         } else if self.limited_transmit {
+            self.cc_ack_received(None, out.now());
             self.send_limited(out);
         } else {
             return false;
@@ -98,9 +112,8 @@ impl Sender {
     }
 
     fn enter_recovery(&mut self, out: &mut impl Outbox) {
-        self.counters.cwnd_reductions += u64::from(!self.window.cong_recovery);
-        self.snd_recover = self.snd_max;
-        self.window.enter_recovery();
+        self.cc_loss();
+        self.cc_ack_received(None, out.now());
         self.timer.clear();
         self.sack_newdata = self.snd_nxt;
         self.window.cwnd = SEG;
@@ -130,7 +143,7 @@ impl Sender {
             if ack < self.snd_recover {
                 self.on_partial_ack(bytes, out);
             } else {
-                self.window.post_recovery(self.layout.span(ack, self.snd_max));
+                self.cc_post_recovery(self.layout.span(ack, self.snd_max), out.now());
             }
         }
         self.dupacks = 0;
@@ -141,7 +154,7 @@ impl Sender {
         } else if !self.persist_pending() {
             self.set_retransmit(out);
         }
-        self.window.ack_received(bytes, self.snd_wnd, self.going_back());
+        self.cc_ack_received(Some(bytes), out.now());
         self.snd_wnd = self.snd_wnd.saturating_sub(bytes);
         if self.window.cong_recovery && ack >= self.snd_recover {
             self.window.exit_recovery();

@@ -1,7 +1,7 @@
 //! The congestion window in bytes: FreeBSD's NewReno and what surrounds it (FreeBSD 9.3 sys/netinet/cc/cc_newreno.c; tcp_input.c
 //! `cc_ack_received`, `cc_conn_init`, `cc_cong_signal`, `cc_post_recovery`; RFC 5681, RFC 3465, RFC 3390).
 //!
-//! Leaves out: ECN, other modules of cc(4).
+//! The other modules of cc(4) change the same variables: `cubic`, `cdg`.
 
 use super::stack::Stack;
 use crate::packet::MSS;
@@ -61,8 +61,20 @@ impl NewReno {
 
     /// An ACK of `bytes` new ones; `after_timeout`: what was sent before a timeout is being retransmitted.
     pub fn ack_received(&mut self, bytes: u64, snd_wnd: u64, after_timeout: bool) {
-        // The congestion window, not the receiver's, limits sending.
-        let cwnd_limited = self.cwnd <= snd_wnd;
+        let may_grow = self.may_grow(snd_wnd);
+        self.count(bytes);
+        if may_grow {
+            self.grow(bytes, after_timeout);
+        }
+    }
+
+    /// True outside recoveries while the congestion window, not the receiver's, limits sending.
+    pub fn may_grow(&self, snd_wnd: u64) -> bool {
+        !self.cong_recovery && self.cwnd <= snd_wnd
+    }
+
+    /// Counts `bytes` acknowledged towards a window of them, whatever the module.
+    pub fn count(&mut self, bytes: u64) {
         if self.cwnd > self.ssthresh {
             self.bytes_acked += bytes.min(self.most_per_ack);
             if self.bytes_acked >= self.cwnd {
@@ -73,9 +85,10 @@ impl NewReno {
             self.sent_a_window = false;
             self.bytes_acked = 0;
         }
-        if self.cong_recovery || !cwnd_limited {
-            return;
-        }
+    }
+
+    /// NewReno's growth for an ACK of `bytes`.
+    pub fn grow(&mut self, bytes: u64, after_timeout: bool) {
         let increment = match (self.cwnd > self.ssthresh, self.byte_counting) {
             (true, true) if std::mem::take(&mut self.sent_a_window) => SEG,
             (true, true) => return,
@@ -84,6 +97,42 @@ impl NewReno {
             (false, false) => SEG,
         };
         self.cwnd = (self.cwnd + increment).min(self.most);
+    }
+
+    /// True up to the threshold, itself included.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd <= self.ssthresh
+    }
+
+    /// True if growth counts bytes.
+    pub fn counts_bytes(&self) -> bool {
+        self.byte_counting
+    }
+
+    /// True if growth does not wait for a window of acknowledged bytes, or there is one.
+    pub fn is_due(&self) -> bool {
+        !self.byte_counting || self.in_slow_start() || self.sent_a_window
+    }
+
+    /// The window of acknowledged bytes has been used.
+    pub fn take_window(&mut self) {
+        self.sent_a_window = false;
+    }
+
+    /// A window of bytes is acknowledged.
+    #[cfg(test)]
+    pub fn send_a_window(&mut self) {
+        self.sent_a_window = true;
+    }
+
+    /// The largest window that the peer's scale allows, bytes.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// Keeps the window within that.
+    pub fn bound(&mut self) {
+        self.cwnd = self.cwnd.min(self.most);
     }
 
     /// Bytes acknowledged towards the next increase.
@@ -95,10 +144,29 @@ impl NewReno {
     pub fn enter_recovery(&mut self) {
         if !self.fast_recovery {
             if !self.cong_recovery {
-                self.ssthresh = (self.cwnd / 2 / SEG).max(2) * SEG;
+                self.ssthresh = self.half();
             }
             (self.fast_recovery, self.cong_recovery) = (true, true);
         }
+    }
+
+    /// An ECN echo.
+    pub fn on_mark(&mut self) {
+        if !self.cong_recovery {
+            self.ssthresh = self.half();
+            self.cwnd = self.ssthresh;
+            self.cong_recovery = true;
+        }
+    }
+
+    /// Half the window in whole segments, at least two.
+    fn half(&self) -> u64 {
+        (self.cwnd / 2 / SEG).max(2) * SEG
+    }
+
+    /// Bytes acknowledged before the end of a recovery count for nothing.
+    pub fn forget_bytes(&mut self) {
+        self.bytes_acked = 0;
     }
 
     /// Everything that was out is acknowledged, and `outstanding` bytes were sent since: no burst.
@@ -234,6 +302,17 @@ mod tests {
         assert_eq!((w.cwnd, w.ssthresh, w.fast_recovery), (SEG, 15 * SEG, false));
         w.on_timeout(30 * SEG);
         assert_eq!(w.ssthresh, 2 * SEG);
+    }
+
+    #[test]
+    fn an_echo_halves_the_window_once_an_episode() {
+        let mut w = window(|_| {});
+        w.cwnd = 101 * SEG;
+        w.on_mark();
+        assert_eq!((w.cwnd, w.ssthresh, w.fast_recovery), (50 * SEG, 50 * SEG, false));
+        w.on_mark();
+        w.enter_recovery();
+        assert_eq!((w.ssthresh, w.fast_recovery), (50 * SEG, true), "losses of the same episode reduce nothing more");
     }
 
     #[test]

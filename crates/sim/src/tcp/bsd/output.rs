@@ -43,7 +43,8 @@ impl Sender {
                 }
                 Next::Nothing if self.ack_now => {
                     self.ack_now = false;
-                    let p = self.empty_packet(out.now());
+                    let mut p = self.empty_packet(out.now());
+                    self.ecn.mark(&mut p, false);
                     self.counters.sent += 1;
                     out.send(End::Sender, p);
                     false
@@ -118,7 +119,9 @@ impl Sender {
         let seq = hole.rxmit;
         hole.rxmit += 1;
         self.holes.retransmitted += 1;
-        let p = self.data_packet(seq, out.now());
+        let mut p = self.data_packet(seq, out.now());
+        self.ecn.mark(&mut p, self.snd_nxt >= self.snd_max);
+        self.tell_of_segment(&p);
         self.counters.retransmits += 1;
         self.start_timer(out, true);
         let sent = self.transmit(p, out);
@@ -133,7 +136,9 @@ impl Sender {
 
     /// Sends the segment at `snd_nxt`; false after a local drop.
     fn send_data(&mut self, out: &mut impl Outbox) -> bool {
-        let p = self.data_packet(self.snd_nxt, out.now());
+        let mut p = self.data_packet(self.snd_nxt, out.now());
+        self.ecn.mark(&mut p, self.snd_nxt >= self.snd_max);
+        self.tell_of_segment(&p);
         self.counters.retransmits += u64::from(self.going_back());
         self.snd_nxt += 1;
         self.snd_max = self.snd_max.max(self.snd_nxt);
@@ -147,7 +152,9 @@ impl Sender {
 
     /// Sends the first segment whatever the window; `snd_nxt` stays.
     fn probe(&mut self, out: &mut impl Outbox) {
-        let p = self.data_packet(self.snd_una, out.now());
+        let mut p = self.data_packet(self.snd_una, out.now());
+        self.ecn.mark(&mut p, false);
+        self.tell_of_segment(&p);
         self.counters.retransmits += u64::from(self.snd_una < self.snd_max);
         self.snd_max = self.snd_max.max(self.snd_una + 1);
         self.transmit(p, out);

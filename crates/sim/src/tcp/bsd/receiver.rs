@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use super::clock::Clock;
+use super::ecn::Echoing;
 use super::sockbuf::Size;
 use super::stack::{Stack, MAX_WINDOW};
 use crate::attachment::{Blocks, MAX_BESIDE_TIMESTAMPS};
@@ -39,6 +40,7 @@ pub struct Receiver {
     flow: u32,
     clock: Clock,
     established: bool,
+    echo: Echoing,
     delack_ticks: u64,
     delays: bool,
     hz: u32,
@@ -87,6 +89,7 @@ impl Receiver {
             flow,
             clock: Clock::new(stack.hz),
             established: false,
+            echo: Echoing::new(spec.ecn),
             delack_ticks: stack.ticks(stack.delacktime_ms),
             delays: stack.delayed_ack,
             hz: stack.hz,
@@ -141,7 +144,7 @@ impl Receiver {
             self.rcv_adv = self.rcv_adv.max(window);
             let syn_ack = Segment {
                 len: SYN_FRAME as u16,
-                flags: Direction::Reverse.flags() | flags::SYN,
+                flags: Direction::Reverse.flags() | flags::SYN | self.echo.answer(p),
                 window: window as u32,
                 ..self.packet(1, out.now())
             };
@@ -149,6 +152,7 @@ impl Receiver {
             out.send(End::Receiver, syn_ack);
             return;
         }
+        self.echo.on_packet(p);
         let first = !std::mem::replace(&mut self.established, true);
         if !p.has(flags::HANDSHAKE) {
             self.on_data(p, out);
@@ -286,6 +290,7 @@ impl Receiver {
         let window = self.window();
         let scaled = window >> self.scale << self.scale;
         let mut p = Segment { window: scaled as u32, ..self.packet(self.rcv_nxt, out.now()) };
+        p.flags |= self.echo.echo();
         if !self.sacks.is_empty() {
             let mut blocks = Blocks::default();
             self.sacks.as_slice().iter().take(MAX_BESIDE_TIMESTAMPS).for_each(|&b| blocks.push(b));

@@ -34,6 +34,8 @@ pub(super) struct RttEstimator {
     pub last_ms: u32,
     /// Least sample, ms.
     pub low_ms: Option<u32>,
+    /// Samples taken.
+    pub samples: u32,
     hz: u32,
     min: u64,
     slop: u64,
@@ -49,6 +51,7 @@ impl RttEstimator {
             shift: 0,
             last_ms: 0,
             low_ms: None,
+            samples: 0,
             hz: stack.hz,
             min: stack.ticks(stack.rexmit_min_ms),
             slop: stack.ticks(stack.rexmit_slop_ms),
@@ -58,6 +61,7 @@ impl RttEstimator {
     /// Takes a sample by timestamps, ms; ends the backoff.
     pub fn sample(&mut self, ms: u32) {
         self.last_ms = ms;
+        self.samples += 1;
         self.low_ms = Some(self.low_ms.unwrap_or(ms).min(ms));
         let rtt = i64::from(ms) * i64::from(self.hz) / 1000 + 1;
         if self.srtt == 0 {
@@ -107,6 +111,11 @@ impl RttEstimator {
     /// Half the smoothed RTT, ticks.
     pub fn half(&self) -> u64 {
         (self.srtt >> (RTT_SHIFT + 1)) as u64
+    }
+
+    /// Smoothed RTT in whole ticks.
+    pub fn srtt_ticks(&self) -> i64 {
+        self.srtt >> RTT_SHIFT
     }
 
     /// Smoothed RTT, ms, if there is an estimate.

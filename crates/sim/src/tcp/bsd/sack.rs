@@ -69,8 +69,9 @@ impl Holes {
         }
     }
 
-    /// Takes in an ACK for `ack` with SACK `blocks`, newest first; `una` and `max` bound what was out before it.
-    pub fn update(&mut self, una: u32, ack: u32, max: u32, blocks: &[(u32, u32)]) {
+    /// Takes in an ACK for `ack` with SACK `blocks`, newest first; `una` and `max` bound what was out before it. Return the end of the
+    /// highest block, if it took in any (`last_sack_ack`).
+    pub fn update(&mut self, una: u32, ack: u32, max: u32, blocks: &[(u32, u32)]) -> Option<u32> {
         let mut found = [(0, 0); crate::attachment::MAX_BLOCKS + 1];
         let mut count = 0;
         if una < ack && !self.list.is_empty() {
@@ -84,15 +85,17 @@ impl Holes {
             }
         }
         if count == 0 {
-            return;
+            return None;
         }
         let found = &mut found[..count];
         found.sort_by_key(|&(_, end)| end);
         if self.list.is_empty() {
             self.fack = una.max(ack);
         }
+        let highest = found[count - 1].1;
         let rest = self.extend(found);
         self.trim(&found[..rest]);
+        Some(highest)
     }
 
     /// Moves `fack` to the highest block; returns how many of the lower ones are left to see to.

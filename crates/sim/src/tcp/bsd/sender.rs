@@ -1,9 +1,11 @@
 //! The sender: its state and the handshake (FreeBSD 9.3 sys/netinet/tcp_usrreq.c `tcp_connect`, tcp_subr.c `tcp_newtcpcb`). ACK
 //! processing is in `input`, sending in `output`.
 //!
-//! Leaves out: closing, urgent data, ECN, segmentation offload, connections without timestamps or SACK.
+//! Leaves out: closing, urgent data, segmentation offload, connections without timestamps or SACK.
 
 use super::clock::Clock;
+use super::ecn::Sending;
+use super::modules::Module;
 use super::newreno::{NewReno, INFINITE_SSTHRESH};
 use super::rtt::RttEstimator;
 use super::sack::Holes;
@@ -66,6 +68,8 @@ pub struct Sender {
     pub(super) snd_wnd: u64,
     pub(super) snd_wl2: u32,
     pub(super) window: NewReno,
+    pub(super) module: Module,
+    pub(super) ecn: Sending,
     pub(super) dupacks: u32,
     /// New segments sent for the first two duplicate ACKs.
     pub(super) limited_sent: u32,
@@ -83,6 +87,8 @@ pub struct Sender {
     ts_recent: u32,
     /// Segments that the receiver is known to have.
     delivered: u32,
+    /// Segments whose delivery an ACK with an ECN echo told.
+    delivered_ce: u32,
     pub(super) layout: Layout,
     /// Counters.
     pub counters: SenderCounters,
@@ -108,6 +114,8 @@ impl Sender {
             snd_wnd: 0,
             snd_wl2: 0,
             window: NewReno::new(stack, spec.host.cached_ssthresh, scale),
+            module: Module::of(&spec.cc.kind, stack),
+            ecn: Sending::new(spec.ecn),
             dupacks: 0,
             limited_sent: 0,
             holes: Holes::new(stack.sack_maxholes),
@@ -121,6 +129,7 @@ impl Sender {
             syn_lost: false,
             ts_recent: 0,
             delivered: 0,
+            delivered_ce: 0,
             layout,
             counters: SenderCounters::default(),
         }
@@ -130,11 +139,12 @@ impl Sender {
     pub fn connect(&mut self, out: &mut impl Outbox) {
         self.phase = Phase::SynSent;
         self.rcv_tick = self.clock.tick(out.now());
+        self.start_module(out.now());
         self.send_syn(out);
     }
 
     pub(super) fn send_syn(&mut self, out: &mut impl Outbox) {
-        let p = self.packet(0, SYN_FRAME, flags::SYN, out.now());
+        let p = self.packet(0, SYN_FRAME, flags::SYN | self.ecn.offer(self.rtt.shift), out.now());
         self.counters.sent += 1;
         (self.snd_nxt, self.snd_max) = (1, 1);
         out.send(End::Sender, p);
@@ -151,6 +161,8 @@ impl Sender {
         if self.syn_lost {
             self.window.start_small();
         }
+        self.ecn.on_syn_ack(p);
+        self.init_module();
         self.take_rtt(p, out.now());
         self.timer.clear();
         self.ack_now = true;
@@ -207,9 +219,13 @@ impl Sender {
         self.ts_recent = p.tsval;
     }
 
-    /// Notes what the receiver has by now, with everything before `ack`.
-    pub(super) fn note_delivery(&mut self, ack: u32) {
+    /// Notes what the receiver has by now, with everything before `ack`, which `p` tells.
+    pub(super) fn note_delivery(&mut self, ack: u32, p: &Segment) {
+        let before = self.delivered;
         self.delivered = self.delivered.max(ack + self.holes.sacked(ack));
+        if self.ecn.is_echo(p) {
+            self.delivered_ce += self.delivered - before;
+        }
     }
 
     /// True if what was sent before a timeout is being retransmitted.
@@ -254,6 +270,7 @@ impl Sender {
         tell("retrans_out", f64::from(self.holes.retransmitted));
         tell("dupacks", f64::from(self.dupacks));
         tell("bytes_acked", self.window.bytes_acked() as f64);
+        self.tell_module(tell);
     }
 
     /// A sample of the sender.
@@ -268,7 +285,7 @@ impl Sender {
             min_rtt_ms: self.rtt.low_ms.map(f64::from),
             in_flight: self.in_flight(),
             delivered: self.delivered,
-            delivered_ce: 0,
+            delivered_ce: self.delivered_ce,
             state: self.state(),
         }
     }

@@ -1,5 +1,5 @@
 //! FreeBSD stacks as named data. An option is named as the last part of its sysctl (`net.inet.tcp.*`, `kern.hz`,
-//! `kern.ipc.maxsockbuf`), with its unit where it has one.
+//! `kern.ipc.maxsockbuf`), with its unit where it has one; those of the module `cdg` begin with its name.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,22 @@ options! {
         pub recvbuf_max: u64 => .range("bytes", LEAST_BUFFER as i64, MOST_BYTES).sysctl("net.inet.tcp.recvbuf_max={}"),
         /// Maximum memory of a socket buffer, bytes. It sets the window scale.
         pub maxsockbuf: u64 => .range("bytes", 65_536, MOST_BYTES).sysctl("kern.ipc.maxsockbuf={}"),
+        /// `cc: cdg`: round trips after which growth is a segment more a round trip; 0: it stays at one segment.
+        pub cdg_alpha_inc: u32 => .range("round trips", 0, 1000).sysctl("net.inet.tcp.cc.cdg.alpha_inc={}"),
+        /// `cc: cdg`: window after backing off for the gradient, per cent.
+        pub cdg_beta_delay: u32 => .range("per cent", 1, 100).sysctl("net.inet.tcp.cc.cdg.beta_delay={}"),
+        /// `cc: cdg`: window after a loss, per cent.
+        pub cdg_beta_loss: u32 => .range("per cent", 1, 100).sysctl("net.inet.tcp.cc.cdg.beta_loss={}"),
+        /// `cc: cdg`: it backs off with probability 1 - exp(-gradient of the RTT in ms / this).
+        pub cdg_exp_backoff_scale: u32 => .range("ms", 1, 1000).sysctl("net.inet.tcp.cc.cdg.exp_backoff_scale={}"),
+        /// `cc: cdg`: gradients that are averaged.
+        pub cdg_smoothing_factor: u32 => .range("round trips", 1, 1000).sysctl("net.inet.tcp.cc.cdg.smoothing_factor={}"),
+        /// `cc: cdg`: after so many reductions without effect it takes the other flows for loss-based.
+        pub cdg_loss_compete_consec_cong: u32 => .range("reductions", 0, 1000)
+            .sysctl("net.inet.tcp.cc.cdg.loss_compete_consec_cong={}"),
+        /// `cc: cdg`: then it does not back off so many times.
+        pub cdg_loss_compete_hold_backoff: u32 => .range("reductions", 0, 1000)
+            .sysctl("net.inet.tcp.cc.cdg.loss_compete_hold_backoff={}"),
     }
 }
 
@@ -75,14 +91,18 @@ const FREEBSD_9: Stack = Stack {
     recvbuf_inc: 16_384,
     recvbuf_max: 2_097_152,
     maxsockbuf: 2_097_152,
+    cdg_alpha_inc: 0,
+    cdg_beta_delay: 70,
+    cdg_beta_loss: 50,
+    cdg_exp_backoff_scale: 3,
+    cdg_smoothing_factor: 8,
+    cdg_loss_compete_consec_cong: 5,
+    cdg_loss_compete_hold_backoff: 5,
 };
 
 /// Name, summary and data of every stack.
 pub const STACKS: &[(&str, &str, Stack)] =
-    &[("freebsd-9", "FreeBSD 9 (NewReno with SACK, byte counting, delayed ACKs of 100 ms)", FREEBSD_9)];
-
-/// The congestion controls that run on these stacks.
-pub const CONTROLS: &[&str] = &["reno"];
+    &[("freebsd-9", "FreeBSD 9 (NewReno, CUBIC or CDG with SACK, byte counting, delayed ACKs of 100 ms)", FREEBSD_9)];
 
 /// Bytes of an mbuf, and of its cluster.
 const MSIZE: u64 = 256;

@@ -7,7 +7,7 @@ use crate::attachment::Blocks;
 use crate::cc::CaState;
 use crate::outbox::LoneOutbox;
 use crate::outbox::Outbox;
-use crate::packet::{Direction, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
+use crate::packet::{Direction, Ecn, Way, ACK_FRAME, MSS, NO_ATTACHMENT};
 use crate::segment::{flags, Segment};
 use crate::spec::{HostSettings, StackSpec, TcpSpec};
 use crate::tcp::common::layout::tests::bulk_flow;
@@ -56,12 +56,13 @@ impl Bench {
     fn new(spec: &TcpSpec) -> Self {
         let mut out = LoneOutbox::new(2);
         let mut sender = Sender::new(0, SENDER_TIMER, spec, &stack());
+        let answer = if spec.ecn { flags::ECE } else { 0 };
         out.now = SEC;
         sender.connect(&mut out);
         out.take_sent();
         out.now += 10 * MS;
         sender.on_ack(
-            &Segment { flags: Direction::Reverse.flags() | flags::SYN, window: 65_535, ..ack(1, 1000, &out) },
+            &Segment { flags: Direction::Reverse.flags() | flags::SYN | answer, window: 65_535, ..ack(1, 1000, &out) },
             &mut out,
         );
         Self { out, sender, window: 65_535 }
@@ -82,6 +83,20 @@ impl Bench {
         }
         self.sender.on_ack(&p, &mut self.out);
         self.taken()
+    }
+
+    /// Takes an ACK with an ECN echo. Return what left, with the bits of ECN: number, codepoint, CWR.
+    fn echo(&mut self, seq: u32, blocks: &[(u32, u32)]) -> Vec<(u32, Ecn, bool)> {
+        let sent_ms = (self.out.now / MS) as u32 - 10;
+        let mut p = Segment { window: self.window, ..ack(seq, sent_ms, &self.out) };
+        p.flags |= flags::ECE;
+        let mut list = Blocks::default();
+        blocks.iter().for_each(|&b| list.push(b));
+        if !blocks.is_empty() {
+            p.attachment = self.out.attach(list.into());
+        }
+        self.sender.on_ack(&p, &mut self.out);
+        self.out.take_sent().iter().map(|p| (p.seq, p.ecn(), p.has(flags::CWR))).collect()
     }
 
     fn ack(&mut self, seq: u32) -> Vec<u32> {
@@ -460,4 +475,117 @@ fn a_buffer_that_nobody_set_grows_by_a_step_a_round_trip_of_seven_eighths() {
     }
     assert_eq!(seen[0], (first - MSS) / 64 * 64);
     assert_eq!(*seen.iter().max().unwrap() / 64, (first + 16_384 - MSS) / 64, "one step in two round trips");
+}
+
+fn ecn_flow(cc: &str) -> TcpSpec {
+    let mut spec = TcpSpec { ecn: true, ..flow(None, Some(600_000), None) };
+    spec.cc.kind = cc.into();
+    spec
+}
+
+#[test]
+fn two_syns_offer_ecn_and_the_third_does_not() {
+    let mut out = LoneOutbox::new(2);
+    let mut sender = Sender::new(0, SENDER_TIMER, &ecn_flow("reno"), &stack());
+    sender.connect(&mut out);
+    let mut offers = Vec::new();
+    while offers.len() < 3 {
+        offers.extend(out.take_sent().iter().map(|p| p.flags & flags::ECN_SETUP));
+        out.now = out.timer(SENDER_TIMER);
+        sender.on_timer(&mut out);
+    }
+    assert_eq!(offers, [flags::ECN_SETUP, flags::ECN_SETUP, 0]);
+}
+
+#[test]
+fn an_echo_halves_once_a_window_and_the_next_packet_says_so() {
+    let mut b = Bench::new(&ecn_flow("reno"));
+    let una = b.grow(40);
+    let before = b.cwnd();
+    let sent = b.echo(una + 1, &[]);
+    assert_eq!(b.cwnd(), (before / 2.0).floor());
+    assert!(sent.is_empty(), "more than that is out");
+    assert_eq!(b.sender.counters.cwnd_reductions, 1);
+    b.echo(una + 2, &[]);
+    assert_eq!((b.cwnd(), b.sender.counters.cwnd_reductions), ((before / 2.0).floor(), 1));
+    let mut first = Vec::new();
+    let mut seq = una + 2;
+    while first.is_empty() {
+        seq += 1;
+        first = b.echo(seq, &[]);
+    }
+    assert_eq!(first[0].1, Ecn::Ect0);
+    assert!(first[0].2, "CWR goes with the next packet");
+    assert!(b.echo(seq + 1, &[]).iter().all(|p| !p.2), "and with no other");
+    assert_eq!(b.sender.sample().delivered_ce, seq + 1 - una);
+}
+
+#[test]
+fn retransmissions_by_sack_are_ecn_capable_and_those_after_a_timeout_are_not() {
+    let mut b = Bench::new(&ecn_flow("reno"));
+    let una = b.grow(20);
+    for end in [una + 3, una + 4] {
+        b.ack_with(una, &[(una + 1, end)]);
+    }
+    let p = b.echo(una, &[(una + 1, una + 5)]);
+    assert_eq!(p[0], (una, Ecn::Ect0, true), "the hole, with CWR of the loss");
+    b.out.now = b.out.timer(SENDER_TIMER);
+    b.sender.on_timer(&mut b.out);
+    let sent = b.out.take_sent();
+    assert!(!sent.is_empty() && sent.iter().all(|p| p.ecn() == Ecn::NotEct), "{sent:?}");
+}
+
+#[test]
+fn cubic_and_cdg_halve_at_their_first_echo() {
+    for cc in ["cubic", "cdg"] {
+        let mut b = Bench::new(&ecn_flow(cc));
+        let una = b.grow(40);
+        let before = b.cwnd();
+        b.echo(una + 1, &[]);
+        assert!((b.cwnd() / before - 0.5).abs() < 0.03, "{cc}: {} of {before}", b.cwnd());
+    }
+}
+
+#[test]
+fn without_an_answer_there_is_no_ecn() {
+    let mut b = Bench::new(&TcpSpec { ecn: false, ..ecn_flow("reno") });
+    let una = b.grow(40);
+    let before = b.cwnd();
+    let sent = b.echo(una + 2, &[]);
+    assert!(sent.iter().all(|p| p.1 == Ecn::NotEct && !p.2));
+    assert!(b.cwnd() > before);
+}
+
+#[test]
+fn the_receiver_echoes_a_mark_until_it_hears_of_the_reduction() {
+    let mut s = Sink::new(Some(600_000));
+    s.receiver = Receiver::new(0, RECEIVER_TIMER, &TcpSpec { ecn: true, ..flow(Some(600_000), None, None) }, &stack());
+    s.out.take_sent();
+    let syn = s.segment(0, flags::SYN | flags::ECN_SETUP);
+    s.receiver.on_packet(&syn, &mut s.out);
+    let answers = s.out.take_sent();
+    assert!(answers.len() == 1 && answers[0].has(flags::ECE));
+    let handshake = s.segment(1, flags::HANDSHAKE);
+    s.receiver.on_packet(&handshake, &mut s.out);
+    s.out.take_sent();
+    let mut echoes = Vec::new();
+    for (seq, ecn, cwr) in [
+        (1, Ecn::Ect0, 0),
+        (2, Ecn::Ect0, 0),
+        (3, Ecn::Ce, 0),
+        (4, Ecn::Ect0, 0),
+        (5, Ecn::Ect0, 0),
+        (6, Ecn::Ect0, 0),
+        (7, Ecn::Ect0, flags::CWR),
+        (8, Ecn::Ect0, 0),
+        (9, Ecn::Ce, flags::CWR),
+        (10, Ecn::Ect0, 0),
+    ] {
+        let mut p = s.segment(seq, cwr);
+        p.set_ecn(ecn);
+        s.receiver.on_packet(&p, &mut s.out);
+        echoes.extend(s.out.take_sent().iter().filter(|p| p.seq % 2 == 1).map(|p| (p.seq, p.has(flags::ECE))));
+    }
+    echoes.dedup();
+    assert_eq!(echoes, [(3, false), (5, true), (7, true), (9, false), (11, true)]);
 }

@@ -90,7 +90,7 @@ impl Sender {
         self.snd_recover = self.snd_max;
         self.ack_now = true;
         self.dupacks = 0;
-        self.window.on_timeout(self.snd_wnd);
+        self.cc_timeout(out.now());
         self.output(out, false);
     }
 
