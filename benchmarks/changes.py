@@ -1,5 +1,5 @@
-"""Changes of Linux 7.3 whose effect is known, each made by a patch (`patches/`): `dumbbell regress` is to name the workloads that it moves, and
-no others.
+"""Changes of Linux 7.3 whose effect is known, each made by a patch (`patches/`): `dumbbell regress` is to name the workloads that it
+moves, and no others.
 
 python -m benchmarks.changes [--source TARBALL] [NAME...]
 
@@ -26,9 +26,9 @@ MOVES = {
     "receive-space": {"reno-short-rtt"},
     "cubic-decrease": {"cubic-loss", "cubic-fq_codel"},
 }
-"""Patch -> the workloads of the set tcp that it moves. The first three undo what Linux changed after 6.12: the share of the RTT for which SACKs
-are held back (5 % there, 33 % now), the maximum of tcp_rmem (6 MiB there, 32 MiB now), and how the receive buffer is tuned. The last one
-is one line of tcp_cubic.c."""
+"""Patch -> the workloads of the set tcp that it moves. The first three undo what Linux changed after 6.12: the share of the RTT for which
+SACKs are held back (5 % there, 33 % now), the maximum of tcp_rmem (6 MiB there, 32 MiB now), and how the receive buffer is tuned. The last
+one is one line of tcp_cubic.c."""
 
 
 def named(name: str, source: str | None, out: Path) -> set[str]:

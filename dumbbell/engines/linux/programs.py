@@ -18,7 +18,7 @@ from dumbbell.errors import EnvironmentFault
 _HERE = Path(__file__).parent
 _FLAGS = ("-O2", "-static", "-Wall", "-Wextra")
 _SHARED = ("-O2", "-shared", "-fPIC", "-Wall", "-Wextra")
-"""Of a library that is preloaded into programs of the machine."""
+"""The flags for a library that is preloaded into programs of the machine."""
 
 
 @dataclass(frozen=True)
