@@ -1,4 +1,4 @@
-"""Files of the user's own that the kernel loads: congestion controls as BPF programs by bpftool, modules by insmod, before anything is sent.
+"""Files of the user's own that the kernel loads: congestion controls as BPF programs by bpftool, modules by insmod, before any traffic.
 
 bpftool registers what is in the section `.struct_ops` of an object (bpftool-struct_ops(8)). It stays registered when bpftool has ended.
 """
