@@ -46,8 +46,8 @@ def engines_of(folder: Path) -> tuple[str, str]:
 def comparison_document(folder: Path) -> dict[str, Any] | None:
     """The differences, what moved and what is furthest apart first. None if there are none.
 
-    A difference of two kernels counts if it is beyond chance and beyond its limit, as the commands say; of other engines if it is beyond
-    a tolerance that only ranks.
+    A difference of two kernels counts if it is beyond chance and beyond its limit, as the commands say; one of other engines if it is
+    beyond a tolerance that only ranks.
     """
     reference, ours = engines_of(folder)
     try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dumbbell.plan.changes import Change
-from dumbbell.scenario.program import Program, Scalar
+from dumbbell.scenario.program import GivenFile, Program, Scalar
 from dumbbell.scenario.traffic import KINDS
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU
 
@@ -477,6 +477,8 @@ class Plan:
     series: Series
     clock_s: int | None = None
     """Time of day at time 0, s since 1970; None: that of the engine."""
+    modules: tuple[GivenFile, ...] = ()
+    """Modules that the kernel loads."""
 
     @property
     def captures(self) -> bool:
@@ -523,6 +525,7 @@ class Plan:
             "capture": self.capture,
             **({"captured_ports": [list(ports) for ports in self.captured_ports]} if self.captured_ports else {}),
             **({} if self.clock_s is None else {"clock_s": self.clock_s}),
+            **({"modules": [{"name": each.name, "sha256": each.sha256} for each in self.modules]} if self.modules else {}),
             **({"mtu_bytes": self.mtu_bytes} if self.mtu_bytes != ETHERNET_MTU else {}),
             "hosts": [host.plain() for host in self.hosts],
             "ports": [port.plain() for port in self.ports],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
@@ -16,7 +18,7 @@ from dumbbell.scenario.connections import Connections
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.generated import networks, workloads
 from dumbbell.scenario.generated.networks import HostQueue
-from dumbbell.scenario.program import Program
+from dumbbell.scenario.program import Given, GivenFile, Program
 from dumbbell.scenario.series import Events, Points, Series, at_hosts
 from dumbbell.scenario.stages import Stage
 from dumbbell.scenario.tcp import Cc
@@ -92,6 +94,13 @@ class Measure(Model):
         return self
 
 
+def _module(file: GivenFile) -> GivenFile:
+    """A module of the kernel. Raises `Unfit`."""
+    if not file.name.endswith(".ko") or "/" in file.name:
+        raise Unfit(f"{file.name!r} is no name of a module", "e.g. ./sch_mine.ko")
+    return file
+
+
 def _clock(written: str) -> str:
     try:
         found = datetime.fromisoformat(written)
@@ -148,6 +157,9 @@ class Settings(Model):
     and `trace_window_bytes` of the table of flows."""
     clock: Annotated[str, AfterValidator(_clock)] | None = None
     """Time of day that programs see at time 0 (engine `kernel`), in UTC: `2026-01-01` or `2026-01-01T12:00:00`. By default 2023-11-14."""
+    modules: list[Annotated[Given, AfterValidator(_module)]] = Field(default_factory=list)
+    """Modules that the kernel of the engine `kernel` loads before the run, such as a queue discipline of your own: `[./sch_mine.ko]`, paths
+    from the scenario's file. `qdisc: {kind: tc, command: mine}` uses it. They need `--allow-module`."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 1
     """Seed of every random stream: jittered starts, random arrivals, queues that draw or hash."""
     engine: EngineName | None = None
@@ -173,16 +185,22 @@ class Settings(Model):
 
     @property
     def in_kernel(self) -> dict[str, str]:
-        """The files of congestion controls that the kernel loads: paths by SHA-256."""
-        return {str(cc.sha256): cc.in_kernel[1] for cc in self._controls if cc.in_kernel is not None}
+        """The modules and congestion controls that the kernel loads: paths by SHA-256."""
+        controls = {str(cc.sha256): cc.in_kernel[1] for cc in self._controls if cc.in_kernel is not None}
+        return {**{file.sha256: file.path for file in self.modules}, **controls}
 
     @property
     def places(self) -> dict[str, dict[str, str]]:
         """The files that the scenario names, by SHA-256: the key that names each, and its path. The content of a run has no paths."""
         controls = {str(cc.sha256): {"library": cc.library} for cc in self._controls if cc.library is not None}
         loaded = {str(cc.sha256): {cc.in_kernel[0]: cc.in_kernel[1]} for cc in self._controls if cc.in_kernel is not None}
-        given = {file.sha256: {"path": file.path} for program in self.programs.values() for file in program.files}
+        given = {file.sha256: {"path": file.path} for files in self._given for file in files}
         return {**controls, **loaded, **given}
+
+    @property
+    def _given(self) -> Iterator[list[GivenFile]]:
+        """The lists of files that the scenario gives to programs and to the kernel."""
+        return chain([self.modules], (program.files for program in self.programs.values()))
 
     @property
     def own_programs(self) -> dict[str, str]:

@@ -9,12 +9,14 @@ would stand still otherwise.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +24,7 @@ from typing import Any, Literal
 from dumbbell.engines.linux import flent
 from dumbbell.engines.linux.hosts import Ends, Hosts
 from dumbbell.engines.linux.identity import Identity, identity
+from dumbbell.engines.linux.programs import mptcp
 from dumbbell.errors import shortened
 from dumbbell.plan import Connection, Place, Plan, Refusal, Tcp, Workload
 from dumbbell.plan.addresses import address
@@ -42,6 +45,10 @@ _ENDLESS = 1 << 43
 """Size of a file of FTP whose transfer has no end, bytes: more than any run carries, and a file without content takes no room."""
 _BLOCK = 128 << 10
 """Bytes that iperf3 writes at once (DEFAULT_TCP_BLKSIZE in iperf.h)."""
+_MPTCP = "mptcp.so"
+"""Name of the library that makes the TCP sockets of a program MPTCP's, in the home of the program (mptcp.c)."""
+_HOME = "/run/home"
+"""Home of a confined program (agent.h)."""
 _FILES = "/mnt"
 """Folder of the agent's own files (program.c)."""
 _EARLY_NS = 500_000_000
@@ -185,12 +192,16 @@ def _own_lines(plan: Plan, workload: Tcp, flow: Connection, i: int, ends: Ends) 
         end = roles.server if who == "server" else roles.client
         signal = _KILL if who == "server" else _NONE if program.ends_by_itself else _TERM
         if words := program.command(who):
+            given = [(given_name(file.sha256), 755 if file.executable else 644, file.name) for file in program.files]
             words, environment = _runnable(filled(words, values), program.environment)
+            if program.transport == "mptcp":
+                environment = {"LD_PRELOAD": f"{_HOME}/{_MPTCP}", **environment}
+                given = [*given, (given_name(_preloaded()[1]), 644, _MPTCP)]
             yield _program(end, _said(i, who, "txt"), signal, *words)[1]
             for name, value in environment.items():
                 yield f"environment {end} {quoted(f'{name}={value}')}"
-            for file in program.files:
-                yield f"given {end} {given_name(file.sha256)} {755 if file.executable else 644} {quoted(file.name)}"
+            for kept, mode, name in given:
+                yield f"given {end} {kept} {mode} {quoted(name)}"
             yield from (f"kept {end} {quoted(pattern)}" for pattern in program.keep)
 
 
@@ -259,7 +270,17 @@ def given_files(plan: Plan) -> dict[str, tuple[str, str]]:
     for workload in plan.tcp:
         for file in () if workload.program is None else workload.program.files:
             found[given_name(file.sha256)] = (file.path, file.sha256)
+        if workload.program is not None and workload.program.transport == "mptcp":
+            path, sha256 = _preloaded()
+            found[given_name(sha256)] = (path, sha256)
     return found
+
+
+@lru_cache(maxsize=1)
+def _preloaded() -> tuple[str, str]:
+    """The path and SHA-256 of the library that makes TCP sockets MPTCP's. Raises `EnvironmentFault` if it cannot be compiled."""
+    path = mptcp().path
+    return str(path), hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 _CONFINED_ONLY = ("given ", "kept ")

@@ -117,7 +117,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
         *applications.end_lines(plan, real_time),
     ]
     script += drain_lines(plan, hosts, script)
-    files[SCRIPT] = _text(script)
+    files |= {SCRIPT: _text(script), **loaded.scripts(plan)}
     lists = {arrivals_file(i): arrivals(plan, workload) for i, workload in coming(plan)}
     numbered = list(enumerate(hosts.profiles))
     metadata = {
