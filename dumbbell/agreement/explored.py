@@ -46,7 +46,7 @@ def engines_of(folder: Path) -> tuple[str, str]:
 def comparison_document(folder: Path) -> dict[str, Any] | None:
     """The differences, what moved and what is furthest apart first. None if there are none.
 
-    Of two kernels a difference counts if it is beyond chance and beyond its limit, as the commands say; of other engines if it is beyond
+    For two kernels a difference counts if it is beyond chance and beyond its limit, as the commands say; of other engines if it is beyond
     a tolerance that only ranks.
     """
     reference, ours = engines_of(folder)
