@@ -71,7 +71,7 @@ def test_the_templates_for_issues_name_their_purpose():
 
 
 def test_the_container_is_built_from_files_that_are_there_and_enough(tmp_path):
-    """No container is built here, because that takes a builder and a network. Cargo and pyproject.toml find what they name in the copies."""
+    """No container is built here, which takes a builder and a network. Cargo and pyproject.toml find what they name in the copies."""
     text = (ROOT / "Containerfile").read_text(encoding="utf-8")
     copied = [name for line in re.findall(r"^COPY ([^-].*) \S+$", text, re.MULTILINE) for name in line.split()]
     for name in copied:
