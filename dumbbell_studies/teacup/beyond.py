@@ -1,4 +1,4 @@
-"""The next steps that the report names, as experiments: ECN on the hosts, other parameters of PIE and fq_codel, asymmetric rates and delays.
+"""The next steps that the report names, as experiments: ECN on the hosts, other parameters of PIE and fq_codel, asymmetric rates, delays.
 
 Each experiment is one of the report's trials with one change, and is compared with the trial without the change. The report prints nothing
 of them, so that there is nothing to agree with: the table says what the change does.
@@ -136,7 +136,7 @@ def scenarios(request: Request) -> list[ResolvedScenario]:
 
 
 def summaries(runs: Sequence[Run]) -> dict[str, Table]:
-    """`summary`: a row for each experiment, with means over its repeats and the differences from the trial without the change."""
+    """`summary`: a row for each experiment, with means over its seeds and the differences from the trial without the change."""
     found: dict[tuple[Experiment, str], list[Trial]] = {}
     for run in runs if isinstance(runs, Runs) else Runs(runs):
         trial = trial_of(run, changed=True)
