@@ -102,6 +102,7 @@ lint: setup
 	else $(BIN)/python .ci/licences.py; fi
 	@$(BIN)/python .ci/wording.py
 	@$(BIN)/python .ci/prose.py
+	@$(BIN)/python .ci/messages.py
 
 # Builds with the oldest Rust that Cargo.toml names (`rust-version`), which rustup fetches.
 MINIMUM_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)

@@ -22,6 +22,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 SEMICOLONS = 2.0
 """Most semicolons per 1,000 words of a page."""
+NEWCOMERS = ("README.md", "docs/index.md", "docs/tutorial.md", "docs/howto/", "docs/concepts/")
+"""Pages that newcomers read: the aims are for these."""
 BEGINNINGS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 EXEMPT: tuple[str, ...] = ()
 """Pages that do not keep the rules yet. There are none, and none comes back."""
@@ -32,13 +34,13 @@ HOUSE: dict[str, str] = {
     r"(?:is|are|was|were|be|been|being) told": "dumbbell says, prints",
     r"(?:sent|sends?|sending)(?: \w+)? again": "retransmitted",
     r"the (?:least|greatest)": "minimum, maximum",
-    r"(?<!error )(?<!progress )(?<!search )(?<!title )bars?(?! chart)": "target",
+    r"(?<!error )(?<!progress )(?<!search )(?<!title )(?<!colour )bars?(?! chart)": "target",
     r"(?:a|an|the|each|every|one|another|first|per) repeat|repeats": "seed, run",
     r"anew|(?:made|computed) again": "recomputed, rerun",
     r"(?:what|that) (?:is|are|was|were) (?:already there|there already|there)": "existing",
     r"ours|theirs": "dumbbell, published",
     r"(?<!congestion )(?<!access )(?<!flow )controls": "congestion controls",
-    r"(?:a|an|the|my|your|own|each|every|another|one|other) control(?! (?:law|connection|network|packet))": "congestion control",
+    r"(?:a|an|the|my|your|own|each|every|another|one|other) control(?! (?:law|connection|network|packet|run|side))": "congestion control",
     r"lines? rates?|(?:slow|slower|fast|cable|subscriber|full) lines?": "link, link rate",
 }
 """Patterns of words that only the project used, with the field's words for them."""
@@ -151,13 +153,23 @@ def measured(text: str) -> Measure:
     )
 
 
+def begins(part: str) -> Iterator[str]:
+    """The sentences of a piece that begin with one of `BEGINNINGS`, questions aside."""
+    yield from (match[1] for match in _BEGINS.finditer(part) if not match[1].endswith("?"))
+
+
+def house_words(part: str) -> Iterator[tuple[str, str]]:
+    """The house words of a piece, each with the field's."""
+    for pattern, instead in _HOUSE.items():
+        yield from ((match[0], instead) for match in pattern.finditer(part))
+
+
 def faults(text: str) -> Iterator[tuple[int, str]]:
     """Line and reason of each place that breaks a rule."""
     found = list(pieces(text))
     for line, part in found:
-        for match in _BEGINS.finditer(part):
-            if not match[1].endswith("?"):
-                yield line, f"begins with {match[1].split()[0]}: {match[1][:60]}"
+        for sentence in begins(part):
+            yield line, f"begins with {sentence.split()[0]}: {sentence[:60]}"
         for pattern, instead in _HOUSE.items():
             for match in pattern.finditer(part):
                 yield line, f'"{match[0]}": write {instead}: {part[max(0, match.start() - 30) : match.end() + 30]}'
@@ -180,13 +192,14 @@ def main() -> int:
     parser.add_argument("pages", metavar="PAGE", nargs="*", type=Path, help="all by default")
     parser.add_argument("--measure", action="store_true", help="print how each page reads")
     asked = parser.parse_args()
-    broken = 0
+    broken, newcomers = 0, list[Measure]()
     if asked.measure:
         print(f"{'page':32} {'words':>6} {';':>6} {'of':>6} {'what':>6} {'you':>6} {'ease':>6}")
     for path in asked.pages or pages():
         name, text = path.resolve().relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
         if asked.measure:
-            words, *rest = measured(text)
+            words, *rest = found_here = measured(text)
+            newcomers += [found_here] if name.startswith(NEWCOMERS) else []
             print(f"{name:32} {words:6} " + " ".join(f"{number:6.1f}" for number in rest))
             continue
         found = sorted(set(faults(text)))
@@ -196,6 +209,9 @@ def main() -> int:
         elif not found:
             broken += 1
             print(f"{name}: keeps the rules now; take it off EXEMPT in .ci/prose.py")
+    if newcomers:
+        of, ease = max(each.of for each in newcomers), min(each.ease for each in newcomers)
+        print(f"{len(newcomers)} pages that newcomers read: at most {of:.1f} of (aim: 20), ease at least {ease:.1f} (aim: 60)")
     if broken and not asked.measure:
         print('A document is written in plain English: see "Plain English" in CONTRIBUTING.md.')
     return bool(broken)

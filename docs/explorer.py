@@ -2,6 +2,7 @@
 
     python docs/explorer.py                        # the figure: examples/two-flows.yaml as a browser (Chromium, by Playwright) shows it
     python docs/explorer.py --into DIR [STUDY...]  # DIR/NAME.html for each study, at most 300 kB each
+    python docs/explorer.py --pictures DIR         # pictures of these pages for the front page: docs/figures/explorers/NAME.png
 
 If a study was reproduced in results/NAME, its page shows the existing runs. For the other studies the quick set is run into
 target/explorers/NAME, one seed for each cell. It takes three minutes for all of them, and existing runs are not rerun. The quick set of
@@ -21,6 +22,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE = ROOT / "docs" / "figures" / "explorer.png"
+PICTURES = ROOT / "docs" / "figures" / "explorers"
+WIDTH, HEIGHT, COLOURS = 320, 180, 16
+"""Pixels and colours of a picture: the front page has several, and loads at most 300 kB."""
 CHROMIUM = "/usr/bin/chromium"
 STUDIES: Mapping[str, str] = {
     "sce-one-flow": "sce/one-flow",
@@ -92,14 +96,43 @@ def draw() -> None:
             browser.close()
 
 
+def picture(folder: Path) -> None:
+    """Takes the pictures of the pages in a folder, each of the view that compares with published numbers, if the page has it."""
+    import io
+
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1120, "height": 630})
+        for file in sorted(folder.glob("*.html")):
+            page.goto(file.as_uri())
+            page.wait_for_selector("body[data-ready]")
+            views = page.locator("nav button, [role=tab]")
+            names = views.all_text_contents()
+            views.nth(names.index("Reference") if "Reference" in names else names.index("Series")).click()
+            page.wait_for_timeout(500)
+            drawn = page.locator(".maps, canvas").first
+            drawn.evaluate("each => window.scrollTo(0, each.getBoundingClientRect().top + window.scrollY - 70)")
+            image = Image.open(io.BytesIO(page.screenshot())).convert("RGB").resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
+            image.quantize(COLOURS).save(PICTURES / f"{file.stem}.png", optimize=True)
+        browser.close()
+
+
 def main() -> None:
-    """Draws the figure, or makes pages."""
+    """Draws the figure, takes pictures, or makes pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--into", metavar="DIR", type=Path, help="make pages in this folder")
+    parser.add_argument("--pictures", metavar="DIR", type=Path, help="take pictures of the pages in this folder")
     parser.add_argument("studies", metavar="STUDY", nargs="*", default=[], help=f"of these alone: {', '.join(STUDIES)}")
     asked = parser.parse_args()
     if unknown := [name for name in asked.studies if name not in STUDIES]:
         parser.error(f"{unknown[0]}: expected one of {', '.join(STUDIES)}")
+    if asked.pictures is not None:
+        picture(asked.pictures.resolve())
+        return
     if asked.into is None:
         if asked.studies:
             parser.error("studies were given without --into; expected both")

@@ -55,7 +55,7 @@ class Written:
 
     text: str = ""
     figures: dict[Path, bytes] = field(default_factory=dict)
-    """Images of the page, as PNG."""
+    """Images of the page, as SVG or PNG."""
 
 
 def stable(text: str) -> str:
@@ -77,7 +77,7 @@ def written(page: Path, laboratory: bool = False) -> Written:
         if piece["figure"]:
             image, drawn = (page.parent / piece["image"]).resolve(), Path(piece["figure"])
             if drawn.exists():
-                done.figures[image] = palette(drawn.read_bytes())
+                done.figures[image] = kept(drawn)
             elif laboratory or LABORATORY not in text:
                 later[image] = drawn
         elif language == "console":
@@ -94,7 +94,7 @@ def written(page: Path, laboratory: bool = False) -> Written:
         end = piece.end()
     done.text += text[end:]
     for image, drawn in later.items():
-        done.figures[image] = palette(drawn.read_bytes())
+        done.figures[image] = kept(drawn)
     return done
 
 
@@ -149,6 +149,11 @@ def script(body: str, scope: dict[str, object]) -> str:
     return out.getvalue().rstrip("\n") + "\n"
 
 
+def kept(drawn: Path) -> bytes:
+    """A figure as the page has it: SVG as it was drawn, PNG with few colours."""
+    return drawn.read_bytes() if drawn.suffix == ".svg" else palette(drawn.read_bytes())
+
+
 def palette(png: bytes) -> bytes:
     """A figure with few colours."""
     from PIL import Image
@@ -169,14 +174,14 @@ def folder() -> Iterator[Path]:
 
 
 def update(page: Path, laboratory: bool) -> None:
-    """Write a page and its figures anew; what differs only as it may stays."""
+    """Rewrite a page and its figures; what differs only as it may stays."""
     with folder():
         done = written(page, laboratory)
     if stable(done.text) != stable(page.read_text(encoding="utf-8")):
         page.write_text(done.text, encoding="utf-8")
-    for path, png in done.figures.items():
+    for path, figure in done.figures.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(png)
+        path.write_bytes(figure)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,8 +7,9 @@ alone has:
 
 - files that they link to outside docs/ are copied below `files/` (sources and scenarios as pages with their text), and the links follow;
 - a block between `<!-- site NAME -->` and `<!-- end -->` gets what is made with the site: the results of notebooks, the
-  explorers of the studies that are there, Rust's reference;
-- each page gets its first sentences as its description, which search engines show.
+  explorers of the studies that exist, Rust's reference;
+- each page gets its first sentences as its description, which search engines show;
+- a long document becomes several pages (docs/parts.py), and links to its sections follow. `PARTS` has them for the navigation.
 
 The same files give the same pages.
 """
@@ -23,7 +24,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from docs import explorer
+from docs import explorer, parts
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -40,6 +41,10 @@ LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".rs": "rust", ".toml": "tom
 ASSETS = {".css", ".csv", ".js", ".png", ".svg"}
 """Files of docs/ that are copied with its pages."""
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+PARTS = ".parts.json"
+"""File of the pages with, for each document that was cut, its entry in the navigation. docs/slim.py reads it."""
+FRONT = ("sce-one-flow", "fairness", "teacup")
+"""Explorers whose pictures the front page has."""
 FENCE = re.compile(r"^(```.*?^```$)", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"<!-- site (?P<name>\S+) -->\n.*?<!-- end -->", re.DOTALL)
 Blocks = Mapping[str, str]
@@ -113,6 +118,7 @@ def stage(into: Path, blocks: Blocks, run_notebooks: bool = False) -> None:
     """All pages and files of the site into a folder, with the blocks that are made with it; a block without content stays as it is."""
     waiting = [path for path in sorted(DOCS.rglob("*")) if path.suffix == ".md" or path.suffix in ASSETS]
     done: set[Path] = set()
+    pages = dict[Path, parts.Page]()
     while waiting:
         path = waiting.pop()
         if path in done:
@@ -127,12 +133,49 @@ def stage(into: Path, blocks: Blocks, run_notebooks: bool = False) -> None:
         if run_notebooks and path.parent == NOTEBOOKS:
             text = results_of_notebook(text, target)
         made = BLOCK.sub(lambda match: blocks.get(match["name"], match[0]), text)
-        target.write_text(described(made) if path.is_relative_to(DOCS) else made, encoding="utf-8")
         waiting += linked
+        if path.is_relative_to(DOCS):
+            pages[target] = parts.cut(target.name, title(made), made)
+        else:
+            target.write_text(made, encoding="utf-8")
+    write(into, pages)
+
+
+def title(text: str) -> str:
+    """Return the title of a page."""
+    found = re.search(r"^# +(.*)$", text, re.MULTILINE)
+    return parts.plain(found[1]) if found else ""
+
+
+def write(into: Path, pages: Mapping[Path, parts.Page]) -> None:
+    """Write the pages of documents, with links to sections that became pages."""
+    away = {target: parts.moved(page) for target, page in pages.items()}
+
+    def write_one(target: Path, page: parts.Page) -> None:
+        def link(match: re.Match[str]) -> str:
+            file, hash_, anchor = match[2].partition("#")
+            if not hash_ or re.match(r"[a-z]+:", file):
+                return match[0]
+            document = Path(os.path.normpath(target.parent / file)) if file else target
+            moved = away.get(document, {}).get(anchor)
+            if moved is None:
+                return match[0] if file or page.file == target.name else f"{match[1]}{target.name}#{anchor}{match[3]}"
+            if document == target and moved == page.file:
+                return f"{match[1]}#{anchor}{match[3]}"
+            return match[1] + os.path.relpath(document.parent / moved, target.parent) + f"#{anchor}" + match[3]
+
+        text = described(outside_code(page.text, LINK, link))
+        target.with_name(page.file).write_text(text, encoding="utf-8")
+
+    for target, page in pages.items():
+        for each in page.all():
+            write_one(target, each)
+    navigation = {target.relative_to(into).as_posix(): page.nav() for target, page in pages.items() if page.parts}
+    (into / PARTS).write_text(json.dumps(navigation), encoding="utf-8")
 
 
 def results_of_notebook(text: str, page_: Path) -> str:
-    """A notebook with its results, whose figures are put beside its page."""
+    """A notebook with its results, whose figures are put next to its page."""
     from docs.notebooks import executed  # its libraries are of the extra `site`
 
     return executed(text, page_.parent, page_.stem)
@@ -143,6 +186,13 @@ def explorers(made: Iterable[explorer.Page]) -> str:
     return "".join(
         f"- [{page_.title}](explorers/{page_.file.name}){', the quick set' if page_.quick else ''} ({page_.name})\n" for page_ in made
     )
+
+
+def pictures(made: Iterable[explorer.Page]) -> str:
+    """The pictures of the front page, each a link to the explorer that it shows."""
+    titles = {page_.file.stem: page_.title for page_ in made}
+    named = [name for name in FRONT if name in titles]
+    return "".join(f"[![{titles[name]}](figures/explorers/{name}.png)](explorers/{name}.html)\n" for name in named)
 
 
 def rust(reference: Path, into: Path) -> str:
@@ -164,7 +214,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked.into.mkdir(parents=True)
     blocks = {}
     if asked.explorers:
-        blocks["explorers"] = explorers(explorer.pages(asked.into / "explorers"))
+        made = list(explorer.pages(asked.into / "explorers"))
+        blocks |= {"explorers": explorers(made), "pictures": pictures(made)}
     if asked.rust:
         blocks["rust"] = rust(asked.rust, asked.into)
     stage(asked.into, blocks, asked.notebooks)

@@ -45,7 +45,7 @@ METRICS: Mapping[str, Metric] = {
 """`floor`: the smallest denominator of a relative difference, which is otherwise the reference's value. The tolerance is used only to rank
 the differences.
 
-`centre`: how the values of a scenario's repeats are combined. Metrics that are means are averaged, because with few losses they are
+`centre`: how the values of a scenario's runs are combined. Metrics that are means are averaged, because with few losses they are
 bimodal (slow start ends early or late, a retransmission is lost or not) and a median would be one mode or the other by chance. For the
 other metrics it is the median.
 """
@@ -53,19 +53,19 @@ DEFINITIONS: Mapping[str, str] = {
     "goodput": "payload read by all receivers over the time from the first start until the last flow has ended or the run has",
     "rtt_mean": "mean of all samples of smoothed RTT of all flows, from the start of each until it is stopped or complete",
     "rtt_p95": "95th percentile of the same samples",
-    "queue_delay": "mean of all samples of a port's backlog over its rate of departures (Little's law), packets; where packets wait 1 ms",
+    "queue_delay": "mean of all samples of a port's backlog over its rate of departures (Little's law). Only where packets wait 1 ms",
     "cwnd_mean": "mean of all samples of the window, at the same times",
     "probe_rtt": "mean over the datagrams of a stream of the time from sending to the reply, as pings measure it",
-    "share": "a bulk flow's payload over the time it was active, divided by the sum of that over the bulk flows; where there are several",
+    "share": "a bulk flow's payload over the time it was active, divided by the sum over the bulk flows. Only with several bulk flows",
     "jain": "Jain's index of the same rates",
-    "drops": "packets dropped by a port, whole run; where either engine dropped any",
-    "ce_marks": "packets marked by a port, whole run; where either engine marked any",
-    "retransmits": "segments sent again by all flows, whole run; where either engine sent any",
-    "completion": "time of a sized transfer until its last byte is read, or the time it had; where it completes on either engine",
-    "latency_median": "median of the latencies of an entry's requests, pages, chunks or writes; where any was over on either engine",
+    "drops": "packets that a port dropped in the whole run. Only where either engine dropped any",
+    "ce_marks": "packets that a port marked in the whole run. Only where either engine marked any",
+    "retransmits": "retransmitted segments of all flows over the whole run. Only where either engine has any",
+    "completion": "time of a sized transfer until its last byte is read, or the time it had. Only where it completes on either engine",
+    "latency_median": "median of the latencies of an entry's requests, pages, chunks or writes. Only where any ended on either engine",
     "latency_p95": "their 95th percentile",
     "transactions": "their number",
-    "stalled": "how long an entry's players stalled in all; where any did on either engine",
+    "stalled": "total time that an entry's players stalled. Only where any did on either engine",
     "transfers_median": (
         "median time from connect() to the last byte read over the connections that came and went and are complete, the mean of that over "
         "the draws of their arrivals (one a start, the same on both engines)"

@@ -45,12 +45,12 @@ _TITLES = {
 
 
 def below_bar(document: Mapping[str, Any]) -> list[str]:
-    """The bars that are not met, one line each."""
+    """The targets that are not met, one line each."""
     lines = []
     for bar in (each for each in document["bars"] if not each["met"]):
         expected = _chance(document).get(bar["metric"], {}).get(bar["statistic"])
         beside = "" if expected is None else f" ({_percent(expected['expected'])} by chance alone)"
-        lines.append(f"{_bar_title(bar)}: {_percent(bar['reached'])}, the bar is {_percent(bar['bar'])}{beside}")
+        lines.append(f"{_bar_title(bar)}: {_percent(bar['reached'])}, the target is {_percent(bar['bar'])}{beside}")
     return lines
 
 
@@ -129,7 +129,7 @@ def _seeds(document: Mapping[str, Any]) -> str:
 
 
 def statement_table(document: Mapping[str, Any]) -> Table:
-    """One row per metric: differences from the reference, and the bars. Metrics with bars have two more, if the set has scenarios with
+    """One row per metric: differences from the reference, and the targets. Metrics with targets have two more, if the set has some with
     queues of few packets: those, and all others; and one of what chance alone makes of them, if it has scenarios with several starts."""
     bars = {(bar["metric"], bar["statistic"]): bar for bar in document["bars"]}
     few = document["shallow"]
@@ -187,12 +187,12 @@ def windows_table(document: Mapping[str, Any]) -> Table:
     first = min((each for each in found["each"] if each["first_s"] is not None), key=lambda each: each["first_s"], default=None)
     earliest = "-" if first is None else f"{_seconds(first['first_s'])} ({first['scenario']})"
     rows.append([f"first sample that differs (none in {found['same']})", _seconds(found["first_s"]), earliest])
-    what = f"window of a single bulk flow beside {document['reference']}'s, first {windows.FIRST_S:g} s"
+    what = f"window of a single bulk flow compared with {document['reference']}'s, first {windows.FIRST_S:g} s"
     return Table("", [f"{what} ({found['scenarios']} scenarios without random numbers)", "median over the scenarios", "worst"], rows)
 
 
 def pairs_table(document: Mapping[str, Any]) -> Table:
-    """How pairs of different controls share."""
+    """How pairs of different congestion controls share."""
     found = document[PAIRS]
     rows = [
         [f"at most {pairs.NEAR:g}, or 0 in its 95 % interval", _beside_bar(found["agree"], _bar(document, AGREE))],
@@ -230,7 +230,7 @@ def stability_table(document: Mapping[str, Any]) -> Table:
 
 def stability_scenarios(steady: Mapping[str, Any]) -> Table:
     """One row per scenario: both measures, their differences with standard errors, and what agrees."""
-    columns = ["scenario", "link utilisation", "ours", "difference", "CoV-PTA", "ours", "difference", "agrees"]
+    columns = ["scenario", "link utilisation", "dumbbell", "difference", "CoV-PTA", "dumbbell", "difference", "agrees"]
     rows = []
     for each in steady["each"]:
         used, varied = each["utilisation"], each["variation"]
@@ -405,7 +405,7 @@ def provenance(document: Mapping[str, Any]) -> str:
     where = "the reference" if "until" in document else "each engine"
     return (
         f"Set {document['set']}{drawn}: {document['scenarios']} scenarios, {document['runs']} runs on {where}{starts}. "
-        f"Reference: {theirs}, runs of {document['date']}; beside it: {ours}."
+        f"Reference: {theirs}, runs of {document['date']}. Compared with it: {ours}."
     )
 
 

@@ -16,14 +16,14 @@ from dumbbell.files import cache_folder
 EXECUTORS = ("threads", "processes", "exclusive")
 """Names that `--executor` takes, the default first."""
 
-WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, max=1000, help="Runs at a time; all processors by default.")]
+WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, max=1000, help="Runs at a time. Default: all processors.")]
 ExecutorOption = Annotated[
     str,
     typer.Option(
         "--executor",
         metavar="NAME",
-        help="Where runs are computed: threads; processes (one that crashes takes no other run with it); "
-        "exclusive (one at a time, and none of another sweep that asks for the same).",
+        help="Where dumbbell computes runs: threads, processes (a crash loses only its own run), "
+        "or exclusive (one at a time, also across sweeps that ask for the same).",
     ),
 ]
 
@@ -33,8 +33,8 @@ ClusterOption = Annotated[
     typer.Option(
         "--cluster",
         metavar="WHERE",
-        help="Have the workers of dask compute the runs: those of a scheduler (tcp://HOST:PORT), N on this machine (local:N), "
-        "or jobs of a batch system (slurm.yaml).",
+        help="Compute the runs on workers of dask: at a scheduler (tcp://HOST:PORT), N on this machine (local:N), "
+        "or as jobs of a batch system (slurm.yaml).",
     ),
 ]
 

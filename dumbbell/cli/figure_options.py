@@ -36,21 +36,24 @@ def seconds_of(text: str | float) -> float:
 
 
 SizeOption = Annotated[
-    str, typer.Option("--size", help="screen, or for a paper at 300 dpi: one-column (3.4 inches wide), two-column (7.1; also: print).")
+    str,
+    typer.Option(
+        "--size", help="screen, or for a paper at 300 dpi: one-column (3.4 inches wide) or two-column (7.1 inches, also called print)."
+    ),
 ]
 FromOption = Annotated[
     float,
-    typer.Option("--from", parser=seconds_of, metavar="TIME", help="Start of the time axis, or of the window of metrics."),
+    typer.Option("--from", parser=seconds_of, metavar="TIME", help="Start of the time axis, or of the window for metrics."),
 ]
 ToOption = Annotated[
     float | None,
-    typer.Option("--to", "--until", parser=seconds_of, metavar="TIME", help="End of either."),
+    typer.Option("--to", "--until", parser=seconds_of, metavar="TIME", help="End of the time axis, or of the window."),
 ]
 InOrderOption = Annotated[
-    bool, typer.Option("--in-order", help="Of a single run: goodput as it is read, in order, in place of the delivery rate.")
+    bool, typer.Option("--in-order", help="For a single run: draw goodput as the application reads it, in place of the delivery rate.")
 ]
 FormatsOption = Annotated[
-    list[str] | None, typer.Option("--format", help="png, svg (texts as text) or pdf; repeatable, png and svg by default.")
+    list[str] | None, typer.Option("--format", help="png, svg (texts as text) or pdf. Default: repeatable, png and svg.")
 ]
 
 

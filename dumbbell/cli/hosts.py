@@ -25,6 +25,6 @@ def _use(path: Path | None) -> Path | None:
 HostsOption = Annotated[
     Path | None,
     typer.Option(
-        "--hosts", metavar="FILE", callback=_use, help="Machines of the engine testbed; $DUMBBELL_HOSTS, or this one, by default."
+        "--hosts", metavar="FILE", callback=_use, help="Hosts file of the engine testbed. Default: $DUMBBELL_HOSTS, or this machine."
     ),
 ]

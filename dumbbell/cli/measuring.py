@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 FromTimeOption = Annotated[
     str | None,
-    typer.Option("--from", metavar="TIME", help="Begin of the window that metrics are taken over, such as 40s; leaves out a warm-up."),
+    typer.Option("--from", metavar="TIME", help="Start of the window for metrics, such as 40s. Use it to leave out a warm-up."),
 ]
-UntilOption = Annotated[str | None, typer.Option("--until", metavar="TIME", help="End of that window; the end of the run by default.")]
+UntilOption = Annotated[str | None, typer.Option("--until", metavar="TIME", help="End of that window. Default: the end of the run.")]
 
 
 def headed(path: Path, runs: Sequence[Outline], window: Window) -> str:

@@ -24,13 +24,23 @@ if TYPE_CHECKING:
 
 _OPTION = "--set"
 FileArgument = Annotated[Path, typer.Argument(help="Scenario file (YAML), or a ready-made test (`dumbbell new` lists them).")]
-OutOption = Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/NAME by default.")]
+OutOption = Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder. Default: results/NAME.")]
 MostCellsOption = Annotated[
-    int | None, typer.Option("--most-cells", min=1, help="Allow this many runs (cells times repeats); 100,000 by default.")
+    int | None, typer.Option("--most-cells", min=1, help="Allow this many runs (cells times seeds). Default: 100,000.")
+]
+AllowLibraryOption = Annotated[
+    bool, typer.Option("--allow-library", help="Load and run the libraries that it names as congestion controls.")
+]
+AllowProgramOption = Annotated[
+    bool, typer.Option("--allow-program", help="Run the programs that it describes, in the guest of the engine kernel.")
+]
+AllowModuleOption = Annotated[
+    bool,
+    typer.Option("--allow-module", help="Let the guest's kernel load modules and BPF programs that it names as congestion controls."),
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option(_OPTION, metavar="KEY=VALUE", help="Another value of a key, e.g. path.bottleneck.rate=20mbit; repeatable."),
+    typer.Option(_OPTION, metavar="KEY=VALUE", help="Another value of a key, e.g. path.bottleneck.rate=20mbit. Repeatable."),
 ]
 SAMPLE = 300
 """Runs of a larger sweep that `plan` prepares."""
@@ -38,7 +48,7 @@ SAMPLE = 300
 
 @dataclass(frozen=True)
 class Missing:
-    """A run that is not stored, and how many it stands for: itself, others of a sample, and repeats that may be asked for."""
+    """A run that is not stored, and how many it stands for: itself, others of a sample, and runs with further seeds."""
 
     run: Prepared
     least: float

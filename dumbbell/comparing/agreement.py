@@ -13,7 +13,7 @@ from dumbbell.comparing.tables import Table
 
 
 def agreement_table(found: Difference, format_: Format, title: str) -> Table:
-    """One row per metric, and a second one for its informative cells if not all are informative. Bars are shown as met or unmet."""
+    """One row per metric, and a second one for its informative cells if not all are informative. Targets are shown as met or unmet."""
     spread = any(cell.chaotic and cell.repeats > 1 for cell in found.cells)
     metrics = [format_.metrics[name] for name in found.metrics]
     barred = any(bar is not None for metric in metrics for bar in (metric.bar, metric.informative_bar))
@@ -30,7 +30,7 @@ def agreement_table(found: Difference, format_: Format, title: str) -> Table:
         rows.append([label, tolerance, *_row(compared, compared.cells, missing, spread, bar)])
         if metric.informative_rule:
             rows.append([metric.informative_rule, "", *_row(compared, compared.informative, "", spread, informative_bar)])
-    within = ["within", *(["or in our spread"] if spread else []), *(["bar"] if barred else [])]
+    within = ["within", *(["or in the spread of seeds"] if spread else []), *(["target"] if barred else [])]
     return Table(title, ["metric", "tolerance", "cells", "missing", *within, "median abs", "p95 abs", "median rel", "p95 rel"], rows)
 
 
@@ -56,8 +56,8 @@ def cells_table(cells: Sequence[Cell], title: str) -> Table:
         ]
         for cell in cells
     ]
-    further = (["our range"] if repeated else []) + (["note"] if noted else [])
-    return Table(title, [*map(title_of, keys), "metric", "ours", "reference", "error", "in tolerances", *further], rows)
+    further = (["range over seeds"] if repeated else []) + (["note"] if noted else [])
+    return Table(title, [*map(title_of, keys), "metric", "dumbbell", "reference", "error", "in tolerances", *further], rows)
 
 
 def breakdown_table(found: Difference, format_: Format, column: str) -> Table:
@@ -85,8 +85,8 @@ def spread_table(found: Difference, format_: Format) -> Table:
             beyond = share(cells, lambda cell: cell.range > cell.allowed)
             numbers = [_number(float(np.percentile(ranges, q))) for q in (50, 95, 100)]
             rows.append([_titled(metric), text_of(value), str(cells[0].repeats), str(len(cells)), *numbers, percent(beyond)])
-    heads = ["metric", title_of(column), "repeats", "cells", "median", "p95", "greatest", "beyond the tolerance"]
-    return Table(f"Range of our repeats ({format_.name})", heads, rows)
+    heads = ["metric", title_of(column), "seeds", "cells", "median", "p95", "maximum", "beyond the tolerance"]
+    return Table(f"Range over the seeds of dumbbell ({format_.name})", heads, rows)
 
 
 def breakdown_heads(format_: Format) -> list[str]:

@@ -66,7 +66,7 @@ def connection_figure(title: str, ways: list[Way], size: Size, from_s: float, to
 def _sequence(axis: Axes, way: Way, width: float, from_s: float) -> None:
     """Draw payload as vertical strokes from its first to its last number, retransmissions in red, and the acknowledged number as steps."""
     sent, again = way.sent, way.sent["again"] > 0
-    for chosen, colour, label, stroke in ((~again, of_flow(0)[0], "sent", width), (again, _RESENT, "sent again", 1.6 * width)):
+    for chosen, colour, label, stroke in ((~again, of_flow(0)[0], "sent", width), (again, _RESENT, "retransmitted", 1.6 * width)):
         if chosen.any():
             low, high = sent["start"][chosen] / 1e6, sent["end"][chosen] / 1e6
             # Rasterised in the SVG too: tens of thousands of strokes as shapes would take megabytes.

@@ -245,6 +245,8 @@ def _needs(plan: Plan, workloads: Sequence[tuple[int, Workload]]) -> Iterator[_N
         yield _Need(Place("change", i), "", "feature", _CHANGES[type(change)])
     if plan.clock_s is not None:
         yield _Need(RUN, "clock_s", "feature", Feature.FLOWS_BY_PROGRAMS)
+    if plan.modules:
+        yield _Need(RUN, "modules", "feature", Feature.MODULE_CONTROLS)
     if plan.captures:
         yield _Need(RUN, "capture", "feature", Feature.CAPTURES)
     if any(not isinstance(plan.workloads[i], Tcp) for i in plan.series.flows):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
@@ -17,9 +17,10 @@ FOLDER = "folder"
 class Several:
     """The runs of several collections. If a run is in more than one, the first counts."""
 
-    def __init__(self, collections: Mapping[str, Collection]) -> None:
-        """`collections` by the names of their folders."""
+    def __init__(self, collections: Mapping[str, Collection], agreement: Callable[[], Document | None] = lambda: None) -> None:
+        """`collections` by the names of their folders. `agreement` gives a comparison of two of them, if there is one."""
         self._collections = collections
+        self._agreement = agreement
         self._of: dict[str, Collection] = {}
         self._take_in()
 
@@ -36,9 +37,9 @@ class Several:
         self._take_in()
 
     def index(self) -> Document:
-        """The table of all runs; the comparison with a reference is that of the first folder that has one."""
+        """The table of all runs; the comparison with a reference is that of both, or of the first folder that has one."""
         rows = Rows()
-        agreement = None
+        agreement = self._agreement()
         for name, collection in self._collections.items():
             found = collection.index()
             agreement = agreement or found.get("agreement")

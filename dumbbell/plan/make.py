@@ -70,6 +70,7 @@ def make(resolved: ResolvedScenario, table: EngineFacts, kept: Kept | None = Non
         captured_ports=captured_ports(resolved, paths.ports.stages, [host.egress for host in hosts.hosts if host.egress is not None]),
         mtu_bytes=settings.path.mtu,
         clock_s=settings.clock_s,
+        modules=tuple(settings.modules),
         hosts=tuple(hosts.hosts),
         ports=ports,
         paths=tuple(paths.paths),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dumbbell.plan.changes import Change
-from dumbbell.scenario.program import Program, Scalar
+from dumbbell.scenario.program import GivenFile, Program, Scalar
 from dumbbell.scenario.traffic import KINDS
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU
 
@@ -69,7 +69,7 @@ class Link:
     coalesce_ns: int | None = None
     """It is a network card: how long after the first packet its interrupt tells of all that came."""
     faults: Parameters | None = None
-    """Faults: all that it does to packets beside delaying them."""
+    """Faults: all that it does to packets besides delaying them."""
     own_rtt: PartOfRtt | None = None
     """The part that it adds of the RTT that a connection has of its own. Packets then leave by time, in whatever order they came."""
 
@@ -246,7 +246,7 @@ class Workload(ABC):
     @property
     @abstractmethod
     def flows(self) -> tuple[Connection, ...]:
-        """The connections, or streams of datagrams, that are there from the start of the run."""
+        """The connections, or streams of datagrams, that exist from the start of the run."""
 
     @abstractmethod
     def most_packets(self, duration_ns: int) -> int | None:
@@ -477,6 +477,8 @@ class Plan:
     series: Series
     clock_s: int | None = None
     """Time of day at time 0, s since 1970; None: that of the engine."""
+    modules: tuple[GivenFile, ...] = ()
+    """Modules that the kernel loads."""
 
     @property
     def captures(self) -> bool:
@@ -505,7 +507,7 @@ class Plan:
 
     @property
     def flows(self) -> Iterator[tuple[Workload, Connection]]:
-        """Every connection and every stream of datagrams that is there from the start, with its workload, in order."""
+        """Every connection and every stream of datagrams that exists from the start, with its workload, in order."""
         return ((workload, flow) for workload in self.workloads for flow in workload.flows)
 
     @property
@@ -523,6 +525,7 @@ class Plan:
             "capture": self.capture,
             **({"captured_ports": [list(ports) for ports in self.captured_ports]} if self.captured_ports else {}),
             **({} if self.clock_s is None else {"clock_s": self.clock_s}),
+            **({"modules": [{"name": each.name, "sha256": each.sha256} for each in self.modules]} if self.modules else {}),
             **({"mtu_bytes": self.mtu_bytes} if self.mtu_bytes != ETHERNET_MTU else {}),
             "hosts": [host.plain() for host in self.hosts],
             "ports": [port.plain() for port in self.ports],

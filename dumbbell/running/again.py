@@ -5,9 +5,9 @@ The repeated run must have the digest of the stored one, else nothing is kept: t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -16,6 +16,7 @@ from dumbbell.errors import BadInput
 from dumbbell.results.schema import schema
 from dumbbell.results.series import Block, SeriesFile, digest, to_parquet
 from dumbbell.results.storage.more import as_files
+from dumbbell.running.places import with_places
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import ResolvedScenario
 from dumbbell.scenario.model import Settings
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str], allowed: Allowed = NOTHING) -> Run:
-    """Compute a stored run again, keep what was asked for beside it, and return the stored run with it.
+    """Compute a stored run again, keep what was asked for next to it, and return the stored run with it.
 
     The variables and events of an earlier call are recorded again, so that nothing gets lost.
 
-    Raises `BadInput` if the run cannot be computed again, or
+    Raises `BadInput` if the run cannot be recomputed, or
     has another digest, `DamagedRun`, `KeyError`.
     """
     run = store.get(key)
@@ -38,17 +39,17 @@ def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str
         tuple(dict.fromkeys((*(before.state if before is not None else ()), *state))),
         tuple(dict.fromkeys((*(before.kinds if before is not None else ()), *events))),
     )
-    prepared = _prepared(run, *asked)
+    prepared = _prepared(run, with_places(run.scenario, store.files_of_scenario(key)), *asked)
     refuse_unallowed(prepared.libraries.values(), prepared.own_programs, prepared.in_kernel.values(), allowed)
     again = replace(prepared, allowed=allowed).produce()
     if not again.is_complete:
-        raise BadInput(f"run {key[:10]} ({run.name}): {'; '.join(again.reasons)}; expected a run that can be computed again")
+        raise BadInput(f"run {key[:10]} ({run.name}): {'; '.join(again.reasons)}; expected a run that dumbbell can recompute")
     assert not isinstance(again.samples, SeriesFile)
     stored, more = _split(again.samples, run)
     if (found := digest(stored)) != run.digest:
         why = "another version of dumbbell computed it" if not again.reasons else "; ".join(again.reasons)
         raise BadInput(
-            f"run {key[:10]} ({run.name}): computed again it has the digest {found[:12]}, not {run.digest[:12]} ({why}); "
+            f"run {key[:10]} ({run.name}): recomputed, it has the digest {found[:12]}, not {run.digest[:12]} ({why}); "
             "expected a run of this version (`dumbbell run` into another folder makes it)"
         )
     names: dict[str, dict[str, None]] = {}
@@ -60,10 +61,10 @@ def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str
     return store.get(key)
 
 
-def _prepared(run: Run, state: Sequence[str], events: Sequence[str]) -> Prepared:
+def _prepared(run: Run, scenario: Mapping[str, Any], state: Sequence[str], events: Sequence[str]) -> Prepared:
     """The run of the same scenario that records more."""
     try:
-        settings = Settings.model_validate({**run.scenario, "name": run.name})
+        settings = Settings.model_validate({**scenario, "name": run.name})
         chosen = settings.series.model_copy(update={"state": list(dict.fromkeys((*settings.series.state, *state)))})
         kinds = list(dict.fromkeys((*settings.events, *events)))
         more = Settings.model_validate({**settings.model_dump(mode="json"), "series": chosen.model_dump(), "events": kinds})

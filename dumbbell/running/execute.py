@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.engines import engine
 from dumbbell.engines.prepared import NOTHING, Allowed, Prepared, refuse_unallowed
@@ -19,6 +19,7 @@ from dumbbell.executor.interrupt import Aborted, deferred, uninterrupted
 from dumbbell.executor.progress_state import Progress, ProgressState
 from dumbbell.results.storage.place import CLUSTER
 from dumbbell.running.machine import host
+from dumbbell.running.places import places
 from dumbbell.running.prepare import not_storable
 from dumbbell.running.sweep import Jobs, Listed, Requested, requests
 
@@ -232,12 +233,12 @@ class _Sweep:
             assert run is not None  # there is no error
             if self._store is not None and run.is_complete:
                 took = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
-                uninterrupted(partial(self._write, self._store, run, took))
+                uninterrupted(partial(self._write, self._store, run, {**took, **places(job)}))
             else:
                 self._at_hand[job.key] = run
         self._finish(run, cost, finished.wall_s)
 
-    def _write(self, store: Store, run: Run, took: Mapping[str, float]) -> None:
+    def _write(self, store: Store, run: Run, took: Mapping[str, Any]) -> None:
         """Store a run. If runs stay in memory it stays at hand, so that nobody reads it again."""
         written = store.write(run, shlex.join(sys.argv), {**host(), **took})
         if self._jobs.in_memory and self._rows < _MOST_ROWS:

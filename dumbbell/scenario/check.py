@@ -11,9 +11,10 @@ from dumbbell.catalogue import entries, state_names
 from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
 from dumbbell.scenario import ready_made
-from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, beyond, too_fast, too_long
+from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, all_beyond, too_fast, too_long
+from dumbbell.scenario.connections import Connections
 from dumbbell.scenario.impaired import wrong_impairment
-from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, Path, QueueStage, Settings, Stage
+from dumbbell.scenario.model import Flow, NamedPath, Path, Settings
 from dumbbell.scenario.passing import (
     WAYS,
     is_a_path,
@@ -29,7 +30,7 @@ from dumbbell.scenario.passing import (
 from dumbbell.scenario.program import wrong_use
 from dumbbell.scenario.qdiscs import Cake, Dummynet
 from dumbbell.scenario.series import CONTROL, NONE, QUEUE
-from dumbbell.scenario.tcp import Connections
+from dumbbell.scenario.stages import Bottleneck, QueueStage, Stage
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 from dumbbell.scenario.values.trace import MOST_STEPS, Trace
@@ -40,8 +41,6 @@ LEAST_BUFFER = Size(_HOST["rcvbuf"].least or 0)
 """Two full packets as the kernel charges them."""
 MOST_BUFFER = Size(_HOST["rcvbuf"].most or 0)
 """Socket buffers are an `int` in Linux, once SO_RCVBUF and SO_SNDBUF are doubled."""
-_ON_EVERY_STACK = [each for name, each in _HOST.items() if name not in ("rcvbuf", "sndbuf")]
-"""Settings of hosts with the same bounds on all stacks."""
 _MOST_FLOWS = 100_000
 """With the connections of other traffic that stay open."""
 MOST_HOSTS = 65_000
@@ -199,16 +198,17 @@ def _path(settings: Settings) -> Wrong:
     elif is_a_path(path):
         yield from _dumbbell(path)
     for location, stage in written_stages(settings):
-        yield from too_long((*location, "delay"), stage.delay)
-        if not isinstance(stage, QueueStage):
+        if isinstance(stage, QueueStage):
+            yield from too_long((*location, "delay"), stage.delay)
+        else:
             yield from _delay_limit((*location, "limit"), stage.limit)
-            yield from too_fast((*location, "rate"), stage.rate)
-    yield from too_long(("path", "rtt"), path.rtt)
-    yield from too_long(("path", "delay", "extra"), path.delay.extra)
+            yield from all_beyond(location, stage)
+    yield from all_beyond(("path",), path)
+    yield from all_beyond(("path", "delay"), path.delay)
     yield from _delay_limit(("path", "delay", "limit"), path.delay.limit)
     yield from wrong_faults(settings)
     if path.access is not None:
-        yield from too_fast(("path", "access", "rate"), path.access.rate)
+        yield from all_beyond(("path", "access"), path.access)
     for location, bottleneck in bottlenecks(settings):
         for where, what, expected in _bottleneck(bottleneck, path.frame_bytes, settings.duration):
             yield location + where, what, expected
@@ -226,13 +226,13 @@ def _dumbbell(path: Path) -> Wrong:
 def _listed(path: Path, forward: Sequence[Stage]) -> Wrong:
     for key in ("rtt", "delay", "access", "bottleneck"):
         if key in path.model_fields_set:
-            yield ("path", key), "cannot stand beside path.forward", "the one or the other"
+            yield ("path", key), "cannot be combined with path.forward", "the one or the other"
     if not forward:
         yield ("path", "forward"), "is empty", "at least one stage"
     elif not any(stage.rate or isinstance(stage, QueueStage) for stage in forward):
         yield ("path", "forward"), "limits no rate anywhere", "a stage with a rate"
     if isinstance(path.reverse, Bottleneck):
-        yield ("path", "reverse"), "is a bottleneck beside path.forward", "mirror, none or stages"
+        yield ("path", "reverse"), "is a bottleneck, which path.forward excludes", "mirror, none or stages"
     for name in WAYS:
         listed = getattr(path, name)
         names = Counter(stage.name for stage in listed if stage.name) if isinstance(listed, list) else Counter()
@@ -263,9 +263,9 @@ def _bottleneck(bottleneck: Bottleneck, frame_bytes: int, duration: Duration) ->
             yield ("qdisc", *where), what, expected
     elif isinstance(qdisc, Dummynet):
         if shaper != "dummynet":
-            yield ("shaper",), f"dummynet shapes behind the shaper {shaper}", "none beside its own"
+            yield ("shaper",), f"dummynet shapes behind the shaper {shaper}", "no other shaper"
         if bottleneck.trace is not None:
-            yield ("trace",), "has no place beside dummynet, which has a rate", "a rate such as 10mbit"
+            yield ("trace",), "cannot be combined with dummynet, which has a rate", "a rate such as 10mbit"
             return
     elif shaper in ("cake", "dummynet"):
         yield ("shaper",), f"{qdisc.kind} cannot shape", "the shaper link, tbf or htb"
@@ -296,13 +296,17 @@ def _bottleneck(bottleneck: Bottleneck, frame_bytes: int, duration: Duration) ->
 
 def _trace(bottleneck: Bottleneck, trace: Trace, duration: Duration) -> Wrong:
     if bottleneck.rate is not None:
-        yield ("rate",), f"{bottleneck.rate} stands beside a trace", "the one or the other"
+        yield ("rate",), f"{bottleneck.rate} cannot be combined with a trace", "the one or the other"
     if isinstance(bottleneck.qdisc, Cake) and bottleneck.qdisc.rate is not None:
-        yield ("qdisc", "rate"), f"{bottleneck.qdisc.rate} stands beside a trace", "the one or the other"
+        yield ("qdisc", "rate"), f"{bottleneck.qdisc.rate} cannot be combined with a trace", "the one or the other"
     if trace.opportunities_ms is not None:
         for key in ("shaper", "burst"):
             if getattr(bottleneck, key) is not None:
-                yield (key,), "has no place beside opportunities, which pace by themselves", f"no {key}, or a trace of rates or with a bin"
+                yield (
+                    (key,),
+                    "cannot be combined with opportunities, which pace by themselves",
+                    f"no {key}, or a trace of rates or with a bin",
+                )
     elif (count := trace.steps_each_s * int(duration) / 10**9) > MOST_STEPS:
         yield ("trace",), f"has about {round(count)} rates in a run of {duration}", f"at most {MOST_STEPS}, such as longer bins"
     if isinstance(trace.bin, Duration):
@@ -349,10 +353,10 @@ def _program(flow: Flow, settings: Settings) -> Wrong:
     """Yield the errors in a flow that a program makes."""
     if flow.program is None:
         if flow.arguments:
-            yield ("arguments",), "are of no program", "program beside them"
+            yield ("arguments",), "belong to no program", "the key program too"
         return
     if flow.application is not None:
-        yield ("program",), "stands beside application", "one of them"
+        yield ("program",), "cannot be combined with application", "one of them"
         return
     known = [*settings.programs, *ready_made.NAMES]
     program = ready_made.of(flow.program, settings.programs)
@@ -412,8 +416,7 @@ def _connections(written: Connections, settings: Settings, path: _PathFacts) -> 
             yield ("host", key), what, f"at least {LEAST_BUFFER}"
         elif sizes[2] > MOST_BUFFER:
             yield ("host", key), f"{sizes[2]} is more than Linux has a number for", f"at most {int(MOST_BUFFER)}B"
-    for parameter in _ON_EVERY_STACK:
-        yield from beyond(("host", parameter.name), parameter, getattr(written.host, parameter.name))
+    yield from all_beyond(("host",), written.host, "rcvbuf", "sndbuf")  # their bounds differ between stacks
     for key in ("src", "dst"):
         if (name := getattr(written, key)) is not None and name in _stage_names(settings.path) | settings.stages.keys():
             yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"
@@ -439,7 +442,7 @@ def _series(settings: Settings) -> Wrong:
     if series.state and settings.sample == Duration(0):
         yield ("series", "state"), "no samples are taken", "sample above 0s"
     if series.shares not in (NONE, []) and series.flows in (NONE, []) and series.groups in (NONE, []):
-        yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups beside it"
+        yield ("series", "shares"), "no flows and no groups have series", "series.flows or series.groups too"
 
 
 def applications(settings: Settings) -> dict[int, str]:

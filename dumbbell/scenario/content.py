@@ -57,7 +57,7 @@ def _plain(settings: Settings, keys: Collection[str], exclude_defaults: bool = F
     left_out = {"name"}
     if settings.series == _USUAL:
         left_out.add("series")
-    left_out.update([key for key in ("stages", "paths", "events", "measure", "programs", "clock") if not getattr(settings, key)])
+    left_out.update([key for key in ("stages", "paths", "events", "measure", "programs", "clock", "modules") if not getattr(settings, key)])
     return settings.model_dump(mode="json", include={*keys} - left_out, exclude_defaults=exclude_defaults, context=CONTENT)
 
 

@@ -12,6 +12,7 @@ from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Location, Unfit
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
+from dumbbell.scenario.base import parameters
 from dumbbell.scenario.bounds import beyond
 from dumbbell.scenario.generated import faults as generated
 from dumbbell.scenario.generated.faults import BitErrors as BitErrors
@@ -75,11 +76,11 @@ class Jitter(generated.Jitter):
         if len(shapes) != 1:
             raise Unfit(f"{' and '.join(shapes) or 'no distribution'}", f"one of {', '.join(_SHAPES)}, table")
         if (self.table is None) != (self.deviation is None):
-            what = "a table without a deviation" if self.deviation is None else f"a deviation beside {shapes[0]}"
+            what = "a table without a deviation" if self.deviation is None else f"a deviation with {shapes[0]}"
             raise Unfit(what, "table: FILE and deviation: TIME")
         if self.table is None and self.entries is not None:
             raise Unfit("entries without a table", "table: FILE")
-        for each in self.entry().parameters:
+        for each in parameters(type(self)).values():
             for _, what, expected in beyond((), each, getattr(self, each.name)):
                 raise Unfit(f"a jitter of {what}", expected)
         return self
@@ -210,7 +211,7 @@ class Faults(Model):
         if self.ecn and self.loss is None and self.gilbert is None:
             found.append((("ecn",), "there is no loss that marks could replace", "loss or gilbert besides"))
         if self.loss is not None and self.gilbert is not None:
-            found.append((("gilbert",), "stands beside loss, and a link has one model of losses", "the one or the other"))
+            found.append((("gilbert",), "cannot be combined with loss, because a link has one model of losses", "the one or the other"))
         if delay == 0:
             found += [
                 ((key,), "needs a delay, which is 0s", "a delay above 0") for key in ("jitter", "reorder") if getattr(self, key) is not None

@@ -189,7 +189,8 @@ class Program(Model):
     become columns `reported_...` of the table of flows."""
     ends: Flag | None = None
     """True if the client ends by itself when its time is over, so that nobody ends it before it has said what it has to say. By default
-    true if its command contains `{duration}` or `{seconds}`."""
+    true if its command contains `{duration}` or `{seconds}`. Then the end of the client before that time is a warning. With `true` it is
+    none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -245,7 +246,7 @@ class Program(Model):
 
     @property
     def names_control(self) -> bool:
-        """True if it is told the congestion control. Others have that of their host."""
+        """True if its command has the congestion control. Others have that of their host."""
         return "cc" in {*placeholders(self.client), *placeholders(self.server or [])}
 
     @property
@@ -294,7 +295,7 @@ def wrong_use(program: Program, arguments: Mapping[str, Scalar], has_bytes: bool
     if "bytes" in used and not has_bytes:
         yield ("bytes",), "is missing, and the program's command needs it", "a size, such as 10MB"
     if has_bytes and "bytes" not in used:
-        yield ("bytes",), "is nothing that the program is told", "{bytes} in its command"
+        yield ("bytes",), "does not appear in the command of the program", "{bytes} in its command"
 
 
 Programs = dict[Name, Program]

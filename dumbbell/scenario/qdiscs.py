@@ -144,7 +144,7 @@ class DualPi2(generated.DualPi2):
         """Two steps at once, and a ramp that has no room."""
         yield from super().wrong()
         if self.step_packets is not None and "step_thresh" in self.model_fields_set:
-            yield ("step_packets",), "stands beside step_thresh", "either of them"
+            yield ("step_packets",), "cannot be combined with step_thresh", "either of them"
         if self.variant == "rfc9332" and self.ramp_to <= self.ramp_from:
             yield ("ramp_to",), f"{self.ramp_to} is not after ramp_from, {self.ramp_from}", f"more than {self.ramp_from}"
 
@@ -182,7 +182,7 @@ class Cake(generated.Cake):
         if lines and self.overhead is not None:
             yield ("overhead",), f"{lines[0]} has an overhead of its own", "one of both"
         if "raw" in written and (len(written) > 1 or self.overhead is not None):
-            yield ("framing",), "raw stands beside other words", "raw alone"
+            yield ("framing",), "raw cannot be combined with other words", "raw alone"
 
     def planned(self, port: PortFacts) -> dict[str, Any]:
         """Its parameters in a plan."""

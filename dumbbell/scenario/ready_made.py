@@ -51,6 +51,19 @@ _READY: Mapping[str, Mapping[str, Any]] = {
             "packets": {"json": "end.sum.packets", "of": "server"},
         },
     },
+    "iperf3-mptcp": {
+        "server": ["iperf3", "-s", "-1", "-J", "-B", "{server}", "-p", "{port}"],
+        "client": [
+            *("iperf3", "-J", "-c", "{server}", "-B", "{client}", "-p", "{port}", "--cport", "{client_port}"),
+            *("-C", "{cc}", "-t", "{seconds}"),
+        ],
+        "transport": "mptcp",
+        "report": {
+            "bytes": "end.sum_received.bytes",
+            "ms": {"json": "end.sum_received.seconds", "times": 1000.0},
+            "bps": "end.sum_received.bits_per_second",
+        },
+    },
     "netperf": {
         "server": ["netserver", "-D", "-4", "-L", "{server}", "-p", "{control_port}"],
         "client": [
@@ -100,6 +113,7 @@ _READY: Mapping[str, Mapping[str, Any]] = {
             *("-w", _CURL, "http://{server}:{port}/object?[1-{objects}]"),
         ],
         "sends": "server",
+        "ends": True,
         "arguments": {"size": 100_000, "objects": 20, "parallel": 6},
         "report": {"transactions": {"count": r"^[0-9.]+ [0-9.]+ [0-9.]+ [1-9][0-9]*$"}},
     },
@@ -133,6 +147,7 @@ ELSEWHERE: Mapping[str, str] = {
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "iperf3": ("iperf3",),
     "iperf3-udp": ("iperf3",),
+    "iperf3-mptcp": ("iperf3",),
     "ftp": ("curl", "vsftpd"),
     "netperf": ("netperf", "netserver"),
     "ping": ("ping",),
@@ -144,6 +159,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 SUMMARIES: Mapping[str, str] = {
     "iperf3": "iperf3 over TCP",
     "iperf3-udp": "iperf3 over UDP",
+    "iperf3-mptcp": "iperf3 over MPTCP",
     "ftp": "vsftpd and curl",
     "netperf": "netperf: a stream or requests",
     "ping": "ping(8)",

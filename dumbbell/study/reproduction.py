@@ -44,7 +44,7 @@ Drawing = Callable[[int, int], None]
 
 
 SIMULATED = "sim"
-"""The folder of the simulator's runs beside those of a kernel."""
+"""The folder of the simulator's runs next to those of a kernel."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Reproduction:
         repeats = int(self.folder.request.get("seeds", 1))
         return [
             *([f"--quick: {self.part.quick_note}"] if self.folder.quick else []),
-            *([f"{self._centre} over {repeats} repeats with jittered start"] if repeats > 1 else []),
+            *([f"{self._centre} over {repeats} seeds with jittered starts"] if repeats > 1 else []),
             *self.left_out,
             *(f"INVALID {run.name}: {'; '.join(run.reasons)}" for run in self.folder.invalid),
         ]
@@ -104,7 +104,7 @@ class Reproduction:
         tables += [agreement_table(self.differences[each.name], each, f"The same ({each.name})") for each in self.part.judged_formats[1:]]
         if self.part.every_cell:
             good = f"every metric agrees in {percent(found.share_all_metrics)} of {len(found.by_key)} runs"
-            tables.append(every_cell_table(found, format_, f"The reference, and how far ours is from it: {good}"))
+            tables.append(every_cell_table(found, format_, f"Reference and dumbbell, value by value: {good}"))
         else:
             tables.append(worst_table(found))
         return tables
@@ -115,13 +115,13 @@ class Reproduction:
         return Table(full.title, ["claim", "status", "measured"], [[row[0], row[1], row[3]] for row in full.rows])
 
     def claims_below_bar(self) -> list[str]:
-        """One line if fewer claims pass than the bar demands; otherwise empty."""
+        """One line if fewer claims pass than the target demands; otherwise empty."""
         if self.part.claims is None or self.part.claims_bar is None:
             return []
         reached = share_passed(_claims(self.part, self.folder.runs))
         if reached is not None and reached >= self.part.claims_bar:
             return []
-        return [f"claims: {percent(reached)} of the applicable pass, the bar is {percent(self.part.claims_bar, 0)}"]
+        return [f"claims: {percent(reached)} of the applicable pass, the target is {percent(self.part.claims_bar, 0)}"]
 
     def as_json(self) -> dict[str, Any]:
         """The contents of agreement.json."""
@@ -250,7 +250,7 @@ def agreement_markdown(reproduction: Reproduction) -> str:
 
 
 def _agreement_tables(reproduction: Reproduction) -> list[Table]:
-    """The tables of agreement of one part: overall, by key column, the spread over repeats, and the derived formats."""
+    """The tables of agreement of one part: overall, by key column, the spread over seeds, and the derived formats."""
     part, differences = reproduction.part, reproduction.differences
     tables = reproduction.tables()
     format_, found = reproduction.principal
@@ -301,7 +301,7 @@ def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, dra
 
 
 def tidy(runs: Sequence[Run], format_: Format) -> str:
-    """The medians over repeats, as CSV with the columns of the format: one row per cell and metric, or per cell if the format is wide."""
+    """The medians over seeds, as CSV with the columns of the format: one row per cell and metric, or per cell if the format is wide."""
     import numpy as np
 
     measured = {cell: float(np.median(values)) for cell, values in format_.measure(runs).items()}

@@ -34,13 +34,13 @@ _MOST_IN_KERNEL = 15
 
 
 def write(name: str, language: str) -> list[Path]:
-    """Writes the project of the control `name` into a new folder of that name, and returns its files.
+    """Writes the project of the congestion control `name` into a new folder of that name, and returns its files.
 
     Raises `BadInput` for a name that is no file's and no crate's, for a language that there is none in, and if the folder exists.
     """
-    project.check_name(name, "control")
+    project.check_name(name, "congestion control")
     if language not in _FILES:
         raise BadInput(f"--language {language!r} is unknown; expected one of {', '.join(LANGUAGES)}")
     if language == "bpf" and len(name) > _MOST_IN_KERNEL:
-        raise BadInput(f"{name!r} is no name of a control of the kernel; expected at most {_MOST_IN_KERNEL} characters")
+        raise BadInput(f"{name!r} is no name of a congestion control in the kernel; expected at most {_MOST_IN_KERNEL} characters")
     return project.write(name, _FILES[language])

@@ -25,5 +25,5 @@ def write(name: str) -> list[Path]:
 
     project.check_name(name, "study")
     if name in study_names():
-        raise BadInput(f"{name}: is a study that is there; expected another name")
+        raise BadInput(f"{name}: is an existing study; expected another name")
     return project.write(name, _FILES)

@@ -102,7 +102,7 @@ _RTTS = (
     Fact("cumulative_acks", "segs cum acked", "segments that an ACK covers besides the one that it ends"),
     Fact("duplicate_acks", "duplicate acks", "ACKs without payload that repeat number and window"),
     Fact("triple_duplicate_acks", "triple dupacks", "third ones in a row"),
-    Fact("resent_times_max", "max # retrans", "most times that a segment was sent again"),
+    Fact("resent_times_max", "max # retrans", "maximum number of retransmissions of one segment"),
 )
 _CONGESTION = (
     Fact("ect0_packets", "ECT(0) pkts", "packets marked ECT(0)"),

@@ -44,11 +44,11 @@ def _words(holder: str, row: Mapping[str, Any], other: Mapping[str, Any]) -> str
     if holder == "sender":
         return (
             f"{row['held_level_rounds']} rounds with {row['held_level_bytes']:,} bytes in flight, the most there ever were, "
-            "without a loss or a mark and with room in the window: a send buffer, or a control that holds its window"
+            "without a loss or a mark and with room in the window: a send buffer, or a congestion control that holds its window"
         )
     marks = other["ece_packets"] + other["ae_packets"] + other["ace_marks"]
     if row["held_episodes"]:
-        return f"{row['held_episodes']} rounds with {row['retransmitted_packets']} packets sent again and {marks} echoes of marks"
+        return f"{row['held_episodes']} rounds with {row['retransmitted_packets']} retransmitted packets and {marks} echoes of marks"
     return "no losses and no marks, but the data in flight grew, or were fewer than before"
 
 

@@ -2,9 +2,9 @@
 
 - `full-buffer`: a send buffer of 249,856 bytes at 100 ms. A writer that sleeps is woken when a third of it is free.
 - `unscaled-window`: a receive buffer of 87,380 bytes that does not grow, at 400 ms.
-- `netem-limit`: buffers that limit nobody, at 100 ms: slow start meets netem's 1,000 packets, TCP is told, and nothing is retransmitted.
+- `netem-limit`: buffers that limit nobody, at 100 ms: slow start meets netem's 1,000 packets, TCP hears of drops, nothing is retransmitted.
 
-Each is run beside the same without its bound. Charges of a segment and the share of a receive buffer that is offered are today's, so that
+Each is compared with a run without its bound. Charges of a segment and the share of a receive buffer that is offered are today's, so that
 the elapsed times are not the report's.
 """
 
@@ -100,5 +100,5 @@ def _summaries(runs: Runs) -> Mapping[str, Table]:
         elapsed = [f"{median(float(run.summary.flows[_FLOW]['completion_s']) for run in found[bound]):.2f}" for bound in _BOUNDS]
         again = [f"{median(run.counters[f'flow/{_FLOW}']['retransmits'] for run in found[bound]):.0f}" for bound in _BOUNDS]
         rows.append([each.name, f"{each.mib}", f"{each.delay_ms:g}", *elapsed, *again])
-    heads = ["bound", "MiB", "delay (ms)", "elapsed (s)", "without it (s)", "sent again", "without it"]
-    return {"mechanisms": Table("What bounds a transfer of Reno, linux-6.12", heads, rows)} if rows else {}
+    heads = ["bound", "MiB", "delay (ms)", "elapsed (s)", "without it (s)", "retransmitted", "without it"]
+    return {"mechanisms": Table("Limits of a transfer of Reno, linux-6.12", heads, rows)} if rows else {}

@@ -1,4 +1,4 @@
-"""The report's results beside ours, and the rerun without its limits."""
+"""The report's results with dumbbell's, and the rerun without its limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _GROUPS: Mapping[int, tuple[str, tuple[str, ...]]] = {
     1: ("one transfer at a time", tuple(name for name in scenario_names() if name.startswith("Baseline"))),
-    2: ("beside a SACK transfer at 100 ms", scenario_names()[8:20]),
+    2: ("with a SACK transfer at 100 ms", scenario_names()[8:20]),
     3: ("the same, everything lost for 100 ms at 4 s", scenario_names()[20:]),
 }
 """Number of the report's group -> what it is, and its scenarios."""
@@ -32,13 +32,13 @@ _HEADS = [
     "Mbit/s",
     "RTT at the device (ms)",
     "TCP's RTT less the delay (ms)",
-    "sent again",
+    "retransmitted",
     "window (bytes)",
 ]
 
 
 def group_tables(runs: Sequence[Run]) -> Mapping[int, Table]:
-    """Group -> its results as the report has them, ours (medians over repeats) above the published ones."""
+    """Group -> its results as the report has them, dumbbell's (medians over seeds) above the published ones."""
     found = transfers(runs)
     return {
         number: Table(f"Group {number}: {title}", _HEADS, [row for name in names if found.has(name) for row in _rows(found, name)])
@@ -61,7 +61,7 @@ def _rows(found: Transfers, scenario: str) -> list[list[Cell]]:
                 sender,
                 setup.cc,
                 short(setup.delay_ms),
-                "ours",
+                "dumbbell",
                 fixed(middle(lambda each: each.elapsed_s), 2),
                 fixed(middle(lambda each: each.mbit), 2),
                 fixed(middle(lambda each: each.trace_rtt_ms), 1),
@@ -83,7 +83,7 @@ def summaries(runs: Sequence[Run]) -> Mapping[str, Table]:
 
 
 def fairness_table(found: Transfers) -> Table:
-    """Shares of two transfers over the time that they have in common, published ones beside over each one's own time."""
+    """Shares of two transfers over the time that they have in common, published ones over each one's own time."""
     rows = []
     for scenario in scenario_names():
         if len(senders(scenario)) < 2 or not found.has(scenario):

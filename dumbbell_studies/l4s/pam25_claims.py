@@ -24,13 +24,18 @@ Cells = Mapping[Key, Cell]
 """By flows of each side, classic congestion control and its ECN, queue, threshold, buffer and RTT."""
 
 
-def check_claims(path: Path, found: Iterable[tuple[Key, Cell]]) -> list[Claim]:
-    """Return the outcome of each claim, by the means over repeats."""
+def check_claims(path: Path, found: Iterable[tuple[Key, Cell]], with_fallback: Iterable[tuple[Key, Cell]]) -> list[Claim]:
+    """Return the outcome of each claim, by the means over seeds. `with_fallback`: the cells in which Prague looks for classic queues."""
+    fallback = _means(with_fallback)
+    checks = {**CHECKS, "PAM25-4": lambda _cells: _fallback(fallback)}
+    return judge_claims(read_claims(path), checks, _means(found))
+
+
+def _means(found: Iterable[tuple[Key, Cell]]) -> Cells:
     several: dict[Key, list[Cell]] = {}
     for key, cell in found:
         several.setdefault(key, []).append(cell)
-    means = {key: Cell(*(fmean(values) for values in zip(*cells, strict=True))) for key, cells in several.items()}
-    return judge_claims(read_claims(path), CHECKS, means)
+    return {key: Cell(*(fmean(values) for values in zip(*cells, strict=True))) for key, cells in several.items()}
 
 
 def _chosen(
@@ -48,7 +53,7 @@ def _chosen(
         if (n_l4s, n_classic) == n and aqm in aqms and cc == classic and its_ecn in ecn and float(bdp) >= least_bdp and rtt_ms == rtt:
             found.append((f"{aqm} {bdp:g} BDP, {cc} {its_ecn}", cell))
     if not found:
-        raise MissingRunError(f"no run beside {classic} through {', '.join(aqms)}")
+        raise MissingRunError(f"no run with {classic} through {', '.join(aqms)}")
     return found
 
 
@@ -64,9 +69,9 @@ def _neither_is_safe(cells: Cells) -> Outcome:
     single = ("FIFO", "single_queue_FQ", "Codel", "Codel_drop", "pie_drop", "DualPI2")
     beside_cubic = [cell.l4s_mbit for _, cell in _chosen(cells, single, "cubic", ("on", "off"))]
     beside_bbr = [cell.l4s_mbit for _, cell in _chosen(cells, single, "bbr", ("off",))]
-    findings.add(f"beside CUBIC {min(beside_cubic):.1f} at least", min(beside_cubic) < 1)
-    findings.add(f"beside CUBIC {max(beside_cubic):.1f} at most", max(beside_cubic) > 80)
-    findings.add(f"beside BBRv1 {min(beside_bbr):.1f} at least", min(beside_bbr) < 4)
+    findings.add(f"with CUBIC {min(beside_cubic):.1f} at least", min(beside_cubic) < 1)
+    findings.add(f"with CUBIC {max(beside_cubic):.1f} at most", max(beside_cubic) > 80)
+    findings.add(f"with BBRv1 {min(beside_bbr):.1f} at least", min(beside_bbr) < 4)
     return findings.outcome()
 
 
@@ -86,6 +91,14 @@ def _classic_marking(cells: Cells) -> Outcome:
         findings.add(f"{name}: {cell.l4s_mbit:.1f}", cell.l4s_mbit > 85)
     for name, cell in _chosen(cells, ("single_queue_FQ",), "cubic", ("off",), 1):
         findings.add(f"{name}: {cell.l4s_mbit:.1f}", cell.l4s_mbit < 2)
+    return findings.outcome()
+
+
+def _fallback(cells: Cells) -> Outcome:
+    findings = Findings()
+    for low, high, aqms in ((34, 49, ("Codel", "single_queue_FQ")), (4, 17, ("DualPI2",)), (34, 45, ("FQ_Codel_L4S",))):
+        for name, cell in _chosen(cells, aqms, "cubic", ("on",)):
+            findings.add(f"{name}: {cell.l4s_mbit:.1f}", low <= cell.l4s_mbit <= high)
     return findings.outcome()
 
 
@@ -111,7 +124,7 @@ def _several_classic(cells: Cells) -> Outcome:
     for n in (2, 5, 10, 25):
         chosen = _chosen(cells, ("Codel",), "cubic", ("on",), 2, n=(1, n))
         multiples.append(fmean(cell.l4s_mbit for _, cell in chosen) * (n + 1) / 95.6)
-        findings.add(f"beside {n}: {multiples[-1]:.1f} shares", multiples[-1] > 2)
+        findings.add(f"with {n}: {multiples[-1]:.1f} shares", multiples[-1] > 2)
     findings.add("the multiple grows", multiples == sorted(multiples))
     return findings.outcome()
 

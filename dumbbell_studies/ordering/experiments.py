@@ -1,4 +1,4 @@
-"""Experiments that explain what the page's numbers show: each takes away the mechanism that is supposed, beside the page's own runs.
+"""Experiments that explain what the page's numbers show: each takes away the mechanism that is supposed, compared with the page's own runs.
 
 - `free-acks`: FAST with next to no queue on the way back. FAST takes the delay of ACKs for its own queue.
 - `crowded-acks`: FAST with twenty long-lived flows on the way back instead of two, which keep its queue fuller.
@@ -104,11 +104,11 @@ EXPERIMENTS = (
     ),
 )
 """Scenarios with a common RTT: their high-speed flows are the first two entries, the long-lived ones on the way back the next two."""
-QUICK_NOTE = "one seed of each experiment and of the page's own runs beside it"
+QUICK_NOTE = "one seed of each experiment and of the page's own runs compared with it"
 
 
 def experiments(request: Request) -> list[ResolvedScenario]:
-    """The runs of all experiments, and the page's own beside them."""
+    """The runs of all experiments, and the page's own next to them."""
     own = dict.fromkeys((each.protocol, condition) for each in EXPERIMENTS for condition in each.conditions)
     seeds = range(1, request.seeds + 1)
     runs = [run_of(condition, protocol, ERA, seed) for protocol, condition in own for seed in seeds]
@@ -136,7 +136,9 @@ def experiment_table(runs: Sequence[Run]) -> Table:
             published = f"{utilization()[(*level, each.protocol)]:.4f}"
             rows.append([each.title, condition.name, published, *(_shown(each) for each in values)])
     return Table(
-        "What explains the page's numbers: link utilisation", ["experiment", "condition", "published", "ours", "experiment's"], rows
+        "Experiments that explain the page's numbers: link utilisation",
+        ["experiment", "condition", "published", "dumbbell", "experiment's"],
+        rows,
     )
 
 

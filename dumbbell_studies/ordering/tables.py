@@ -1,4 +1,4 @@
-"""The page's tables beside ours, and tables of what the page shows in figures."""
+"""The page's tables with dumbbell's, and tables of what the page shows in figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEVELS: Mapping[Level, Condition] = {**PRINTED, **VARIANCE, **CONGESTED}
 
 
 def page_tables(runs: Sequence[Run]) -> dict[int, Table]:
-    """The table of each section that has runs, by its number: ours, half the width of the confidence interval, and the published values."""
+    """The table of each section that has runs, by its number: dumbbell's, half the confidence interval, and the published values."""
     found = trials(runs)
     tables = {}
     for section, title in SECTIONS.items():
@@ -43,7 +43,7 @@ def _section_table(section: int, title: str, levels: Mapping[str, Condition], fo
     for level, condition in levels.items():
         ours = {name: [trial.utilization for trial in found.own.get((name, condition), [])] for name in PROTOCOLS}
         published = {name: utilization().get((float(section), level, name)) for name in PROTOCOLS}
-        rows.append([level, "ours", *(fixed(float(np.mean(values)), 4) if values else None for values in ours.values())])
+        rows.append([level, "dumbbell", *(fixed(float(np.mean(values)), 4) if values else None for values in ours.values())])
         if any(len(values) > 1 for values in ours.values()):
             rows.append(["", "± 95 %", *(_half(values) for values in ours.values())])
         if any(value is not None for value in published.values()):

@@ -19,7 +19,7 @@ QUICK_PAIRS = (("cubic", _CC), ("reno-sce", _CC), (_CC, _CC))
 
 CUBIC_SCE = Part(
     name="cubic-sce",
-    title="Our extension, not in the draft: CUBIC-SCE beside each congestion control and itself, 6 pairs x 5 x 4 x 3 queues",
+    title="Our extension, not in the draft: CUBIC-SCE with each congestion control and itself, 6 pairs x 5 x 4 x 3 queues",
     formats=(TWO_FLOW_FORMAT, JAIN_FORMAT),
     published={},
     scenarios=lambda request: two_flow(request, cc_pairs=QUICK_PAIRS if request.quick else CC_PAIRS),

@@ -66,7 +66,7 @@ FITTED = (
     ),
     Fitted(
         "no-extra-delay",
-        "0.3 ms of delay per direction beside netem's",
+        "0.3 ms of delay per direction in addition to netem's",
         "none",
         "the published RTTs at 0 ms and high rates",
         {"path.delay.extra": "0ms"},

@@ -89,7 +89,7 @@ def scenarios(request: Request) -> list[ResolvedScenario]:
 
 
 def measure(runs: Sequence[Run]) -> Measured:
-    """Our throughput (Mbit/s) of each cell, with each of the rules, one value per repeat."""
+    """Our throughput (Mbit/s) of each cell, with each of the rules, one value per seed."""
     measured: Measured = {}
     for run in runs:
         rules = str(run.cell.get(reductions.IMPLEMENTATION))
@@ -128,18 +128,18 @@ def agreement(runs: Sequence[Run]) -> Table:
     for rules, (title, _) in RULES.items():
         kernel = {cell: found[rules] for cell, found in kernel_throughputs().items() if rules in found}
         mine = {cell: ours[cell, rules] for cell in kernel if (cell, rules) in ours}
-        for whose, values in (("ours, same rules", mine), ("published", published)):
+        for whose, values in (("dumbbell, same rules", mine), ("published", published)):
             errors = [abs(values[cell] - kernel[cell]) / cell[1] for cell in kernel if cell in values]
             if errors:
                 shares = [percent(sum(error <= within for error in errors) / len(errors)) for within in _WITHIN]
                 spread = [percent(float(np.percentile(errors, q)), 2) for q in (50, 95)]
                 rows.append([title, whose, str(len(errors)), *shares, *spread])
     within = [f"within {100 * each:g} % of bandwidth" for each in _WITHIN]
-    return Table("", ["kernel", "beside it", "cells", *within, "median", "p95"], rows)
+    return Table("", ["kernel", "compared with it", "cells", *within, "median", "p95"], rows)
 
 
 def kernel_table(runs: Sequence[Run]) -> Table:
-    """Throughput (Mbit/s) of the kernel and of ours, with both rules, and as published. A cell without a value is empty."""
+    """Throughput (Mbit/s) of the kernel and of dumbbell's, with both rules, and as published. A cell without a value is empty."""
     ours = _ours(runs)
 
     def text(value: float | None) -> str:
@@ -150,7 +150,7 @@ def kernel_table(runs: Sequence[Run]) -> Table:
         cc, bandwidth, delay = cell
         by_rules = [text(value) for rules in RULES for value in (kernel.get(rules), ours.get((cell, rules)))]
         rows.append([f"{cc} {bandwidth:g} Mbit/s, {delay:g} ms", *by_rules, text(_published().get(cell))])
-    return Table("", ["flow", *(head for title, _ in RULES.values() for head in (title, f"ours, as {title}")), "published"], rows)
+    return Table("", ["flow", *(head for title, _ in RULES.values() for head in (title, f"dumbbell, as {title}")), "published"], rows)
 
 
 @cache

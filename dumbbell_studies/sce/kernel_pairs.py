@@ -96,10 +96,10 @@ def _published() -> dict[Key, float]:
 
 
 def agreement(runs: Sequence[Run]) -> Table:
-    """Return the share of cells whose share is inside the kernel's range: ours, and the published ones. By queue, and all."""
+    """Return the share of cells whose share is inside the kernel's range: dumbbell's, and the published ones. By queue, and all."""
     ours = {} if of_kernel(runs) else {key: float(np.median(values)) for key, values in shares(runs).items()}
     rows = []
-    for whose, values in (("ours", ours), ("published", _published())):
+    for whose, values in (("dumbbell", ours), ("published", _published())):
         for mode in (*pairs.QUEUE_MODES, ""):
             there = [key for key in kernel_ranges() if key in values and mode in ("", key[0])]
             if not there:
@@ -113,7 +113,7 @@ def agreement(runs: Sequence[Run]) -> Table:
 
 
 def cells_table(runs: Sequence[Run]) -> Table:
-    """Return each cell's share of the first flow: the kernel's median and range, ours, the published one."""
+    """Return each cell's share of the first flow: the kernel's median and range, dumbbell's, the published one."""
     ours = {} if of_kernel(runs) else shares(runs)
     rows = []
     for key, (low, median, high) in kernel_ranges().items():
@@ -123,7 +123,7 @@ def cells_table(runs: Sequence[Run]) -> Table:
         published = _published().get(key)
         name = f"{cc1} and {cc2}, {bandwidth:g} Mbit/s, {delay:g} ms, {mode}"
         rows.append([name, f"{median:.3f}", f"{low:.3f} to {high:.3f}", *own, "" if published is None else f"{published:.3f}"])
-    return Table("", ["flows", "kernel", "its range", "ours", "our range", "published"], rows)
+    return Table("", ["flows", "kernel", "its range", "dumbbell", "range over seeds", "published"], rows)
 
 
 def measured_table(runs: Sequence[Run]) -> Table:

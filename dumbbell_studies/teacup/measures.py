@@ -50,7 +50,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measure_all(runs: Sequence[Run]) -> Measured:
-    """All measures of each experiment, one value per repeat."""
+    """All measures of each experiment, one value per seed."""
     return {
         ((each.cc, each.qdisc, each.rtt_ms, float(each.limit_packets)), name): [measure.compute(trial) for trial in repeats]
         for each, repeats in trials(runs).experiments.items()
@@ -82,8 +82,8 @@ def summaries(runs: Sequence[Run]) -> dict[str, Table]:
         wide.append([*coordinates, str(len(repeats)), *texts])
     heads = [f"{each.metric.title} ({each.metric.unit})" if each.metric.unit else each.metric.title for each in MEASURES.values()]
     return {
-        "summary": Table("Means over repeats ± half of the 95 % confidence interval", [*KEYS, "runs", *heads], wide),
-        "intervals": Table("Means over repeats and their 95 % confidence limits", [*KEYS, "metric", "runs", "mean", "low", "high"], long),
+        "summary": Table("Means over seeds ± half of the 95 % confidence interval", [*KEYS, "runs", *heads], wide),
+        "intervals": Table("Means over seeds and their 95 % confidence limits", [*KEYS, "metric", "runs", "mean", "low", "high"], long),
     }
 
 

@@ -85,7 +85,7 @@ def test_it_stands_beside_the_bars(compared):
     assert row[2].endswith(" %)")
     assert "as large in 1" in row[2]
     expected = 100 * document["chance"]["goodput"][P95]["expected"]
-    assert f"goodput, p95 difference: 33.33 %, the bar is 4.00 % ({expected:.2f} % by chance alone)" in below_bar(document)
+    assert f"goodput, p95 difference: 33.33 %, the target is 4.00 % ({expected:.2f} % by chance alone)" in below_bar(document)
     assert "by chance alone" in definitions_table(document).markdown()
     assert "by chance alone" in agree(document)
     del document["chance"]  # a statement of before it was asked

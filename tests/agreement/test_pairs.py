@@ -83,7 +83,7 @@ def test_the_statement_says_how_many_agree():
     document = statement(
         Comparison(ScenarioSet("pairs", (7,), 10, scenarios), ("kernel", "sim"), theirs, ours, "2026-01-02"), Difference({})
     )
-    assert below_bar(document) == ["mixed pairs, shares alike: 50.00 %, the bar is 90.00 %"]
+    assert below_bar(document) == ["mixed pairs, shares alike: 50.00 %, the target is 90.00 %"]
     _, table = statement_tables(document)
     assert table.columns[0] == "difference of the first flow's mean share over 10 starts (2 mixed pairs)"
     assert [row[1] for row in table.fields] == ["50.00 % (≥ 90 %, missed)", "50.00 %", "0.1100", "0.1910", "0.0000"]

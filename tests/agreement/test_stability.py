@@ -137,7 +137,7 @@ def test_the_statement_says_in_how_many_scenarios_both_agree():
     ours = [run(varied(0.2), "alike")] * 5 + [run(varied(0.3), "apart", used=0.505)] * 5
     compared = Comparison(ScenarioSet("stability", (7,), 5, scenarios), ("kernel", "sim"), tuple(theirs), tuple(ours), "2026-01-02")
     document = statement(compared, Difference({}))
-    assert below_bar(document) == ["link utilisation and CoV-PTA, scenarios in which both agree: 50.00 %, the bar is 90.00 %"]
+    assert below_bar(document) == ["link utilisation and CoV-PTA, scenarios in which both agree: 50.00 %, the target is 90.00 %"]
     _, over_all, by_scenario = statement_tables(document)
     assert [row[1:] for row in over_all.fields[:3]] == [
         ["50.00 % (≥ 90 %, missed)", ""],

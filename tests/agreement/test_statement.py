@@ -1,4 +1,4 @@
-"""Statements of agreement: floors, ranges and bars."""
+"""Statements of agreement: floors, ranges and targets."""
 
 from dataclasses import replace
 
@@ -55,9 +55,9 @@ def test_goodput_has_a_bar_for_median_and_p95(state):
     assert below_bar(document) == []
     document, _ = state(*rows_of("goodput", [*good[:18], (9.0, 10.0), (9.0, 10.0)]))
     assert bars_of(document) == {("goodput", "median_rel"): True, ("goodput", "p95_rel"): False}
-    assert below_bar(document) == ["goodput, p95 difference: 10.00 %, the bar is 4.00 %"]
+    assert below_bar(document) == ["goodput, p95 difference: 10.00 %, the target is 4.00 %"]
     document, _ = state(*rows_of("rtt_mean", [(10.4, 10.0)] * 3))
-    assert below_bar(document) == ["mean srtt, median difference: 4.00 %, the bar is 2.00 %"]
+    assert below_bar(document) == ["mean srtt, median difference: 4.00 %, the target is 2.00 %"]
 
 
 def test_shares_must_be_within_the_reference_range(state):
@@ -68,7 +68,7 @@ def test_shares_must_be_within_the_reference_range(state):
 
     document, _ = state(*rows("a", inside, inside), *rows("b", inside, outside))
     assert document["shares"] == {"scenarios": 2, "flows": 4, "inside": 0.75, "all_inside": 0.5, "near": 1.0}
-    assert below_bar(document) == ["share of a flow, inside the reference's range over starts: 75.00 %, the bar is 90.00 %"]
+    assert below_bar(document) == ["share of a flow, inside the reference's range over starts: 75.00 %, the target is 90.00 %"]
     every = [row for i in range(9) for row in rows(f"a{i}", inside, inside)]
     document, _ = state(*every, *rows("b", inside, outside, outside))
     assert document["shares"]["inside"] == pytest.approx((9 + 1 / 3) / 10)

@@ -99,7 +99,9 @@ def test_the_statement_has_the_median_the_worst_and_each(compared):
     assert windows["few"] == {"scenarios": 0}
     assert windows["others"] == {"scenarios": 2, "within": 0.625, "within_or_one": 0.625}
     assert windows["first_s"] is None  # the median of none and one second
-    assert below_bar(document) == ["window in the first 30 s, samples within 2 %, median over the scenarios: 62.50 %, the bar is 90.00 %"]
+    assert below_bar(document) == [
+        "window in the first 30 s, samples within 2 %, median over the scenarios: 62.50 %, the target is 90.00 %"
+    ]
     _, table = statement_tables(document)
     assert [list(row) for row in table.fields] == [
         ["samples within 2 %", "62.50 % (≥ 90 %, missed)", "25.00 % (apart)"],

@@ -131,7 +131,8 @@ def test_a_run_whose_scenario_is_lost_needs_its_file(dumbbell, store):
         (store.path / key / name).write_text("{")
     answer = dumbbell("check", "--repair", store.path)
     assert answer.status == 1
-    assert f"{store.path / key}: cannot be made again, its scenario is damaged, too, or another version made it; expected" in answer.err
+    why = "its scenario is damaged, too, a file that it names has changed, or another version made it"
+    assert f"{store.path / key}: cannot be rerun, {why}; expected" in answer.err
     assert (store.path / key).is_dir()
 
 

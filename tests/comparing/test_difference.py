@@ -132,7 +132,7 @@ def test_bars(format_):
     assert below_bar(difference(ours, good, format_), format_) == []
     bad = reference(*(("bic", float(rate), "throughput_mbit", (0.5 if rate < 9 else 0.9) * rate) for rate in range(1, 11)))
     (line,) = below_bar(difference(ours, bad, format_), format_)
-    assert line == "throughput_mbit, informative cells: 80.0 % within tolerance, the bar is 90 %"
+    assert line == "throughput_mbit, informative cells: 80.0 % within tolerance, the target is 90 %"
 
 
 def test_tables_and_json_agree(format_):

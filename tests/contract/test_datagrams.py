@@ -123,9 +123,9 @@ def test_a_store_keeps_streams_and_tables_and_figures_show_them(dumbbell, tmp_pa
     ("entry", "words"),
     [
         ({"kind": "udp"}, "background.0.rate: is missing"),
-        ({"kind": "udp", "rate": "1mbit", "interval": "1ms"}, "stands beside interval"),
+        ({"kind": "udp", "rate": "1mbit", "interval": "1ms"}, "cannot be combined with interval"),
         ({"kind": "udp", "interval": "1ns"}, "several datagrams go in a microsecond"),
-        ({"kind": "udp", "rate": "1mbit", "on": "1s"}, "off: is missing beside on"),
+        ({"kind": "udp", "rate": "1mbit", "on": "1s"}, "off: is missing, and on needs it"),
         ({"kind": "udp", "rate": "1mbit", "on": "0s", "off": "1s"}, "0s is no time at all"),
         ({"kind": "udp", "rate": "1mbit", "reply": True, "measure": False}, "false with replies"),
         ({"kind": "udp", "rate": "1mbit", "size": {"uniform": ["20B", "1500B"]}}, "no Ethernet frames"),

@@ -21,18 +21,36 @@ def test_a_page_is_what_its_commands_make(page):
     with pages.folder():
         done = pages.written(page)
     assert pages.stable(done.text) == pages.stable(page.read_text()), f"{TRY} {page.stem}"
-    for path, png in done.figures.items():
-        assert alike(path, png), f"{path.name} looks otherwise now; {TRY} {page.stem}"
+    for path, figure in done.figures.items():
+        assert alike(path, figure), f"{path.name} looks otherwise now; {TRY} {page.stem}"
 
 
-def alike(path, png, most=0.01):
-    """True if two figures look alike: fonts and drawing libraries may differ a little, curves may not."""
-    kept, made = (np.asarray(Image.open(each).convert("L").reduce(4), float) for each in (path, pages.io.BytesIO(png)))
+def alike(path, figure, most=0.01):
+    """True if two figures look alike: fonts and drawing libraries may differ a little, curves and words may not."""
+    if path.suffix == ".svg":
+        kept, made = path.read_text(), figure.decode()
+        return words(kept) == words(made) and curves(kept) == pytest.approx(curves(made), rel=0.01, abs=1)
+    kept, made = (np.asarray(Image.open(each).convert("L").reduce(4), float) for each in (path, pages.io.BytesIO(figure)))
     return kept.shape == made.shape and np.abs(kept - made).mean() < most * 255
 
 
+def words(svg):
+    """The words of a figure."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def curves(svg):
+    """The number of points of each path of a figure, and the middle of its points: two numbers a path that has more than two points."""
+    found = []
+    for path in re.findall(r'\bd="([^"]*)"', svg):
+        numbers = np.array(re.findall(r"-?\d+(?:\.\d+)?", path), float)
+        if len(numbers) > 4:
+            found += [len(numbers), *numbers[: len(numbers) // 2 * 2].reshape(-1, 2).mean(axis=0)]
+    return found
+
+
 def test_what_goes_to_machines_can_go_there(monkeypatch):
-    """Booting a laboratory for it takes 15 s of CPU time; that guests do what they are told is tested with the engine."""
+    """Booting a laboratory for it takes 15 s of CPU time; that guests obey is tested with the engine."""
     with pages.folder() as place:
         pages.written(pages.DOCS / "howto" / "own-testbed.md")
         monkeypatch.setenv("HOME", str(place))

@@ -14,7 +14,7 @@ from required import missing
 from waiting import HANG_S
 
 import dumbbell
-from docs import explorer, staging
+from docs import explorer, parts, staging
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -153,7 +153,7 @@ def test_the_front_page_is_painted_within_a_second(site, browser):
 
 def test_a_copy_of_commands_has_no_prompt_and_no_output(site, browser):
     page = browser.new_page()
-    page.goto((site / "tutorial.html").as_uri())
+    page.goto((site / "howto" / "bufferbloat.html").as_uri())
     copied = page.evaluate(
         """() => {
             const block = [...document.querySelectorAll('pre code')].find(each => each.querySelector('.gp') && each.querySelector('.go'));
@@ -163,18 +163,6 @@ def test_a_copy_of_commands_has_no_prompt_and_no_output(site, browser):
     )
     assert copied
     assert [line for line in copied.splitlines() if line and not line.startswith("dumbbell")] == []
-
-
-@pytest.mark.parametrize("width", [390, 1300])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_is_wider_than_the_screen(site, browser, width, scheme):
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    wide = []
-    for name in PAGES:
-        page.goto((site / name).with_suffix(".html").as_uri(), wait_until="domcontentloaded")
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            wide.append(name)
-    assert wide == []
 
 
 def test_every_page_has_a_description_of_its_own(site):
@@ -219,7 +207,7 @@ def shape(html):
 
 def test_files_that_pages_link_to_come_along(tmp_path):
     staging.stage(tmp_path, {})
-    assert "](files/examples/loss.yaml.md)" in (tmp_path / "paths.md").read_text()
+    assert "](files/examples/loss.yaml.md)" in "".join(path.read_text() for path in tmp_path.glob("paths*.md"))
     assert (tmp_path / "files/examples/loss.yaml.md").read_text().startswith("# examples/loss.yaml\n\n```yaml\n")
     assert "- [loss.yaml](loss.yaml.md)" in (tmp_path / "files/examples/index.md").read_text()
     assert (tmp_path / "files/benchmarks/instructions.csv").read_bytes() == (ROOT / "benchmarks" / "instructions.csv").read_bytes()
@@ -246,6 +234,75 @@ def test_blocks_get_what_is_made_with_the_site(tmp_path):
     assert "- [dumbbell-sim](rust/dumbbell_sim/index.html)\n" in (tmp_path / "pages" / "rust.md").read_text()
     assert (tmp_path / "pages" / "rust" / "dumbbell_sim" / "index.html").exists()
     assert "- [The kernel](explorers/oracle.html), the quick set (oracle)\n" in (tmp_path / "pages" / "explorers.md").read_text()
+
+
+def test_pictures_of_the_front_page_lead_to_the_explorers(tmp_path):
+    made = [explorer.Page(name, name.upper(), tmp_path / f"{name}.html", True) for name in (*staging.FRONT, "oracle")]
+    staging.stage(tmp_path / "pages", {"pictures": staging.pictures(made)})
+    text = (tmp_path / "pages" / "index.md").read_text()
+    for name in staging.FRONT:
+        assert f"[![{name.upper()}](figures/explorers/{name}.png)](explorers/{name}.html)\n" in text
+        assert (tmp_path / "pages" / "figures" / "explorers" / f"{name}.png").is_file()
+
+
+def test_a_long_document_is_cut_at_its_sections_and_links_follow(tmp_path):
+    long = "".join(f"\n## Part {i}\n\n" + "A sentence.\n" * 100 + f"\n\n### Detail {i}\n\nSee [it](#detail-2).\n" for i in range(1, 4))
+    page = parts.cut("a.md", "A", f"# A\n\nIt begins.\n{long}")
+    away = parts.moved(page)
+    assert [each.file for each in page.all()] == ["a.md", *dict.fromkeys(away.values())]
+    assert away["detail-3"] == away["part-3"] != "a.md"
+    assert all(parts.screens(each.text) <= parts.SCREENS for each in page.all())
+    assert len(page.parts) == 3
+    staging.write(tmp_path, {tmp_path / "a.md": page, tmp_path / "b.md": parts.Page("b.md", "B", "[c](a.md#part-3)\n")})
+    assert f"[c]({away['part-3']}#part-3)" in (tmp_path / "b.md").read_text()
+    assert f"See [it]({away['detail-2']}#detail-2)" in (tmp_path / away["detail-3"]).read_text()
+    assert f'<a id="part-3"></a><a id="detail-3"></a>[Part 3]({away["part-3"]}' in (tmp_path / "a.md").read_text()
+
+
+def test_a_short_document_stays_whole():
+    text = "# A\n\n## One\n\nA sentence.\n\n## Two\n\nA sentence.\n"
+    assert list(parts.cut("a.md", "A", text).all()) == [parts.Page("a.md", "A", text)]
+
+
+def test_headings_in_code_are_no_sections():
+    assert parts.sections("# A\n\n```sh\n## no\n```\n\n## yes\n", 2)[1] == [("yes", "## yes\n")]
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)])
+def test_no_page_is_wider_than_the_screen_or_longer_than_five(site, browser, width, height):
+    """Long tables scroll in themselves (docs/theme/site.css). Lines on a phone are a third as long, so its pages have up to ten screens."""
+    page, wide, long = browser.new_page(viewport={"width": width, "height": height}), [], {}
+    for path in sorted(site.rglob("*.html")):
+        name = path.relative_to(site).as_posix()
+        if not name.startswith("files/") and name != "404.html":
+            page.goto(path.as_uri(), wait_until="load")
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                wide.append(name)
+            screens = page.evaluate("document.querySelector('.md-content').scrollHeight") / height
+            if screens > (5 if width > 1000 else 10):
+                long[name] = round(screens, 1)
+    assert wide == []
+    assert long == {}
+
+
+def test_words_have_contrast_and_links_are_seen_without_colours(site, browser):
+    from axe_playwright_python.sync_playwright import Axe
+
+    rules = {"runOnly": ["color-contrast", "link-in-text-block", "aria-dialog-name"]}
+    for scheme in ("light", "dark"):
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+        for name in (
+            "index",
+            "tutorial",
+            "examples-home-and-access-links",
+            "howto/which-aqm",
+            "scenario/path",
+            "fidelity",
+            "python-results-dumbbellrun",
+        ):
+            page.goto((site / f"{name}.html").as_uri())
+            found = Axe().run(page, options=rules).response["violations"]
+            assert [(each["id"], each["nodes"][0]["html"]) for each in found] == [], f"{name}, {scheme}"
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "notebooks").glob("*.md")), ids=lambda path: path.stem)

@@ -286,7 +286,7 @@ def test_reduced_series_say_so(opened, tmp_path, made):
     file = tmp_path / "reduced.html"
     file.write_bytes(export(Runs(folder, "spike"), replace(Extent(), points=1000)).content)
     page = opened(file.as_uri())
-    assert page.locator('[data-panel="cwnd"] .note').text_content() == "a series reduced to least and greatest values"
+    assert page.locator('[data-panel="cwnd"] .note').text_content() == "a series reduced to minimum and maximum values"
     assert page.evaluate("of => dumbbell.samples(...of)", [Runs(folder, "").keys()[0], "flow/one", "cwnd"]) <= 1000
 
 
@@ -305,7 +305,7 @@ def test_a_long_series_is_served_reduced_and_exactly_where_it_is_zoomed(made, op
     with serving(Site(Runs(folder, "spike"), "spike")) as server:
         page = opened(server.address, online=True)
         note = page.locator('[data-panel="cwnd"] .note')
-        assert note.text_content() == "a series reduced to least and greatest values"
+        assert note.text_content() == "a series reduced to minimum and maximum values"
         page.evaluate("dumbbell.show(637, 638)")
         note.wait_for(state="detached")
         (found,) = values(page, [[run.key, "flow/one", "cwnd", 637.4215]])

@@ -57,7 +57,7 @@ def test_keys_go_through_the_segments_that_were_lost(page, capture):
     page.keyboard.press("n")
     shown = facts(page)
     first = again.row(0, named=True)
-    assert shown["what"] == "a segment that was sent again"
+    assert shown["what"] == "a retransmitted segment"
     assert shown["sequence"] == f"{first['start']} to {first['start'] + first['payload']} ({first['payload']} bytes)"
     assert zero[0] <= seconds(shown["time"]) <= zero[1]
     before = rows.filter((pl.col("start") == first["start"]) & (pl.col("again_bytes") == 0) & (pl.col("payload") > 0)).row(0, named=True)
@@ -72,7 +72,7 @@ def test_keys_go_through_the_segments_that_were_lost(page, capture):
     page.wait_for_function("() => document.querySelector('.packet dl').textContent.includes('taken for lost')")
     original = facts(page)
     assert original["sequence"] == shown["sequence"]
-    assert seconds(original["sent again"]) == seconds(shown["time"])
+    assert seconds(original["retransmitted"]) == seconds(shown["time"])
     assert page.faults == []
 
 
@@ -97,7 +97,7 @@ def test_a_click_on_a_segment_that_was_sent_again_shows_it(page, capture):
     x, y = page.evaluate(RED)
     page.mouse.click(x, y)
     shown = facts(page)
-    assert shown["what"] == "a segment that was sent again"
+    assert shown["what"] == "a retransmitted segment"
     assert int(shown["sequence"].split()[0]) in set(again["start"])
     before = page.evaluate("dumbbell.range()")
     box = page.locator('[data-panel="sequence"] .u-over').bounding_box()

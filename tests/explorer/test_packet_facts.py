@@ -61,7 +61,7 @@ def test_what_a_page_does_not_have_is_no_fact(shown):
     page = shown(stores.Packets(segments, acks, outstanding_bytes=outstanding), "1|flow/forward|segment|3", points=40)
     found = facts(page)
     assert found["acknowledged"] == "left out of this page"
-    assert found["outstanding"] == "only least and greatest values are in this page"
+    assert found["outstanding"] == "this page has only minimum and maximum values"
 
 
 def test_packets_of_one_time_are_told_apart(shown):
@@ -101,7 +101,7 @@ LOSS = stores.Packets(
 
 def test_a_double_click_goes_back_and_leaves_the_packet_as_it_is(shown):
     page = shown(LOSS)
-    go_to(page, "n", "sent again")
+    go_to(page, "n", "retransmitted")
     before = facts(page)
     page.evaluate("() => dumbbell.show(0.5, 1.5)")
     box = page.locator('[data-panel="sequence"] .u-over').bounding_box()

@@ -40,7 +40,10 @@ def test_folders_lie_over_each_other_in_the_page(folders, opened, tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["ONE", "ONE"], "given twice; expected different folders"), (["ONE", "FILE"], "a capture beside other places; expected it alone")],
+    [
+        (["ONE", "ONE"], "given twice; expected different folders"),
+        (["ONE", "FILE"], "a capture cannot be shown with other places; expected the capture alone"),
+    ],
 )
 def test_what_cannot_be_one_is_refused(dumbbell, folders, tmp_path, arguments, said):
     (tmp_path / "it.pcap").write_bytes(b"")

@@ -64,7 +64,7 @@ def test_dummynet_counts_bytes_and_has_the_rate():
                 "trace": {"file": "examples/traces/cellular.down"},
                 "qdisc": {"kind": "dummynet", "limit": "1MiB"},
             },
-            "beside",
+            "cannot be combined with dummynet",
         ),
     ],
 )
@@ -185,7 +185,7 @@ def test_what_few_use_is_in_a_plan_if_it_is_asked_for(keys, more):
     ("keys", "wrong"),
     [
         ({"framing": "docsis", "overhead": 8}, "docsis has an overhead of its own; expected one of both"),
-        ({"framing": ["raw", "ether_vlan"]}, "raw stands beside other words; expected raw alone"),
+        ({"framing": ["raw", "ether_vlan"]}, "raw cannot be combined with other words; expected raw alone"),
         ({"framing": "cable"}, "framing"),
         ({"autorate_ingress": True, "shaper": "htb"}, "cake has no rate of its own behind the shaper htb; expected the shaper cake"),
         ({"rtt": "continental"}, "continental"),

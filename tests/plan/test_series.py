@@ -111,7 +111,7 @@ series:
         ("port: all", "a.yaml:6: series.port: unknown key (did you mean 'ports'?); expected one of flows, groups, ports, shares, state"),
         (
             "{shares: [bottleneck], flows: none}",
-            "a.yaml:6: series.shares: no flows and no groups have series; expected series.flows or series.groups beside it",
+            "a.yaml:6: series.shares: no flows and no groups have series; expected series.flows or series.groups too",
         ),
         (
             "shares: [bottelneck]",

@@ -138,7 +138,7 @@ def test_a_run_of_another_digest_is_not_kept(tmp_path, monkeypatch):
     store = Store(tmp_path / "r")
     (run,) = execute(prepare([scenario()]), store)
     monkeypatch.setattr("dumbbell.running.again.digest", lambda _: "0" * 64)
-    with pytest.raises(BadInput, match=r"computed again it has the digest 000000000000, not .* expected a run of this version"):
+    with pytest.raises(BadInput, match=r"recomputed, it has the digest 000000000000, not .* expected a run of this version"):
         run_again(store, run.key, ["control"], [])
     assert not (tmp_path / "r" / run.key / "again.json").exists()
 

@@ -72,13 +72,13 @@ def test_a_table_is_read_beside_the_scenario(tmp_path):
 @pytest.mark.parametrize(
     ("faults", "message"),
     [
-        ({"loss": "1%", "gilbert": {"p": "1%"}}, "gilbert: stands beside loss"),
+        ({"loss": "1%", "gilbert": {"p": "1%"}}, "gilbert: cannot be combined with loss"),
         ({"loss": 0.01}, "loss: 0.01 is no share; expected a share such as 1%"),
         ({"jitter": {"normal": "1ms", "pareto": "1ms"}}, "jitter: normal and pareto; expected one of"),
         ({"jitter": {"correlation": "1%"}}, "jitter: no distribution; expected one of"),
         ({"jitter": {"normal": "3s"}}, "jitter: a jitter of 3s is too long; expected at most 2s"),
         ({"jitter": {"table": "nowhere"}}, "cannot read nowhere"),
-        ({"jitter": {"normal": "1ms", "deviation": "1ms"}}, "a deviation beside normal"),
+        ({"jitter": {"normal": "1ms", "deviation": "1ms"}}, "a deviation with normal"),
         ({"jitter": {"normal": "1ms"}, "delay": "0s"}, "jitter: needs a delay, which is 0s"),
         ({"reorder": {"share": "1%"}, "delay": "0s"}, "reorder: needs a delay, which is 0s"),
         ({"reorder": {"share": "1%", "gap": 0}}, "reorder.gap"),

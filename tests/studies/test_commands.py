@@ -95,7 +95,7 @@ def test_check_fails_below_the_bar(dumbbell, keep, published_runs, make_run):
     runs = [make_run(run.cell, 0.5 * run.cell["bandwidth_mbit"], 500.0) for run in published_runs]
     status, _, err = dumbbell("compare", keep(runs, name="bad"), "sce", "--check")
     assert status == 1
-    assert "below the bar: rtt_ms" in err
+    assert "below the target: rtt_ms" in err
 
 
 def test_invalid_runs_are_left_out_and_give_status_1(dumbbell, keep, make_run):

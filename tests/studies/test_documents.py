@@ -78,8 +78,8 @@ def test_the_kernel_table_shows_kernel_simulator_and_published_values(generate, 
 
 def test_ours_and_the_published_values_are_compared_with_the_kernel_s(generate, beside_kernel):
     text = generate.rewritten("<!-- generated sce/kernel summary -->\n<!-- end -->\n", beside_kernel)
-    assert "| Linux, 5.1 rules | ours, same rules | 2 | 50.0 % | 50.0 % | 2.70 % |" in text
-    assert "| Linux 6.12 | ours, same rules | 2 | 100.0 % | 100.0 % | 0.55 % |" in text
+    assert "| Linux, 5.1 rules | dumbbell, same rules | 2 | 50.0 % | 50.0 % | 2.70 % |" in text
+    assert "| Linux 6.12 | dumbbell, same rules | 2 | 100.0 % | 100.0 % | 0.55 % |" in text
     assert "| Linux, 5.1 rules | published | 2 |" in text
     assert "| Linux 6.12 | published | 3 |" in text
 

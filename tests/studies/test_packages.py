@@ -77,7 +77,7 @@ def test_a_study_of_another_package_is_one_as_ours(dumbbell, monkeypatch):
 
 @pytest.mark.usefixtures("mine")
 def test_a_name_is_used_once(dumbbell):
-    assert dumbbell("new", "study", "mine").err == "mine: is a study that is there; expected another name\n"
+    assert dumbbell("new", "study", "mine").err == "mine: is an existing study; expected another name\n"
     assert dumbbell("new", "study").status == 2
     assert "small letters" in dumbbell("new", "study", "../x").err
     Path("other").mkdir()

@@ -66,7 +66,7 @@ def test_pairs_are_compared_with_the_range_of_the_kernel_s_starts(make_pair):
     outside = make_pair({**cell, "seed": 2}, (0.99, 0.01), (25.0, 26.0))
     for runs, share in (([inside], "100.0 %"), ([outside], "0.0 %")):
         (row,) = [
-            row for row in kernel_pairs.agreement(runs).records() if row["compared with the kernel"] == "ours" and row["queue"] == "all"
+            row for row in kernel_pairs.agreement(runs).records() if row["compared with the kernel"] == "dumbbell" and row["queue"] == "all"
         ]
         assert (row["cells"], row["inside its range"]) == ("1", share)
 

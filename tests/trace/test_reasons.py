@@ -17,7 +17,7 @@ CASES = {
     "losses": (
         "congestion",
         {"path": {**SLOW, "delay": {"loss": "1%"}}, "flows": [{"cc": "cubic"}]},
-        r"rounds with [1-9]\d* packets sent again",
+        r"rounds with [1-9]\d* retransmitted packets",
     ),
     "marks": ("congestion", {"path": SLOW, "flows": [{"cc": "cubic", "ecn": True}]}, r"and [1-9]\d* echoes of marks"),
     "growing": ("congestion", {"path": DEEP, "flows": [{"cc": "cubic"}]}, "no losses and no marks"),

@@ -25,9 +25,9 @@ _DAMAGED = 2
 
 def command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE.pcap...", help="Packet captures: pcap, pcapng, plain, .gz or .zst.")],
-    pair: Annotated[bool, typer.Option("--pair", help="The two files are of two points of one path: LEFT.pcap RIGHT.pcap.")] = False,
+    pair: Annotated[bool, typer.Option("--pair", help="The two files come from two points of one path: LEFT.pcap RIGHT.pcap.")] = False,
     each: Annotated[bool, typer.Option("--each", help="Several files, each a capture on its own.")] = False,
-    long: Annotated[bool, typer.Option("--long", help="Every fact of each connection, as tcptrace -l.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Print every fact of each connection, as tcptrace -l does.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", callback=creatable, help="Write connections, packets and throughput as Parquet to this folder.")
     ] = None,
@@ -36,15 +36,15 @@ def command(
     ] = None,
     connection: Annotated[
         list[int] | None,
-        typer.Option("--connection", metavar="N", help="Only this one is drawn, from 1; repeatable. By default the four largest."),
+        typer.Option("--connection", metavar="N", help="Draw only this connection, counted from 1. Repeatable. Default: the four largest."),
     ] = None,
-    window: Annotated[float, typer.Option("--window", metavar="SECONDS", help="Windows of the throughput over time.")] = 0.1,
+    window: Annotated[float, typer.Option("--window", metavar="SECONDS", help="Averaging window of the throughput over time.")] = 0.1,
     csv: Annotated[
         Path | None, typer.Option("--csv", callback=creatable, help="With --pair: write the RTT samples between the points to this file.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the TCP connections of captures and what held them back; with --pair RTTs, losses and delays between two points of a path."""
+    """Show the TCP connections of captures and what held them back. With --pair: RTTs, losses and delays between two points of a path."""
     _check(files, pair, each, csv)
     if (out or plot) and each and len({file.name for file in files}) < len(files):
         raise BadInput("--each: files of one name would be written to one folder; expected different names, or no --out and --plot")

@@ -21,7 +21,7 @@ PERCENTILES = (5, 50, 95)
 
 def short_tables(rows: Iterator[dict[str, Any]]) -> Iterator[Table]:
     """A row for each direction of a connection."""
-    title = "Payload once; packets sent again, out of order, marked CE; RTT (ms) from a segment to its ACK; what held it back longest"
+    title = "Payload once. Packets retransmitted, out of order, marked CE. RTT (ms) from a segment to its ACK. The longest limit"
     columns = ("from", "to", "packets", "bytes", "again", "late", "CE", "Mbit/s", "RTT min", "median", "held by")
     while texts := [_fields(row) for row in islice(rows, ROWS)]:
         yield Table(title, columns, texts)
@@ -48,7 +48,7 @@ def long_tables(rows: Iterator[dict[str, Any]]) -> Iterator[Table]:
         facts = [[fact.label, _text(forward[fact.name]), _text(reverse[fact.name])] for fact in FACTS]
         yield Table(title, ("", "a to b", "b to a"), facts)
         why = [["a to b", forward["evidence"]], ["b to a", reverse["evidence"]]]
-        yield Table("What held it back", ("data", "shares of time, and what they are known by"), why)
+        yield Table("Limits of each connection", ("data", "shares of time, and what they are known by"), why)
 
 
 def _text(value: float | int | bool | None) -> str:

@@ -27,9 +27,11 @@ Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in WRI
 
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
-    form: Annotated[Format, typer.Option("--format", help="What to write.")],
+    form: Annotated[Format, typer.Option("--format", help="Format to write.")],
     out: Annotated[Path, typer.Option("--out", callback=creatable_folder, help="Folder of the files.")],
-    run: Annotated[str | None, typer.Option("--run", metavar="KEY", help="Only the run whose key begins so; all by default.")] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="KEY", help="Only the run with these first characters of its key. Default: all.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Write runs as files of other tools: Flent, iperf3, xplot, mahimahi, TEACUP, qlog, or their series as CSV or Parquet."""

@@ -32,11 +32,9 @@ def command(
     out: Annotated[Path, typer.Option("--out", callback=creatable_folder, help="Results folder that the runs are added to.")],
     cell: Annotated[
         list[str] | None,
-        typer.Option(
-            "--cell", metavar="NAME=VALUE", help="A coordinate of these runs, by which tables, plots and compare know them; repeatable."
-        ),
+        typer.Option("--cell", metavar="NAME=VALUE", help="A coordinate of these runs, for tables, plots and compare. Repeatable."),
     ] = None,
-    form: Annotated[Format | None, typer.Option("--format", help="What the files are; by default what they look like.")] = None,
+    form: Annotated[Format | None, typer.Option("--format", help="Format of the files. Default: dumbbell detects it.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Read measurements of other tools as runs, so that table, plot, view and export work on them.

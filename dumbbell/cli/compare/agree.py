@@ -38,9 +38,9 @@ def command(
         str,
         typer.Argument(
             metavar="SET",
-            help="smoke (a dozen short runs), standard (about 150 scenarios), random, pairs (two controls share a path), stability "
-            "(high-speed flows with background traffic; an hour or more per processor), or state (what congestion controls and queues "
-            "keep, against inet_diag and the statistics of qdiscs). `dumbbell agree ends --help` has another "
+            help="smoke (a dozen short runs), standard (about 150 scenarios), random, pairs (two congestion controls share a path), "
+            "stability (high-speed flows with background traffic, an hour or more per processor), or state (what congestion controls and "
+            "queues keep, against inet_diag and the statistics of qdiscs). `dumbbell agree ends --help` has another "
             "comparison: one end of a connection, packet by packet.",
         ),
     ],
@@ -49,7 +49,7 @@ def command(
         typer.Option(
             "--seed",
             metavar="A,B",
-            help="Of the drawn scenarios, which are pooled if there are several seeds, or of the jittered starts; 1 by default.",
+            help="Seeds of the drawn scenarios, which dumbbell pools, or of the jittered starts. Default: 1.",
         ),
     ] = None,
     count: Annotated[
@@ -58,7 +58,7 @@ def command(
             "--count",
             min=1,
             max=100_000,
-            help="Scenarios of random, pairs, stability or state for each seed; 100, 40, 20 and (of state) 50 by default.",
+            help="Scenarios for each seed. Default: 100 for random, 40 for pairs, 20 for stability, 50 for state.",
         ),
     ] = None,
     engines: Annotated[str, typer.Option("--engines", metavar="A,B", help="Two engines, the reference first.")] = "kernel,sim",
@@ -67,18 +67,20 @@ def command(
         typer.Option(
             "--cc",
             metavar="A,B",
-            help="random: one bulk flow with this congestion control a scenario; pairs and stability: the controls that are drawn.",
+            help="Congestion controls to draw from. random then has one bulk flow in each scenario.",
         ),
     ] = None,
-    qdiscs: Annotated[str | None, typer.Option("--qdisc", metavar="A,B", help="Only these qdiscs; by default all that both have.")] = None,
+    qdiscs: Annotated[
+        str | None, typer.Option("--qdisc", metavar="A,B", help="Only these qdiscs. Default: all qdiscs that both engines have.")
+    ] = None,
     starts: Annotated[
         int | None,
         typer.Option(
             "--starts",
             min=2,
             max=1000,
-            help="Jittered starts of scenarios with several flows or random draws, with random --cc of all; 10 by default, 3 for smoke, "
-            "5 for stability.",
+            help="Jittered starts of scenarios with several flows or random numbers (with random --cc, of all scenarios). "
+            "Default: 10, 3 for smoke, 5 for stability.",
         ),
     ] = None,
     until: Annotated[
@@ -86,18 +88,18 @@ def command(
         typer.Option(
             "--until",
             metavar="SHARE",
-            help="Add starts to a scenario that has several until the standard errors of the reference's mean goodput and mean srtt are at "
-            "most this share, such as 0.5%, or it has 100 starts. The other engine has four times as many.",
+            help="Add starts to each scenario with several starts. Stop when the standard errors of the reference's mean goodput and mean "
+            "srtt are at most this share, such as 0.5%, or at 100 starts. The other engine has four times as many.",
         ),
     ] = None,
     hosts: HostsOption = None,  # noqa: ARG001
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
     cluster: ClusterOption = None,
-    out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/agree-SET by default.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder. Default: results/agree-SET.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only print the scenarios, as files that `dumbbell run` takes.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the scenarios that are furthest apart.")] = True,
-    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below its bars.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement misses a target.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Compare two engines over a set of scenarios. Existing runs in the results folder are not rerun.
@@ -105,8 +107,8 @@ def command(
     It compares means of each run (goodput, RTTs, queueing delay, drops ...) and shares of flows over several starts. For scenarios with one
     bulk flow and no random numbers it compares the window sample by sample (how many of the first 30 s are within 2 % of the reference's).
     It also compares how pairs of different congestion controls share, and how steadily high-speed flows use a link (utilisation, CoV-PTA).
-    Of two kernels, such as kernel:6.12,kernel:7.3, it names the scenarios that the second one moves, by Welch's t-test over the starts.
-    agree.md in the results folder defines each number; changes.csv, windows.csv, pairs.csv, stability.csv and state.csv have
+    For two kernels, such as kernel:6.12,kernel:7.3, it names the scenarios that the second one moves, by Welch's t-test over the starts.
+    agree.md in the results folder defines each number. changes.csv, windows.csv, pairs.csv, stability.csv and state.csv have
     them by scenario.
     """
     chosen, where = _two(engines), make_executor(executor, workers, cluster)
@@ -151,7 +153,7 @@ def command(
     if "in_real_time" in document:
         note(tables.real_time(document))
     for line in lacking:
-        note(f"below the bar: {line}")
+        note(f"below the target: {line}")
     runs = len(compared.reference) + len(compared.ours) + len(compared.further)
     note(f"{len(scenario_set.scenarios)} scenarios, {runs} runs in {human_time(wall_s)}; {folder / 'agree.md'}")
     if drawn:

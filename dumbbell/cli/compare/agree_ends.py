@@ -37,24 +37,26 @@ class AgreeCommand(TyperCommand):
 
 def _ends(
     files: Annotated[list[Path] | None, typer.Argument(metavar="[CASEFILE]...", help="Cases to run instead of drawn ones.")] = None,
-    engines: Annotated[str, typer.Option("--engines", metavar="KERNEL,sim", help="Which kernel, such as kernel:7.3,sim.")] = "kernel,sim",
+    engines: Annotated[
+        str, typer.Option("--engines", metavar="KERNEL,sim", help="The kernel and the simulator, such as kernel:7.3,sim.")
+    ] = "kernel,sim",
     seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 63) - 1, help="Seed of the cases.")] = 1,
     count: Annotated[int, typer.Option("--count", min=1, max=1_000_000, help="Cases of each kind.")] = 300,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="|".join(KINDS), help="What the end does; all three by default.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="|".join(KINDS), help="Role of the end. Default: all three.")] = None,
     cc: Annotated[str, typer.Option("--cc", metavar="|".join(CONTROLS), help="The end's congestion control.")] = "reno",
-    tso: Annotated[bool, typer.Option("--tso", help="The end builds TSO segments; with --kind send.")] = False,
-    ecn: Annotated[bool, typer.Option("--ecn", help="The connection uses ECN, and the path marks; dctcp always does.")] = False,
+    tso: Annotated[bool, typer.Option("--tso", help="With --kind send: the end builds TSO segments.")] = False,
+    ecn: Annotated[bool, typer.Option("--ecn", help="The connection uses ECN, and the path marks. dctcp always does.")] = False,
     sack: Annotated[bool, typer.Option("--sack/--no-sack", help="The connection uses SACK.")] = True,
     timestamps: Annotated[bool, typer.Option("--timestamps/--no-timestamps", help="The connection uses timestamps.")] = True,
     aborts: Annotated[
-        bool, typer.Option("--aborts", help="The application leaves, or somebody resets the connection; with --kind both.")
+        bool, typer.Option("--aborts", help="With --kind both: the application leaves, or somebody resets the connection.")
     ] = False,
-    crossed: Annotated[bool, typer.Option("--crossed", help="Both ends open at once; with --kind both.")] = False,
-    show: Annotated[int, typer.Option("--show", min=0, max=1000, help="Differences to show, one a class.")] = 3,
+    crossed: Annotated[bool, typer.Option("--crossed", help="With --kind both: both ends open at once.")] = False,
+    show: Annotated[int, typer.Option("--show", min=0, max=1000, help="Differences to show, one per class.")] = 3,
     out: Annotated[
         Path | None, typer.Option("--out", callback=creatable, help="Folder for the smallest case of each class, as a file to run again.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the share of equal cases is below its bar.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the share of equal cases misses its target.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Compare one end of a connection with that of the real kernel, packet by packet.
@@ -94,7 +96,7 @@ def _ends(
         _print(tallies)
     if check and (lacking := below_bar(tallies, cc)):
         for line in lacking:
-            note(f"below the bar: {line}")
+            note(f"below the target: {line}")
         raise typer.Exit(1)
 
 

@@ -24,7 +24,7 @@ def command(
     check: Annotated[bool, typer.Option("--check", help="Exit status 1 if a claim fails.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Check the claims of a study; a claim about runs that are not there is not applicable."""
+    """Check the claims of a study. A claim without runs is not applicable."""
     opened = open_folder(find_folder(folder))
     chosen, part = find_part(study)
     if part.claims is None:

@@ -34,11 +34,17 @@ def command(
     ],
     tolerance: Annotated[
         list[str] | None,
-        typer.Option("--tolerance", metavar="METRIC=TERMS", help="E.g. rtt_ms=10%,1 (the greater) or throughput_mbit=3%bandwidth_mbit."),
+        typer.Option(
+            "--tolerance",
+            metavar="METRIC=TERMS",
+            help="Tolerance of a metric, such as rtt_ms=10%,1 (the greater) or throughput_mbit=3%bandwidth_mbit.",
+        ),
     ] = None,
-    per: Annotated[str | None, typer.Option("--per", help="With two folders: rows of run, group (by default), flow or stream.")] = None,
+    per: Annotated[
+        str | None, typer.Option("--per", help="With two folders: one row per run, group (the default), flow or stream.")
+    ] = None,
     y: Annotated[
-        list[str] | None, typer.Option("--y", help="With two folders: only this metric, with or without its unit; repeatable.")
+        list[str] | None, typer.Option("--y", help="With two folders: only this metric, with or without its unit. Repeatable.")
     ] = None,
     from_: FromTimeOption = None,
     until: UntilOption = None,
@@ -49,10 +55,10 @@ def command(
         bool,
         typer.Option(
             "--harm",
-            help="With two folders: the share of its performance that a group loses. The first folder has it alone.",
+            help="With two folders: the share of its performance that a group loses. In the first folder the group runs alone.",
         ),
     ] = False,
-    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below the study's bar.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement misses the study's target.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Compare runs with published numbers, metric by metric, or the runs of two folders, cell by cell.
@@ -89,8 +95,8 @@ def command(
     if json:
         print_json({"format": format_.name, "reference": reference, **found.as_json(), "invalid": invalid, "below_bar": lacking})
     else:
-        every = [every_cell_table(found, format_, "The reference, and how far ours is from it")] if every_cell else []
-        print_tables([agreement_table(found, format_, f"{opened.path} beside {reference}"), *every, worst_table(found)])
+        every = [every_cell_table(found, format_, "Reference and dumbbell, value by value")] if every_cell else []
+        print_tables([agreement_table(found, format_, f"{opened.path} compared with {reference}"), *every, worst_table(found)])
     if opened.quick and (part := part_of(opened)) is not None:
         note(f"--quick: {part.quick_note}: the other cells are missing")
     elif missing and not json:
@@ -99,7 +105,7 @@ def command(
     for run in opened.invalid:
         note(f"invalid, left out: {run.name}: {'; '.join(run.reasons)}")
     for line in lacking:
-        note(f"below the bar: {line}")
+        note(f"below the target: {line}")
     if invalid or lacking:
         raise typer.Exit(1)
 

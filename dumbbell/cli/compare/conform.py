@@ -14,7 +14,7 @@ from dumbbell.errors import BadInput, one_of
 
 def command(
     cc: Annotated[str, typer.Argument(metavar="CC", help="Congestion control with test cases: bbr3.")],
-    case: Annotated[str | None, typer.Option("--case", metavar="NAMES", help="Cases by name, such as B01,B05; by default all.")] = None,
+    case: Annotated[str | None, typer.Option("--case", metavar="NAMES", help="Cases by name, such as B01,B05. Default: all.")] = None,
     variant: Annotated[
         str | None, typer.Option("--variant", metavar="WORD", help="Variant of the congestion control, such as google.")
     ] = None,

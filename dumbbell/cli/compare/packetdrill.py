@@ -49,30 +49,28 @@ def _build(
 def command(
     scripts: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Scripts (.pkt), or folders with some; `packetdrill build` compiles packetdrill."),
+        typer.Argument(metavar="FILE...", help="Scripts (.pkt), or folders of scripts. `packetdrill build` compiles packetdrill."),
     ],
     engine: Annotated[str, typer.Option("--engine", metavar="NAME", help="kernel, or kernel:NAME.")] = "kernel",
     engines: Annotated[
-        str | None, typer.Option("--engines", metavar="A,B", help="Two kernels: print the scripts that end otherwise on the second.")
+        str | None, typer.Option("--engines", metavar="A,B", help="Two kernels: print the scripts that end differently on the second.")
     ] = None,
-    tolerance: Annotated[
-        str, typer.Option("--tolerance", metavar="TIME", help="Difference of times that a script passes with, such as 0.2ms.")
-    ] = "4ms",
+    tolerance: Annotated[str, typer.Option("--tolerance", metavar="TIME", help="Maximum difference of times, such as 0.2ms.")] = "4ms",
     ip_version: Annotated[
         str,
-        typer.Option("--ip-version", metavar="VERSION", help="IP version of scripts that do not say theirs: ipv4, ipv6, ipv4-mapped-ipv6."),
+        typer.Option("--ip-version", metavar="VERSION", help="Default IP version of scripts: ipv4, ipv6, ipv4-mapped-ipv6."),
     ] = "ipv4",
     define: Annotated[
-        list[str] | None, typer.Option("--define", metavar="SYMBOL=VALUE", help="Value of a symbol of your scripts; several.")
+        list[str] | None, typer.Option("--define", metavar="SYMBOL=VALUE", help="Value of a symbol of your scripts. Repeatable.")
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, max=1000, help="Guests at a time; all processors by default.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, max=1000, help="Guests at a time. Default: all processors.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print all that packetdrill says of scripts that fail.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Run scripts of packetdrill against the real kernel, in virtual time.
 
     Each script has a guest of its own. packetdrill runs there over a TUN device, with the addresses of the kernel's selftests. Exit status:
-    0 if all scripts pass, 1 if one fails; with --engines 1 if one ends otherwise on the second kernel.
+    0 if all scripts pass, 1 if one fails. With --engines, 1 if one ends differently on the second kernel.
     """
     from dumbbell.engines.kernel import packetdrill
 
@@ -185,7 +183,7 @@ def _print_changed(names: list[str], before: list[Outcome], after: list[Outcome]
     passes = [
         f"{sum(each.passed for each in found)} of {len(found)} pass on {name}" for name, found in zip(names, (before, after), strict=True)
     ]
-    note(f"{len(changed)} of {len(before)} scripts end otherwise; {', '.join(passes)}")
+    note(f"{len(changed)} of {len(before)} scripts end differently; {', '.join(passes)}")
     return bool(changed)
 
 

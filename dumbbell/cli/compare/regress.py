@@ -44,15 +44,15 @@ def command(
     starts: Annotated[int, typer.Option("--starts", min=2, max=1000, help="Jittered starts of each workload.")] = regression.STARTS,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
-    out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder; results/regress-SET by default.")] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Compilers at a time; all processors by default.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", callback=creatable, help="Results folder. Default: results/regress-SET.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Compilers at a time. Default: all processors.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Build a kernel and compare it with another one over a set of workloads.
 
     Exit status 0: alike. 1: a workload moved, by more than its limit and by more than chance. 125: the kernel cannot be built or does not
     boot, so that `git bisect run dumbbell regress tcp --baseline 7.3 --tree . --out DIR` skips the commit. 128: no verdict, because
-    something else failed, such as a missing baseline or a full disk; then git stops the bisection.
+    something else failed, such as a missing baseline or a full disk. git then stops the bisection.
     """
     if (kernel is None) == (tree is None and not patch and not config):
         raise BadInput("expected --tree DIR, --patch FILE or --config KEY=VALUE, or --kernel NAME for one that is built")

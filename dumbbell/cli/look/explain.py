@@ -22,18 +22,20 @@ _AROUND_S = 0.5
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
     at: Annotated[str, typer.Option("--at", metavar="TIME", help="The moment, such as 12.3s.")],
-    run: Annotated[str | None, typer.Option("--run", metavar="KEY", help="Which run, by the beginning of its key or as seed=1.")] = None,
-    flow: Annotated[list[str] | None, typer.Option("--flow", help="Only this flow; repeatable.")] = None,
-    around: Annotated[str, typer.Option("--around", metavar="TIME", help="How long before and after the moment.")] = f"{_AROUND_S}s",
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="KEY", help="The run, by the first characters of its key or as seed=1.")
+    ] = None,
+    flow: Annotated[list[str] | None, typer.Option("--flow", help="Only this flow. Repeatable.")] = None,
+    around: Annotated[str, typer.Option("--around", metavar="TIME", help="Time to show before and after the moment.")] = f"{_AROUND_S}s",
     each: Annotated[
         bool,
-        typer.Option("--each", help="Each event by itself; by default ACKs, drops and repairs between two changes of state are one line."),
+        typer.Option("--each", help="Print each event. Default: ACKs, drops and repairs between two changes of state share a line."),
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Say in order what happened to flows around a moment: ACKs, losses and drops, marks, changes of state.
+    """Tell in order what happened to flows around a moment: ACKs, losses, drops, marks, changes of state.
 
-    It takes a run with a record of events: of a scenario with `events: all`, or `dumbbell run DIR --again KEY --events all`.
+    The run needs a record of events: set `events: all` in the scenario, or use `dumbbell run DIR --again KEY --events all`.
     """
     moment_s = moment_of(at, "--at")
     around_s = moment_of(around, "--around")

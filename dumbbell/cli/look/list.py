@@ -39,7 +39,8 @@ _ABOUT = {
 
 
 def command(
-    kind: Annotated[Kind | None, typer.Argument(help="Kind of names; without it, the kinds are listed.")] = None, json: JsonOption = False
+    kind: Annotated[Kind | None, typer.Argument(help="Kind of names. Without a kind, dumbbell lists the kinds.")] = None,
+    json: JsonOption = False,
 ) -> None:
     """List congestion controls, queue disciplines, stacks, studies, engines, programs, or state variables (`series: [control, queue]`)."""
     entries = [{"name": str(each), "summary": text} for each, text in _ABOUT.items()] if kind is None else _entries(kind)

@@ -75,7 +75,9 @@ def command(
     ],
     figure: Annotated[
         list[str] | None,
-        typer.Option("--figure", help="A figure of the study, by name or number, or of a single run; repeatable. --list names them."),
+        typer.Option(
+            "--figure", help="A figure of the study, by name or number, or of a single run. Repeatable. --list names the figures."
+        ),
     ] = None,
     kind: KindOption = None,
     x: XOption = None,
@@ -97,17 +99,19 @@ def command(
     ylim: YLimOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", callback=folder_of_figures, help="Folder of the figures; DIR/figures by default. Made if missing."),
+        typer.Option("--out", callback=folder_of_figures, help="Folder of the figures, made if missing. Default: DIR/figures."),
     ] = None,
     formats: FormatsOption = None,
     size: SizeOption = "screen",
     from_s: FromOption = 0.0,
     to_s: ToOption = None,
     in_order: InOrderOption = False,
-    listed: Annotated[bool, typer.Option("--list", help="Only name the figures there are.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Only print the names of the figures.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Draw figures: of a study its own, of one run that run over time, of several runs a summary, or what the options ask for.
+    """Draw figures.
+
+    A study has figures of its own. For one run dumbbell draws that run over time, for several runs a summary. Options ask for another:
 
     dumbbell plot results/queues --x rtt --y goodput --by group
     """

@@ -29,51 +29,53 @@ if TYPE_CHECKING:
 KindOption = Annotated[
     str | None,
     typer.Option(
-        "--kind", help="lines, box, cdf, ccdf (shares above, for tails), scatter (ellipses over repeats), heat (two keys: --x, --by)."
+        "--kind", help="lines, box, cdf, ccdf (shares above, for tails), scatter (ellipses over seeds), heat (two keys: --x, --by)."
     ),
 ]
 XOption = Annotated[
     str | None,
-    typer.Option("--x", help="A key of the sweep, or its last word (path.rtt, rtt); time; of a scatter plot a column."),
+    typer.Option("--x", help="A key of the sweep or its last word (path.rtt, rtt), or time. For a scatter plot, a column."),
 ]
 YOption = Annotated[
     list[str] | None,
-    typer.Option("--y", help="A column of `dumbbell table`, with or without its unit, or a series; repeatable."),
+    typer.Option("--y", help="A column of `dumbbell table`, with or without its unit, or a series. Repeatable."),
 ]
 ByOption = Annotated[
     list[str] | None,
-    typer.Option("--by", help="A key, or flow, group, cc, direction, folder, engine: colours; a second: styles of lines."),
+    typer.Option(
+        "--by", help="A key, or flow, group, cc, direction, folder, engine. The first sets the colours, a second the styles of lines."
+    ),
 ]
-PanelsOption = Annotated[str | None, typer.Option("--panels", help="A key with a panel for each value.")]
+PanelsOption = Annotated[str | None, typer.Option("--panels", help="A key. Each of its values gets a panel.")]
 WhereOption = Annotated[
     list[str] | None,
-    typer.Option("--where", metavar="KEY=VALUE", callback=no_redirect, help="Only these runs or flows; repeatable."),
+    typer.Option("--where", metavar="KEY=VALUE", callback=no_redirect, help="Only these runs or flows. Repeatable."),
 ]
-OverOption = Annotated[list[str] | None, typer.Option("--over", help="A key whose values are taken together; repeatable.")]
-PerOption = Annotated[str | None, typer.Option("--per", help="What a value is of: run, flow, group, stream or port.")]
+OverOption = Annotated[list[str] | None, typer.Option("--over", help="A key whose values dumbbell pools. Repeatable.")]
+PerOption = Annotated[str | None, typer.Option("--per", help="Draw a value for each run, flow, group, stream or port.")]
 StatisticOption = Annotated[
     str | None,
-    typer.Option("--statistic", help="mean or median, each with its 95 % interval; spread: median, 5th to 95th percentile."),
+    typer.Option("--statistic", help="mean or median, each with its 95 % interval, or spread: median, 5th to 95th percentile."),
 ]
 SamplesOption = Annotated[
     bool,
-    typer.Option("--samples", help="Of cdf and box: samples of the series rather than a number a run or flow."),
+    typer.Option("--samples", help="For cdf and box: draw all samples of the series, not one number per run or flow."),
 ]
-WindowOption = Annotated[float | None, typer.Option("--window", help="Of goodput over time: averaged over so many s.")]
+WindowOption = Annotated[float | None, typer.Option("--window", help="For goodput over time: average over this many s.")]
 TitleOption = Annotated[
     str | None,
-    typer.Option("--title", help="Title; none: no title, nor the line below it. Figures at the sizes of papers have none by default."),
+    typer.Option("--title", help="Title. Default: none: no title, nor the line below it. Figures at the sizes of papers have none."),
 ]
-XLabelOption = Annotated[str, typer.Option("--x-label", help="In place of the name of the key.")]
-YLabelOption = Annotated[str, typer.Option("--y-label", help="In place of the name of the column.")]
+XLabelOption = Annotated[str, typer.Option("--x-label", help="Label of the x axis, in place of the key.")]
+YLabelOption = Annotated[str, typer.Option("--y-label", help="Label of the y axis, in place of the column.")]
 LabelOption = Annotated[
     list[str] | None,
-    typer.Option("--label", metavar="NAME=TEXT", help="What a value or a key is called in the figure; repeatable."),
+    typer.Option("--label", metavar="NAME=TEXT", help="Text for a value or a key in the figure. Repeatable."),
 ]
 
-LogOption = Annotated[list[str] | None, typer.Option("--log", help="x or y: a logarithmic axis; repeatable.")]
-XLimOption = Annotated[str | None, typer.Option("--xlim", metavar="LOW,HIGH", help="Ends of the x axis; one may be missing: 0.1,")]
-YLimOption = Annotated[str | None, typer.Option("--ylim", metavar="LOW,HIGH", help="Ends of the y axis; one may be missing: ,50")]
+LogOption = Annotated[list[str] | None, typer.Option("--log", help="Draw the x or the y axis logarithmic. Repeatable.")]
+XLimOption = Annotated[str | None, typer.Option("--xlim", metavar="LOW,HIGH", help="Ends of the x axis. You may leave out one: 0.1,")]
+YLimOption = Annotated[str | None, typer.Option("--ylim", metavar="LOW,HIGH", help="Ends of the y axis. You may leave out one: ,50")]
 
 
 @dataclass(frozen=True)

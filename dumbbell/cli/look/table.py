@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _MORE_ROWS = {"--flows": "flow", "--ports": "port", "--classes": "class"}
-"""Options of rows that only tables over repeats have."""
+"""Options of rows that only tables over seeds have."""
 
 
 class Form(StrEnum):
@@ -42,50 +42,56 @@ class Form(StrEnum):
 
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder, or a study.")],
-    tidy: Annotated[bool, typer.Option("--tidy", help="CSV, one row per cell and metric, the columns of the published data.")] = False,
+    tidy: Annotated[
+        bool, typer.Option("--tidy", help="CSV with one row per cell and metric, in the columns of the published data.")
+    ] = False,
     kind: Annotated[
         str | None,
-        typer.Option("--kind", help="With --tidy: which published data, e.g. sce_jain; the first of the study's with runs by default."),
+        typer.Option(
+            "--kind", help="With --tidy: name of the published data, e.g. sce_jain. Default: the first data of the study that have runs."
+        ),
     ] = None,
-    by_run: Annotated[bool, typer.Option("--runs", help="A row a run, its flows together, instead of a row a flow.")] = False,
+    by_run: Annotated[bool, typer.Option("--runs", help="One row per run, with its flows combined.")] = False,
     by_group: Annotated[
-        bool, typer.Option("--groups", help="A row a group of connections that come and go, or carry requests and responses.")
+        bool, typer.Option("--groups", help="One row per group of connections that come and go, or carry requests and responses.")
     ] = False,
-    by_stream: Annotated[bool, typer.Option("--datagrams", help="A row a ping, voice call or other stream that measures.")] = False,
-    by_tin: Annotated[bool, typer.Option("--tins", help="A row a tin of cake.")] = False,
-    by_flow: Annotated[bool, typer.Option("--flows", help="With --statistic: a row a flow.")] = False,
+    by_stream: Annotated[bool, typer.Option("--datagrams", help="One row per ping, voice call or other stream that measures.")] = False,
+    by_tin: Annotated[bool, typer.Option("--tins", help="One row per tin of cake.")] = False,
+    by_flow: Annotated[bool, typer.Option("--flows", help="With --statistic: one row per flow.")] = False,
     by_port: Annotated[
-        bool, typer.Option("--ports", help="A row a queue: utilisation, delays, losses and marks, the mean over repeats or --statistic.")
+        bool, typer.Option("--ports", help="One row per queue: utilisation, delays, losses and marks. Means over seeds, or --statistic.")
     ] = False,
     by_class: Annotated[
-        bool, typer.Option("--classes", help="A row a tin of cake or a queue of dualpi2, the mean over repeats or --statistic.")
+        bool, typer.Option("--classes", help="One row per tin of cake or queue of dualpi2. Means over seeds, or --statistic.")
     ] = False,
     statistic: Annotated[
         str | None,
         typer.Option(
             "--statistic",
-            help="Over repeats: mean or median with the 95 % interval, or spread (5th to 95th percentile); a row a group and direction, or "
-            "with --runs, --flows, --groups or --datagrams one of these.",
+            help="Over seeds: mean or median with the 95 % interval, or spread (5th to 95th percentile). One row per group and "
+            "direction, or per run, flow, group or stream with --runs, --flows, --groups or --datagrams.",
         ),
     ] = None,
     y: Annotated[
-        list[str] | None, typer.Option("--y", help="With --statistic: only this column, with or without its unit; repeatable.")
+        list[str] | None, typer.Option("--y", help="With --statistic: only this column, with or without its unit. Repeatable.")
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="KEY=VALUE", callback=no_redirect, help="With --statistic: only these runs or flows; repeatable."),
+        typer.Option("--where", metavar="KEY=VALUE", callback=no_redirect, help="With --statistic: only these runs or flows. Repeatable."),
     ] = None,
     over: Annotated[
-        list[str] | None, typer.Option("--over", help="With --statistic: a key of the sweep whose values are taken together; repeatable.")
+        list[str] | None, typer.Option("--over", help="With --statistic: a key of the sweep whose values dumbbell pools. Repeatable.")
     ] = None,
     from_: FromTimeOption = None,
     until: UntilOption = None,
-    number: Annotated[int | None, typer.Option("--number", help="A table of the source, in its layout.")] = None,
+    number: Annotated[int | None, typer.Option("--number", help="A table of the publication, in its layout.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every column, with six digits.")] = False,
-    form: Annotated[Form, typer.Option("--format", help="How the table is written.")] = Form.TEXT,
+    form: Annotated[Form, typer.Option("--format", help="Format of the table.")] = Form.TEXT,
     json: JsonOption = False,
 ) -> None:
-    """Show results as a table: a row a flow, a group or a run, over repeats or each by itself, or a table of the study's source.
+    """Show results as a table.
+
+    A row is a flow, a group or a run, over all seeds or for each seed. For a study, --number shows a table of the publication.
 
     Without an option, text has the groups and the streams of datagrams below the flows.
     """

@@ -48,37 +48,44 @@ def _page(path: Path | None) -> Path | None:
 
 
 def command(
-    what: Annotated[list[Path], typer.Argument(metavar="DIR...|FILE.pcap", help="Results folders, studies, or a capture of anybody.")],
+    what: Annotated[list[Path], typer.Argument(metavar="DIR...|FILE.pcap", help="Results folders, studies, or a capture of any program.")],
     export: Annotated[
         Path | None,
-        typer.Option("--export", metavar="PAGE.html", callback=_page, help="Write one file that loads nothing, and serve nothing."),
+        typer.Option("--export", metavar="PAGE.html", callback=_page, help="Write the page as one file that loads nothing else."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --export: every series of every run; by default what is drawn first, up to about 2 MB.")
+        bool,
+        typer.Option(
+            "--all", help="With --export: keep every series of every run. Default: the series of the first view, up to about 2 MB."
+        ),
     ] = False,
     points: Annotated[
         int | None,
         typer.Option(
             "--points",
             min=1000,
-            help="With --export: of a longer series the least and greatest values of equal parts; 200,000 by default, all with --all.",
+            help="With --export: reduce a longer series to the minimum and maximum of equal parts. Default: 200,000, with --all no limit.",
         ),
     ] = None,
     limit: Annotated[
         str | None,
-        typer.Option("--limit", metavar="SIZE", help="With --export: size of the page, such as 300kB, for which series are left out."),
+        typer.Option(
+            "--limit",
+            metavar="SIZE",
+            help="With --export: maximum size of the page, such as 300kB. dumbbell leaves out series to reach it.",
+        ),
     ] = None,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="With --export: the heading, in place of the folder's name.")
     ] = None,
     abstract: Annotated[
         str | None,
-        typer.Option("--abstract", metavar="TEXT", help="With --export: a paragraph below the heading, for readers who were not there."),
+        typer.Option("--abstract", metavar="TEXT", help="With --export: a paragraph below the heading, for your readers."),
     ] = None,
     tab: Annotated[
         str | None, typer.Option("--tab", metavar="VIEW", help=f"With --export: the view that it opens on: {', '.join(_TABS)}.")
     ] = None,
-    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1; a free one by default.")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1. Default: a free one.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> None:
     """Explore results, or any capture, in the browser: runs laid over each other, sweeps as heat maps, packets."""
@@ -130,7 +137,7 @@ def _several(folders: Sequence[Path]) -> tuple[Collection, str]:
     from dumbbell.explorer.several import Several
 
     if files := [str(each) for each in folders if each.is_file()]:
-        raise BadInput(f"{files[0]}: a capture beside other places; expected it alone, or folders of results")
+        raise BadInput(f"{files[0]}: a capture cannot be shown with other places; expected the capture alone, or folders of results")
     found = [_opened(each) for each in folders]
     alike = len({title for _, title in found}) < len(found)
     names = [str(folder) if alike else title for folder, (_, title) in zip(folders, found, strict=True)]
@@ -152,7 +159,21 @@ def _opened(what: Path) -> tuple[Collection, str]:
     folder = find_folder(what)
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder or file; expected a results folder written by dumbbell, or a capture")
+    from dumbbell.agreement.explored import is_comparison
+
+    if is_comparison(folder):
+        return _of_engines(folder), folder.resolve().name
     return Runs(find_store(folder), folder.resolve().name, lambda: _agreement(folder), _study(folder)), folder.resolve().name
+
+
+def _of_engines(folder: Path) -> Collection:
+    """Return the runs of both engines that `dumbbell agree` or `dumbbell regress` compared, with their differences."""
+    from dumbbell.agreement.explored import comparison_document, engines_of
+    from dumbbell.explorer.runs import Runs
+    from dumbbell.explorer.several import Several
+
+    collections = {name: Runs(find_store(folder / name), name) for name in engines_of(folder)}
+    return Several(collections, lambda: comparison_document(folder))
 
 
 def _study(folder: Path) -> dict[str, Any] | None:
@@ -165,7 +186,7 @@ def _study(folder: Path) -> dict[str, Any] | None:
 
 
 def _agreement(folder: Path) -> dict[str, Any] | None:
-    """Ours and the reference's numbers of a study's folder, cell by cell; None for other folders."""
+    """Dumbbell's and the reference's numbers of a study's folder, cell by cell; None for other folders."""
     from dumbbell.explorer.reference import reference_document
 
     if not read_request(folder) or not (folder / "agreement.json").is_file():

@@ -13,7 +13,7 @@ from dumbbell.cli.progress import progress_bar, runs_bar
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Benchmarks; by default all but sce-draft, which takes minutes, and kernel-*, which need the kernel."),
+        typer.Argument(help="Benchmarks. Default: all but sce-draft, which takes minutes, and kernel-*, which need the kernel."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -12,8 +12,8 @@ import typer
 from dumbbell.cli.executor import ClusterOption, ExecutorOption, WorkersOption, make_executor
 from dumbbell.cli.output import JsonOption, note, print_columns, print_json
 from dumbbell.cli.progress import progress_bar, runs_bar
-from dumbbell.cli.scenario_runs import MostCellsOption, read_sweep
-from dumbbell.engines.prepared import Prepared
+from dumbbell.cli.scenario_runs import AllowLibraryOption, AllowModuleOption, AllowProgramOption, MostCellsOption, read_sweep
+from dumbbell.engines.prepared import Allowed, Prepared
 from dumbbell.errors import BadInput, DamagedRun
 from dumbbell.executor import Executor
 from dumbbell.files import creatable
@@ -59,20 +59,23 @@ class _Checked:
 def command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Results folders, studies, or scenario files.")],
     out: Annotated[
-        Path | None, typer.Option("--out", callback=creatable, help="Results folder of the scenario files; results/NAME by default.")
+        Path | None, typer.Option("--out", callback=creatable, help="Results folder of the scenario files. Default: results/NAME.")
     ] = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Make damaged runs again; of scenario files also missing ones.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Rerun damaged runs, and for scenario files also missing ones.")] = False,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
     cluster: ClusterOption = None,
     most_cells: MostCellsOption = None,
+    allow_library: AllowLibraryOption = False,
+    allow_program: AllowProgramOption = False,
+    allow_module: AllowModuleOption = False,
     json: JsonOption = False,
 ) -> None:
     """Check stored runs against their checksums: whole folders of results, or the runs of scenario files.
 
     Exit status 1 if a run is damaged or missing, and was not repaired.
     """
-    where = make_executor(executor, workers, cluster)
+    where, allowed = make_executor(executor, workers, cluster), Allowed(library=allow_library, program=allow_program, module=allow_module)
     found = []
     for path in paths:
         for each in _opened(path, out, most_cells, repair):
@@ -81,7 +84,7 @@ def command(
             for what in dict.fromkeys(each.damaged.values()):  # that of a pack is of many runs
                 note(what)
             if repair:
-                _repair(each, where)
+                _repair(each, where, allowed)
                 remove_damaged(each.store)
     if json:
         print_json({"folders": [each.plain() for each in found]})
@@ -146,7 +149,7 @@ def _look(checked: _Checked, keys: list[str]) -> None:
             progress(done, len(keys))
 
 
-def _repair(checked: _Checked, where: Executor) -> None:
+def _repair(checked: _Checked, where: Executor, allowed: Allowed) -> None:
     """Rerun damaged and missing runs, as far as it is known which runs they are, and check them again."""
     again: dict[str, Prepared] = {}
     positions = {key: i for i, key in enumerate(checked.keys)}
@@ -155,11 +158,11 @@ def _repair(checked: _Checked, where: Executor) -> None:
         if known is not None:
             again[key] = known
         elif key in checked.damaged:
-            note(f"{checked.store.path / key}: cannot be made again, {_why_not(checked.store, key)} instead")
+            note(f"{checked.store.path / key}: cannot be rerun, {_why_not(checked.store, key)} instead")
     if not again:
         return
     with runs_bar("repair") as progress:
-        execute(list(again.values()), checked.store, where, progress, repair=True)
+        execute(list(again.values()), checked.store, where, progress, repair=True, allowed=allowed)
     checked.damaged = {key: what for key, what in checked.damaged.items() if key not in again}
     checked.missing = [key for key in checked.missing if key not in again]
     before = checked.whole
@@ -172,4 +175,5 @@ def _why_not(store: Store, key: str) -> str:
     for _, _, scenario in store.asked(key):
         if (file := file_of(scenario)) is not None:
             return f"it was read from {file}; expected `dumbbell import` of that file"
-    return "its scenario is damaged, too, or another version made it; expected `dumbbell run` of its scenario file"
+    why = "its scenario is damaged, too, a file that it names has changed, or another version made it"
+    return f"{why}; expected `dumbbell run` of its scenario file"

@@ -17,7 +17,7 @@ Shell = StrEnum("Shell", {name.upper(): name for name in completion.SHELLS})  # 
 def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
     """Print the script that makes a shell complete commands, options and values: `source <(dumbbell completion bash)`.
 
-    Put this line into the file that the shell reads when it starts, ~/.bashrc or ~/.zshrc; for fish write the script to
+    Put this line into the file that the shell reads when it starts, ~/.bashrc or ~/.zshrc. For fish, write the script to
     ~/.config/fish/completions/dumbbell.fish.
     """
     show(completion.script(str(shell)), end="")

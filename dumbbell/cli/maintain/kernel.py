@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 command = typer.Typer(name="kernel", help="Build the kernels that the engine `kernel` boots.", no_args_is_help=True)
 
 SeriesOption = Annotated[
-    str | None, typer.Option("--series", metavar="VERSION", help="Series of Linux: 6.12, the default, or 7.3; for a tree the nearest one.")
+    str | None,
+    typer.Option(
+        "--series", metavar="VERSION", help="Series of Linux: 6.12 (the default) or 7.3. With --tree, the default is the nearest one."
+    ),
 ]
 SourceOption = Annotated[
-    Path | None, typer.Option("--source", metavar="TARBALL", help="Sources of the series; by default the distribution's package.")
+    Path | None, typer.Option("--source", metavar="TARBALL", help="Sources of the series. Default: the package of your distribution.")
 ]
 FetchOption = Annotated[
     bool,
@@ -37,17 +40,17 @@ TreeOption = Annotated[
     ),
 ]
 PatchOption = Annotated[
-    list[Path] | None, typer.Option("--patch", metavar="FILE", help="Your own change of the sources, for `patch -p1`; several in order.")
+    list[Path] | None, typer.Option("--patch", metavar="FILE", help="A patch of the sources, for `patch -p1`. Repeatable, in order.")
 ]
 ConfigOption = Annotated[
-    list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="Your own line of the configuration, such as TCP_CONG_BBR=n.")
+    list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="A line of the configuration, such as TCP_CONG_BBR=n.")
 ]
 WithOption = Annotated[
     list[str] | None,
     typer.Option(
         "--with",
         metavar="WHAT",
-        help="Add changes of dumbbell's own: sce (SCE in cake, its echo and senders), state (cubic tells its state, as "
+        help="Add patches of dumbbell: sce (SCE in cake, its echo and senders), state (cubic tells its state, as "
         "others do), bpf (congestion controls as BPF programs, and BPF programs on streams of sockets and on routes). The kernel is called "
         "SERIES-WHAT. headers keeps what modules are compiled with, and changes nothing else.",
     ),
@@ -56,14 +59,14 @@ NameOption = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="Name of the kernel: `--engine kernel:NAME` runs it. A kernel of your own needs one."),
 ]
-NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="A series, or a name that you gave; the default series by default.")]
+NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="A series, or a name that you gave. Default: 6.12.")]
 NamesArgument = Annotated[
     list[str] | None, typer.Argument(metavar="NAME...", help="Names that you gave, series, or keys as `dumbbell kernel list` shows them.")
 ]
 ObjectsOption = Annotated[
     bool, typer.Option("--objects", help="Remove the sources and objects that the next build of a kernel of your own begins with.")
 ]
-JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Compilers at a time; all processors by default.")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Compilers at a time. Default: all processors.")]
 
 
 @command.command(name="build")
@@ -79,7 +82,7 @@ def _build(
     jobs: JobsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Build a kernel into the cache, unless it is there, and boot it once."""
+    """Build a kernel into the cache, if it is missing, and boot it once."""
     from dumbbell.engines.kernel import binary, build
     from dumbbell.engines.kernel.series import DEFAULT
 

@@ -26,15 +26,15 @@ _AS_TYPED = "dumbbell testbed lab -- COMMAND"
 
 LeftOption = Annotated[int, typer.Option("--left", min=1, help="Hosts on the left.")]
 RightOption = Annotated[int, typer.Option("--right", min=1, help="Hosts on the right.")]
-CommandArgument = Annotated[list[str] | None, typer.Argument(metavar="COMMAND...", help="What to run, with its arguments.")]
+CommandArgument = Annotated[list[str] | None, typer.Argument(metavar="COMMAND...", help="Command to run, with its arguments.")]
 
 
 # Words behind COMMAND belong to COMMAND.
 @command.command(name="lab", context_settings={"allow_interspersed_args": False})
 def _lab(command: CommandArgument = None, left: LeftOption = 1, right: RightOption = 1) -> None:
-    """Boot left hosts, a router and right hosts as guests, and run COMMAND among them; the exit status is COMMAND's.
+    """Boot left hosts, a router and right hosts as guests, and run COMMAND among them. The exit status is that of COMMAND.
 
-    COMMAND and its programs reach the guests over ssh. $DUMBBELL_HOSTS names the hosts file; in its folder is a configuration for `ssh -F`.
+    COMMAND and its programs reach the guests over ssh. $DUMBBELL_HOSTS names the hosts file. Its folder has a configuration for `ssh -F`.
     When COMMAND has ended nothing is left of the guests.
     """
     from dumbbell.engines.testbed import laboratory
@@ -65,7 +65,7 @@ def _machines() -> Hosts:
 
 @command.command(name="check")
 def _check(hosts: HostsOption = None) -> None:  # noqa: ARG001
-    """List the problems of all machines of a testbed; it changes nothing."""
+    """List the problems of all machines of a testbed. This command changes nothing."""
     from dumbbell.engines.testbed import fleet
     from dumbbell.engines.testbed.preflight import lines
 
@@ -81,7 +81,7 @@ def _check(hosts: HostsOption = None) -> None:  # noqa: ARG001
 
 @command.command(name="recover")
 def _recover(hosts: HostsOption = None) -> None:  # noqa: ARG001
-    """Undo the changes that a session which did not come to its end has left on the machines of a testbed."""
+    """Undo the changes that an interrupted session left on the machines of a testbed."""
     from dumbbell.engines.testbed import fleet
 
     for name, count in fleet.recovered(_machines()).items():

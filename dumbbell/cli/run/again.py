@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def again(where: Path, key: str, series: Sequence[str], events: Sequence[str], allowed: Allowed, json: bool) -> None:
-    """Record more of a run: state variables (`control`, `queue`, names), kinds of events; by default all of both."""
+    """Record more of a run: state variables (`control`, `queue`, names), kinds of events. Default: all of both."""
     store = Store(find_store(folder_of(where)))
     found = found_key(store, key)
     state = [name for each in series for name in each.split(",")]

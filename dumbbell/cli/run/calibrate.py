@@ -28,20 +28,22 @@ from dumbbell.study.calibration import Knob, Point, Task, settings_alone
 
 def command(
     what: Annotated[str, typer.Argument(metavar="FILE|STUDY[/NAME]", help="Scenario file, or a study with calibrated background traffic.")],
-    load: Annotated[str | None, typer.Option("--load", metavar="RATE", help="Mean load of each bottleneck to reach, e.g. 70mbit.")] = None,
-    load_within: Annotated[str, typer.Option("--load-within", metavar="RATE", help="How near it must come.")] = "1mbit",
+    load: Annotated[
+        str | None, typer.Option("--load", metavar="RATE", help="Target: the mean load of each bottleneck, e.g. 70mbit.")
+    ] = None,
+    load_within: Annotated[str, typer.Option("--load-within", metavar="RATE", help="Tolerance of the load.")] = "1mbit",
     cov: Annotated[
-        float | None, typer.Option("--cov", min=0.0, help="CoV to reach, over bins of 1 s, of the bandwidth that is left, e.g. 0.05.")
+        float | None, typer.Option("--cov", min=0.0, help="Target: the CoV of the free bandwidth, over bins of 1 s, e.g. 0.05.")
     ] = None,
     vary: Annotated[
         str | None,
-        typer.Option("--vary", metavar="KEY=LOW..HIGH", help="The size that --cov is reached with, and the range to search in."),
+        typer.Option("--vary", metavar="KEY=LOW..HIGH", help="Size that dumbbell varies to reach --cov, and the range of the search."),
     ] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, max=1000, help="Runs of each point; 10 by default.")] = None,
-    warm_up: Annotated[str, typer.Option("--warm-up", metavar="TIME", help="What is left out at the beginning.")] = "60s",
-    window: Annotated[str, typer.Option("--window", metavar="TIME", help="What is looked at then.")] = "600s",
+    seeds: Annotated[int | None, typer.Option("--seeds", min=1, max=1000, help="Runs of each point. Default: 10.")] = None,
+    warm_up: Annotated[str, typer.Option("--warm-up", metavar="TIME", help="Time to leave out at the beginning.")] = "60s",
+    window: Annotated[str, typer.Option("--window", metavar="TIME", help="Time to measure after the warm-up.")] = "600s",
     out: Annotated[
-        Path | None, typer.Option("--out", callback=creatable, metavar="DIR", help="Results folder; results/calibrate-NAME by default.")
+        Path | None, typer.Option("--out", callback=creatable, metavar="DIR", help="Results folder. Default: results/calibrate-NAME.")
     ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",

@@ -15,9 +15,9 @@ def command(
     where: Annotated[str, typer.Argument(metavar="WHERE", help="tcp://HOST:PORT, local:N, or a file such as slurm.yaml.")],
     json: JsonOption = False,
 ) -> None:
-    """Say which workers a cluster has and what they can run; for a file of jobs, print the script that would be submitted.
+    """Show the workers of a cluster and what they can run. For a file of jobs, print the script that dumbbell would submit.
 
-    It computes nothing, and submits no job. `dumbbell run FILE --cluster WHERE` uses the workers.
+    This command computes nothing, and submits no job. `dumbbell run FILE --cluster WHERE` uses the workers.
     """
     from dumbbell.executor.cluster import Cluster
     from dumbbell.running.cluster.survey import engines, survey

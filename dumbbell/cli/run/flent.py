@@ -18,13 +18,13 @@ from dumbbell.running.sweep import PreparedSweep
 from dumbbell.templates import examples
 
 _AROUND_S = 15
-"""Time that Flent takes beside that of the load, s: 5 before and 5 after it (--delay), and its start and end."""
+"""Time that Flent takes besides that of the load, s: 5 before and 5 after it (--delay), and its start and end."""
 _SUFFIX = ".flent.gz"
 
 
 def command(
-    test: Annotated[str, typer.Argument(help="A test of Flent, such as rrul; `flent --list-tests` names them.")],
-    length: Annotated[int, typer.Option("--length", "-l", min=1, max=3600, help="Time of the load, s.")] = 20,
+    test: Annotated[str, typer.Argument(help="A test of Flent, such as rrul. `flent --list-tests` names the tests.")],
+    length: Annotated[int, typer.Option("--length", "-l", min=1, max=3600, help="Duration of the load, s.")] = 20,
     values: SetOption = None,
     out: OutOption = None,
     folder: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder for the file of Flent.")] = Path(),

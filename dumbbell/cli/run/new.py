@@ -15,13 +15,15 @@ _CONTROL, _STUDY = "cc", "study"
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(help="The test or example; cc; study; or examples, for all of these. Without one they are listed.")
+        str | None,
+        typer.Argument(help="A test, an example, cc, study, or examples for all of them. Without a name, dumbbell lists the names."),
     ] = None,
     control: Annotated[
-        str | None, typer.Argument(metavar="PROJECT", help="After cc or study: the name of the control or the study.")
+        str | None, typer.Argument(metavar="PROJECT", help="After cc or study: the name of your congestion control or study.")
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", metavar="NAME", help="Of the control: c, rust, or bpf for one that the real kernel loads.")
+        str,
+        typer.Option("--language", metavar="NAME", help="After cc: c, rust, or bpf for a congestion control that the real kernel loads."),
     ] = "c",
     json: JsonOption = False,
 ) -> None:

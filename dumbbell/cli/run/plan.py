@@ -30,7 +30,7 @@ def command(
 ) -> None:
     """Sketch the network of a scenario's first run, show how many runs it has, and estimate their time and disk space on this machine.
 
-    If there are more than 300 runs, dumbbell checks a sample and estimates the rest from it; `dumbbell run` checks all. With `until:` it
+    If there are more than 300 runs, dumbbell checks a sample and estimates the rest. `dumbbell run` checks all. With `until:` it
     shows the numbers for the minimum and the maximum of runs that a cell may have. With --json it also prints the plan of the first run:
     everything its engine is given, with all defaults filled in.
     """

@@ -26,25 +26,27 @@ command_class = StudyCommand
 
 
 def command(
-    study: Annotated[str, typer.Argument(help="Study, or STUDY/PART; `dumbbell list study` names them.")],
+    study: Annotated[str, typer.Argument(help="Study, or STUDY/PART. `dumbbell list study` names the studies.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", callback=creatable, metavar="DIR", help="Results folder; results/STUDY, or results/STUDY-PART, by default."),
+        typer.Option("--out", callback=creatable, metavar="DIR", help="Results folder. Default: results/STUDY, or results/STUDY-PART."),
     ] = None,
-    part: Annotated[str | None, typer.Option("--part", help="Part of the study; its first by default.")] = None,
+    part: Annotated[str | None, typer.Option("--part", help="Part of the study. Default: its first.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A representative subset of the cells, each at full length.")] = False,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=1, max=1000, help="Repeats of each cell, with jittered start; the study's own number by default."),
+        typer.Option("--seeds", min=1, max=1000, help="Runs of each cell, with jittered starts. Default: the number of the study."),
     ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = "threads",
     cluster: ClusterOption = None,
     hosts: HostsOption = None,  # noqa: ARG001
-    engine: Annotated[str | None, typer.Option("--engine", help="Engine; `dumbbell list engine` names them, the default first.")] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="Engine. `dumbbell list engine` names the engines, the default first.")
+    ] = None,
     ablations: Annotated[bool, typer.Option("--ablations", help="Also run without each fitted choice.")] = False,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
-    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement is below the study's bar.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit status 1 if the agreement misses the study's target.")] = False,
     size: SizeOption = "screen",
     from_s: FromOption = 0.0,
     to_s: ToOption = None,
@@ -77,7 +79,7 @@ def command(
     for line in done.notes:
         note(line)
     for line in lacking:
-        note(f"below the bar: {line}")
+        note(f"below the target: {line}")
     note(f"{len(done.folder.runs)} runs in {human_time(wall_s)}; tables in {out / 'tables'}, agreement in {out / 'agreement.md'}")
     if drawn:
         note(f"figures in {out / 'figures'}: {', '.join(dict.fromkeys(path.stem for path in drawn))}")

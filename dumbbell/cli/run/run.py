@@ -16,7 +16,16 @@ from dumbbell.cli.progress import runs_bar
 from dumbbell.cli.run.repeats import repeats_json, show_repeats
 from dumbbell.cli.run.run_rows import RunRows
 from dumbbell.cli.run.template_command import TemplateCommand
-from dumbbell.cli.scenario_runs import FileArgument, MostCellsOption, OutOption, SetOption, read_scenario
+from dumbbell.cli.scenario_runs import (
+    AllowLibraryOption,
+    AllowModuleOption,
+    AllowProgramOption,
+    FileArgument,
+    MostCellsOption,
+    OutOption,
+    SetOption,
+    read_scenario,
+)
 from dumbbell.collector import collector_paused
 from dumbbell.comparing.across.advice import is_of_queue
 from dumbbell.comparing.across.answer import Answer
@@ -40,7 +49,7 @@ def command(
     file: FileArgument,
     values: SetOption = None,
     engine: Annotated[
-        str | None, typer.Option("--engine", metavar="NAME", help="The engine of all runs, such as sim, kernel or kernel:7.3.")
+        str | None, typer.Option("--engine", metavar="NAME", help="Engine of all runs, such as sim, kernel or kernel:7.3.")
     ] = None,
     engines: Annotated[
         str | None,
@@ -52,16 +61,9 @@ def command(
     cluster: ClusterOption = None,
     most_cells: MostCellsOption = None,
     hosts: HostsOption = None,  # noqa: ARG001
-    allow_library: Annotated[
-        bool, typer.Option("--allow-library", help="Load and run the libraries that it names as congestion controls.")
-    ] = False,
-    allow_program: Annotated[
-        bool, typer.Option("--allow-program", help="Run the programs that it describes, in the guest of the engine kernel.")
-    ] = False,
-    allow_module: Annotated[
-        bool,
-        typer.Option("--allow-module", help="Let the guest's kernel load modules and BPF programs that it names as congestion controls."),
-    ] = False,
+    allow_library: AllowLibraryOption = False,
+    allow_program: AllowProgramOption = False,
+    allow_module: AllowModuleOption = False,
     rows: Annotated[bool, typer.Option("--rows", help="Print a row for each flow, group and stream of each run, not the summary.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     again: Annotated[
@@ -72,17 +74,17 @@ def command(
     ] = None,
     series: Annotated[
         list[str] | None,
-        typer.Option("--series", help="With --again: control, queue or state variables of `dumbbell list state`; repeatable."),
+        typer.Option("--series", help="With --again: control, queue or state variables of `dumbbell list state`. Repeatable."),
     ] = None,
     events: Annotated[
-        list[str] | None, typer.Option("--events", help="With --again: all, or acks, losses, marks, state; repeatable.")
+        list[str] | None, typer.Option("--events", help="With --again: all, or acks, losses, marks, state. Repeatable.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario and print what differs.
 
     The summary has a row for each cell of the sweep: means over the runs with 95 % intervals. Existing runs in the results folder are not
-    rerun. With --again KEY, and a results folder for FILE, a stored run is computed again, with more to see.
+    rerun. With --again KEY, and a results folder for FILE, dumbbell recomputes a stored run, with more to see.
     """
     if again is not None:
         from dumbbell.cli.run.again import again as run_again

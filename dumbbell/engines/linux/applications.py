@@ -9,12 +9,14 @@ would stand still otherwise.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -22,12 +24,13 @@ from typing import Any, Literal
 from dumbbell.engines.linux import flent
 from dumbbell.engines.linux.hosts import Ends, Hosts
 from dumbbell.engines.linux.identity import Identity, identity
+from dumbbell.engines.linux.programs import mptcp
 from dumbbell.errors import shortened
 from dumbbell.plan import Connection, Place, Plan, Refusal, Tcp, Workload
 from dumbbell.plan.addresses import address
+from dumbbell.scenario.connections import mss_option, segment_bytes
 from dumbbell.scenario.program import Column, Scalar, filled
 from dumbbell.scenario.ready_made import ELSEWHERE, NEEDED, PACKAGES, ready_made
-from dumbbell.scenario.tcp import mss_option, segment_bytes
 
 _CONTROL = 50_000
 """Least port of FTP's control connections: `plan.addresses` has nothing from here to 60,000."""
@@ -42,14 +45,20 @@ _ENDLESS = 1 << 43
 """Size of a file of FTP whose transfer has no end, bytes: more than any run carries, and a file without content takes no room."""
 _BLOCK = 128 << 10
 """Bytes that iperf3 writes at once (DEFAULT_TCP_BLKSIZE in iperf.h)."""
+_MPTCP = "mptcp.so"
+"""Name of the library that makes the TCP sockets of a program MPTCP's, in the home of the program (mptcp.c)."""
+_HOME = "/run/home"
+"""Home of a confined program (agent.h)."""
 _FILES = "/mnt"
 """Folder of the agent's own files (program.c)."""
+_EARLY_NS = 500_000_000
+"""A client may end so much before the time in its command, because it rounds, or does not count how long it took to connect."""
 _TOLD = ("size_download", "size_upload", "speed_download", "speed_upload", "time_connect", "time_pretransfer", "time_total")
 _REPORT = "{" + ",".join(f'"{name}":%{{{name}}}' for name in _TOLD) + "}"
 """curl's report (--write-out). It is not curl's `json`, which includes its version: asking for that looks up this machine's name, and there
 is no DNS."""
 _BOX_BYTES = 64 << 20
-"""Room for what a confined program writes, beside the files that it is given."""
+"""Room for what a confined program writes, besides the files that it is given."""
 _SPINNING = {"um.spin_free": 100, "um.spin_ns": 1000, "um.user_spin_s": 20}
 """Settings of a guest's kernel (patch 09 of the engine kernel): each system call takes a microsecond once a process has made 100 without
 sleeping, and a program ends that computes for 20 s of a processor without any, because time stands still meanwhile."""
@@ -183,12 +192,16 @@ def _own_lines(plan: Plan, workload: Tcp, flow: Connection, i: int, ends: Ends) 
         end = roles.server if who == "server" else roles.client
         signal = _KILL if who == "server" else _NONE if program.ends_by_itself else _TERM
         if words := program.command(who):
+            given = [(given_name(file.sha256), 755 if file.executable else 644, file.name) for file in program.files]
             words, environment = _runnable(filled(words, values), program.environment)
+            if program.transport == "mptcp":
+                environment = {"LD_PRELOAD": f"{_HOME}/{_MPTCP}", **environment}
+                given = [*given, (given_name(_preloaded()[1]), 644, _MPTCP)]
             yield _program(end, _said(i, who, "txt"), signal, *words)[1]
             for name, value in environment.items():
                 yield f"environment {end} {quoted(f'{name}={value}')}"
-            for file in program.files:
-                yield f"given {end} {given_name(file.sha256)} {755 if file.executable else 644} {quoted(file.name)}"
+            for kept, mode, name in given:
+                yield f"given {end} {kept} {mode} {quoted(name)}"
             yield from (f"kept {end} {quoted(pattern)}" for pattern in program.keep)
 
 
@@ -257,7 +270,17 @@ def given_files(plan: Plan) -> dict[str, tuple[str, str]]:
     for workload in plan.tcp:
         for file in () if workload.program is None else workload.program.files:
             found[given_name(file.sha256)] = (file.path, file.sha256)
+        if workload.program is not None and workload.program.transport == "mptcp":
+            path, sha256 = _preloaded()
+            found[given_name(sha256)] = (path, sha256)
     return found
+
+
+@lru_cache(maxsize=1)
+def _preloaded() -> tuple[str, str]:
+    """The path and SHA-256 of the library that makes TCP sockets MPTCP's. Raises `EnvironmentFault` if it cannot be compiled."""
+    path = mptcp().path
+    return str(path), hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 _CONFINED_ONLY = ("given ", "kept ")
@@ -385,7 +408,7 @@ def is_installed(name: str) -> bool:
 
 
 def identities(plan: Plan) -> dict[str, Identity]:
-    """Return the programs of a plan that are there, by their names, each with what is mapped with it."""
+    """Return the programs of a plan that the machine has, by their names, each with what is mapped with it."""
     own = [workload.program for workload in plan.tcp if workload.program is not None]
     given = {f"./{file.name}": file.path for program in own for file in program.files if file.executable}
     wanted = {name: name for name in needed(plan)} | {
@@ -417,7 +440,7 @@ def refusals(plan: Plan) -> Iterator[Refusal]:
             yield from _own_refusals(plan, i, workload)
         elif isinstance(workload, Tcp) and workload.application is not None:
             for name in _untold(plan, workload):
-                what = f"is nothing that {' and '.join(NEEDED[workload.application])} can be told"
+                what = f"cannot be passed to {' and '.join(NEEDED[workload.application])}"
                 yield Refusal(Place("workload", i), name, what, "a flow without it, or without application")
     known = controls(plan)
     for i, prefix, workload in plan.over_tcp:
@@ -430,12 +453,10 @@ def refusals(plan: Plan) -> Iterator[Refusal]:
 
 
 def _own_refusals(plan: Plan, i: int, workload: Tcp) -> Iterator[Refusal]:
-    """Yield options of sockets that no program is told, and packets that filters could not tell apart."""
+    """Yield options of sockets that no program gets, and packets that filters could not tell apart."""
     for name in (*_OF_BOTH, *_OF_SOCKETS):
         if getattr(workload.host, name):
-            yield Refusal(
-                Place("workload", i), f"host.{name}", "is nothing that a program is told", "a flow without it, or without program"
-            )
+            yield Refusal(Place("workload", i), f"host.{name}", "cannot be passed to a program", "a flow without it, or without program")
     if by_address(workload) is not None:
         yield from _mistaken(plan, i, workload)
 
@@ -538,7 +559,9 @@ def _speakers(workload: Tcp) -> Iterable[str]:
 
 
 def failures(plan: Plan, ended: Iterable[tuple[int, str, int, int]], said: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a line for each program that has failed.
+    """Yield a line for each program that has failed, and for each client that ended before the time in its command.
+
+    The line says how much virtual time of the flow passed without the program.
 
     Args:
         plan: The plan.
@@ -548,17 +571,36 @@ def failures(plan: Plan, ended: Iterable[tuple[int, str, int, int]], said: Mappi
     flows = {i: (workload, flow) for i, workload, flow in _numbered(plan)}
     for i, end, status, at_ns in ended:
         workload, flow = flows[i]
-        who = "client" if end == workload.opener else "server"
+        who, lost = "client" if end == workload.opener else "server", _lost(plan, workload, flow, at_ns)
         if status == _SPUN_STATUS:
-            what = f"computed for {_SPINNING['um.user_spin_s']} s without a system call"
-            yield f"flow/{flow.name}: its {who} {what} at {at_ns / 1e9:.3f} s, and the guest's kernel ended it"
+            what = f"computed for {_SPINNING['um.user_spin_s']} s of a processor without a system call"
+            yield f"flow/{flow.name}: its {who} {what} at {at_ns / 1e9:.3f} s, and the guest's kernel ended it{lost}"
         elif status:
             lines = next(
                 (said[name] for name in said if name.startswith(f"application-{flow.name}-{who}.") and name.endswith(".errors")), b""
             )
             last = lines.decode(errors="replace").strip().splitlines()[-1:]
             why = f": {shortened(' '.join(repr(line)[1:-1] for line in last), 200)}" if last else ""
-            yield f"flow/{flow.name}: its {who} ended after {at_ns / 1e9:.3f} s with status {status}{why}"
+            yield f"flow/{flow.name}: its {who} ended at {at_ns / 1e9:.3f} s with status {status}{why}{lost}"
+        elif who == "client" and _is_told_how_long(workload) and _left_ns(plan, flow, at_ns) > _EARLY_NS:
+            yield f"flow/{flow.name}: its client ended early, at {at_ns / 1e9:.3f} s{lost}"
+
+
+def _is_told_how_long(workload: Tcp) -> bool:
+    """True if the command of a flow's client says how long to run. With `ends: true` the time in its command is only a limit."""
+    program = workload.program
+    return program is not None and program.ends is None and program.ends_by_itself and workload.transfer_bytes is None
+
+
+def _left_ns(plan: Plan, flow: Connection, at_ns: int) -> int:
+    """Return the time from a moment to the end of a flow."""
+    return max((plan.duration_ns if flow.stop_ns is None else flow.stop_ns) - at_ns, 0)
+
+
+def _lost(plan: Plan, workload: Tcp, flow: Connection, at_ns: int) -> str:
+    """Return how much virtual time a flow goes on without its program, as part of a line. Empty if a given number of bytes ends it."""
+    left_ns = 0 if workload.transfer_bytes is not None else _left_ns(plan, flow, at_ns)
+    return f"; {left_ns / 1e9:.3f} s of virtual time are lost" if left_ns else ""
 
 
 def _of_iperf3(client: Any, server: Any, workload: Tcp) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Congestion controls of the user's own that the kernel loads: BPF programs by bpftool, modules by insmod, before anything is sent.
+"""Files of the user's own that the kernel loads: congestion controls as BPF programs by bpftool, modules by insmod, before any traffic.
 
 bpftool registers what is in the section `.struct_ops` of an object (bpftool-struct_ops(8)). It stays registered when bpftool has ended.
 """
@@ -27,6 +27,14 @@ class Loader(NamedTuple):
     """The package of Debian and Ubuntu that contains the program."""
 
 
+_REGISTER = "bpftool-struct_ops"
+_REGISTERS = """\
+file=$1; shift
+bpftool struct_ops register "$file" && exit
+for name; do grep -qw -- "$name" /proc/sys/net/ipv4/tcp_available_congestion_control || exit; done
+"""
+"""An object may have several congestion controls, and the kernel refuses some, as of bpf_dctcp of its selftests. It is loaded if those that
+flows have are there."""
 _LOADERS: Mapping[str, Loader] = {
     "struct_ops": Loader("bpftool struct_ops register", "o", "bpftool"),
     "module": Loader("insmod", "ko", "kmod"),
@@ -34,8 +42,9 @@ _LOADERS: Mapping[str, Loader] = {
 
 
 def _found(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Yield the kind, the path and the SHA-256 of each file, in the order of the flows."""
-    seen = set()
+    """Yield the kind, the path and the SHA-256 of each file: modules of the scenario, then controls in the order of the flows."""
+    seen = {each.sha256 for each in plan.modules}
+    yield from (("module", each.path, each.sha256) for each in plan.modules)
     for _, _, workload in plan.over_tcp:
         for kind in _LOADERS:
             if (sha256 := workload.cc.get(kind)) is not None and sha256 not in seen:
@@ -52,10 +61,17 @@ def files(plan: Plan) -> dict[str, tuple[str, str]]:
     return {_name(kind, sha256): (path, sha256) for kind, path, sha256 in _found(plan)}
 
 
+def scripts(plan: Plan) -> dict[str, str]:
+    """Return the scripts that load them, by name."""
+    return {_REGISTER: _REGISTERS} if any(kind == "struct_ops" for kind, *_ in _found(plan)) else {}
+
+
 def lines(plan: Plan) -> Iterator[str]:
     """Yield the agent's lines that load them."""
     for kind, _, sha256 in _found(plan):
-        yield f"run init - {_LOADERS[kind].words} {_name(kind, sha256)}"
+        names = sorted({workload.cc["kind"] for _, _, workload in plan.over_tcp if workload.cc.get(kind) == sha256})
+        words = f"sh {_REGISTER}" if kind == "struct_ops" else _LOADERS[kind].words
+        yield " ".join(("run init -", words, _name(kind, sha256), *(names if kind == "struct_ops" else ())))
 
 
 def missing(plan: Plan) -> list[str]:

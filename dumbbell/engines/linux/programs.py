@@ -1,4 +1,4 @@
-"""Small static C programs: the agent, which is a guest's first process, the launcher, which starts a guest, and those of other rooms.
+"""Small C programs: the agent, which is a guest's first process, the launcher, which starts a guest, and those of other rooms.
 
 They are compiled on demand and cached by the hash of their sources.
 """
@@ -17,6 +17,8 @@ from dumbbell.errors import EnvironmentFault
 
 _HERE = Path(__file__).parent
 _FLAGS = ("-O2", "-static", "-Wall", "-Wextra")
+_SHARED = ("-O2", "-shared", "-fPIC", "-Wall", "-Wextra")
+"""The flags for a library that is preloaded into programs of the machine."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Program:
 
 def agent() -> Program:
     """Carries out the script in the guest. Raises `EnvironmentFault` if it cannot be compiled."""
-    return compiled("agent", sorted((_HERE / "agent").glob("*.[ch]")))
+    return compiled("agent", sorted((_HERE / "agent").rglob("*.[ch]")))
 
 
 def launcher() -> Program:
@@ -38,27 +40,32 @@ def launcher() -> Program:
     return compiled("launch", [_HERE / "launch.c"])
 
 
-def compiled(name: str, sources: list[Path]) -> Program:
+def mptcp() -> Program:
+    """Makes the TCP sockets of a program that it is preloaded into MPTCP's. Raises `EnvironmentFault` if it cannot be compiled."""
+    return compiled("mptcp", [_HERE / "mptcp.c"], _SHARED)
+
+
+def compiled(name: str, sources: list[Path], flags: tuple[str, ...] = _FLAGS) -> Program:
     """A program of these sources, from the cache if it is there. Raises `EnvironmentFault` if it cannot be compiled."""
-    key = cache.digest([cache.digest_of_files(sources).encode(), " ".join(_FLAGS).encode()])
+    key = cache.digest([cache.digest_of_files(sources).encode(), " ".join(flags).encode()])
     program = Program(cache.folder() / f"{name}-{key}", key)
     if not program.path.is_file():
-        _compile(program.path, [source for source in sources if source.suffix == ".c"])
+        _compile(program.path, [source for source in sources if source.suffix == ".c"], flags)
     return program
 
 
-def _compile(target: Path, sources: list[Path]) -> None:
+def _compile(target: Path, sources: list[Path], flags: tuple[str, ...]) -> None:
     """Compiles and renames into place. Several processes may do this at once, since their results are identical."""
     compiler = shutil.which("gcc")
     if compiler is None:
         raise EnvironmentFault(
-            "gcc not found, which compiles what is run beside the kernel; on Debian or Ubuntu: apt-get install gcc libc6-dev"
+            "gcc not found, which compiles the programs for the guest; on Debian or Ubuntu: apt-get install gcc libc6-dev"
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
             output = Path(scratch) / target.name
-            command = [compiler, *_FLAGS, "-o", str(output), *map(str, sources)]
+            command = [compiler, *flags, "-o", str(output), *map(str, sources)]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False)
             if done.returncode:
                 raise EnvironmentFault(f"gcc cannot compile {target.name}: {_first_error(done.stderr)}")

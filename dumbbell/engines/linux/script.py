@@ -1,4 +1,4 @@
-"""The whole of what Linux is told for one run: batches for tc and ip, and the agent's script, which names them.
+"""All commands that Linux gets for one run: batches for tc and ip, and the agent's script, which names them.
 
 namespace, sysctl, offload, run, capture     sets up the hosts (`hosts`) and the ports (`devices`, `qdiscs`, `filters`)
 tcp and other lines of `traffic`              ends, addresses, ports, times, what to send
@@ -117,7 +117,7 @@ def compile_plan(plan: Plan, real_time: bool = False) -> Script:
         *applications.end_lines(plan, real_time),
     ]
     script += drain_lines(plan, hosts, script)
-    files[SCRIPT] = _text(script)
+    files |= {SCRIPT: _text(script), **loaded.scripts(plan)}
     lists = {arrivals_file(i): arrivals(plan, workload) for i, workload in coming(plan)}
     numbered = list(enumerate(hosts.profiles))
     metadata = {

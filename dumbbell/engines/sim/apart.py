@@ -41,7 +41,7 @@ def simulate_calling(prepared: Prepared, stop: Any) -> Any:
             function, error = raised[0]
             frames = traceback.extract_tb(error.__traceback__)[1:] or traceback.extract_tb(error.__traceback__)
             line = [frame for frame in frames if frame.filename == frames[0].filename][-1]  # not frames that it called
-            what = f"the control {function} raised {type(error).__name__}: {error}"
+            what = f"the congestion control {function} raised {type(error).__name__}: {error}"
             raise ControlFailed(f"{where}{what} ({line.filename}, line {line.lineno})") from error
         if isinstance(failure, native().Misbehaved):
             places = [each.place for each in prepared.functions.values() if each.place and f" {each.name} " in str(failure)]

@@ -262,7 +262,7 @@ def _wrong(hosts: Hosts) -> Wrong:
     """Yield the errors in settings that are right by themselves."""
     if isinstance(hosts.machines, str):
         if hosts.control is not None:
-            yield ("control",), "has no place beside machines: local", "no control, or machines to reach by it"
+            yield ("control",), "cannot be used with machines: local", "no control, or machines to reach by it"
         return
     if hosts.control is None:
         yield ("control",), "is missing", "known_hosts and key, to reach the machines"

@@ -113,7 +113,7 @@ class _Case:
 
     @property
     def devices(self) -> list[Device]:
-        """Data devices that are there."""
+        """Data devices that exist."""
         return [self.facts.devices[each.device] for each in self.interfaces if each.device in self.facts.devices]
 
     @property
@@ -333,7 +333,7 @@ def _queues(case: _Case) -> Found:
         if handle != "0:":
             remedy = f"tc qdisc del dev {device} {kind if kind in ('clsact', 'ingress') else 'root'}"
             text = f"{kind} {handle} is left on {device}; expected the kernel's default there"
-            yield "error", f"{text}: `dumbbell testbed recover` if it is ours, else {remedy}"
+            yield "error", f"{text}: `dumbbell testbed recover` if dumbbell left it, else {remedy}"
         elif kind not in DEFAULT_QUEUES:
             text = f"the queue of {device} is {kind}; expected one of {', '.join(DEFAULT_QUEUES)}"
             yield "error", f"{text}: set net.core.default_qdisc, and the device down and up"

@@ -165,7 +165,7 @@ def _stream(name: str, recorded: _Recorded, zero_s: float) -> FoundFlow:
         flow.columns["retransmits"] = at.at("TCP_RETRANSMIT").count(meta["TCP_RETRANSMIT"])
     if rates:
         if any(not numbers.get("dur") for numbers in rates):
-            raise at.wrong("a rate has no duration", "the key dur beside each rate")
+            raise at.wrong("a rate has no duration", "the key dur for each rate")
         received = np.cumsum([numbers["val"] * numbers["dur"] * _BITS_PER_MBIT / 8 for numbers in rates])
         times = [_ns(numbers["t"], zero_s) for numbers in rates]
         flow.start_ns = _ns(rates[0]["t"] - rates[0]["dur"], zero_s)

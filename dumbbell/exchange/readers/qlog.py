@@ -74,7 +74,7 @@ def found_in(content: bytes, place: FilePlace) -> list[Found]:
             found.flows.append(flow)
     place.few(found.flows)
     if any("retransmits" in flow.series for flow in found.flows):
-        found.unknown.append("retransmits counts packets deemed lost, whose frames are sent again")
+        found.unknown.append("retransmits counts packets deemed lost, whose frames are retransmitted")
     if any(trace.guessed for trace in traces):
         found.unknown.append(f"the datagram size is not in the file: windows in packets are of {_LEAST_DATAGRAM} bytes")
     return [found]

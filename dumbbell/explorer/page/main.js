@@ -26,7 +26,7 @@ const KEYS = [
   ["shift + drag", "zoom into values, in one panel"],
   ["double click", "back"],
   ["wheel", "zoom about the pointer; with shift, move"],
-  ["N P", "of a capture: to the next packet that was sent again or marked, or echoes marks, and to the one before; with shift, of all segments"],
+  ["N P", "in a capture: next and previous packet that was retransmitted or marked, or echoes marks. With shift: next and previous segment"],
   ["click", "in the time-sequence graph: the facts of a packet; Escape closes them"],
   ["/", "to the filter"],
   ["↑ ↓, space, Enter", "in the table: move, tick, show alone"],

@@ -12,7 +12,7 @@ const MEANINGS = {
   drops: "packets that queues dropped",
   ce_marks: "packets that queues marked with Congestion Experienced",
   flows: "TCP connections",
-  ping_median: "median round-trip time of small packets beside the traffic: what a game or a click feels",
+  ping_median: "median round-trip time of small packets during the traffic: what a game or a click feels",
   mos: "Mean Opinion Score of a call, 1 (unusable) to 4.5 (excellent), by the E-model from delay and loss; of several calls the worst",
   r_factor: "rating of a call by the E-model, 0 to 100",
   latency_median: "median time from a request to the last byte of its answer; of a page, until all its objects are there",

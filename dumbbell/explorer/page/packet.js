@@ -117,12 +117,12 @@ function factsOfSegment(line, i) {
   const of = (kind, place, text) => [text, place < 0 ? null : { line, kind, i: place }];
   const at = (kind, place) => of(kind, place, place < 0 ? "" : `at ${seconds(timesOf(line, kind)[place])}, ${apart(time, timesOf(line, kind)[place])}`);
   const found = [
-    ["what", again.value[i] ? "a segment that was sent again" : after < 0 ? "a segment" : "a segment that was lost, or taken for lost"],
+    ["what", again.value[i] ? "a retransmitted segment" : after < 0 ? "a segment" : "a segment that was lost, or taken for lost"],
     ["sequence", numbers(low, high)],
     ["ECN", ECN[ecn.value[i]] ?? "–"],
   ];
   if (again.value[i]) found.push(["sent before", ...(before < 0 ? [`${again.value[i]} of its bytes, before the capture`] : at("segment", before))]);
-  if (after >= 0) found.push(["sent again", ...at("segment", after)]);
+  if (after >= 0) found.push(["retransmitted", ...at("segment", after)]);
   found.push(["SACK", ...(sack < 0 ? missing("sack_start", "in no first block") : at("sack", sack))]);
   if (twice >= 0) found.push(["came twice (DSACK)", ...at("sack", twice)]);
   found.push(["acknowledged", ...(ack < 0 ? missing("acknowledged", "not in this capture") : at("ack", ack))]);
@@ -153,7 +153,7 @@ async function factsOf({ line, kind, i, time }) {
     const series = await samplesAbout(line.key, line.entity, name, time);
     const place = series ? placeAt(series, time) : -1;
     if (leftOut(name)) facts.push([label, LEFT_OUT]);
-    else if (series?.entry.reduced) facts.push([label, "only least and greatest values are in this page"]);
+    else if (series?.entry.reduced) facts.push([label, "this page has only minimum and maximum values"]);
     else if (place >= 0) facts.push([label, `${shortNumber(series.value[place])} ${unit}${when}`]);
   }
   return facts;

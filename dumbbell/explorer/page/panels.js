@@ -197,8 +197,8 @@ class Panel {
   showHead() {
     this.values = this.lines.length > VALUES || this.bands.length ? [] : this.lines.map((line) => [line, el("output", { title: line.label, css: { color: line.colour } })]);
     const notes = this.lines.filter(isReduced);
-    const note = notes.length ? `${notes.length === 1 ? "a series" : `${notes.length} series`} reduced to least and greatest values` : null;
-    const key = this.name === SEQUENCE ? "sent · red: sent again · green: acknowledged · purple: SACK · orange: marked CE, hollow: echoed" : null;
+    const note = notes.length ? `${notes.length === 1 ? "a series" : `${notes.length} series`} reduced to minimum and maximum values` : null;
+    const key = this.name === SEQUENCE ? "sent · red: retransmitted · green: acknowledged · purple: SACK · orange: marked CE, hollow: echoed" : null;
     fill(this.head, el("figcaption", { title: meaningOf(this.name) }, panelTitle(this.name)), el("div", { class: "values" }, this.values.map(([, value]) => value)), note || key ? el("span", { class: "note" }, note ?? key) : null);
   }
 

@@ -1,4 +1,5 @@
-// Our numbers compared with published ones: ours, published and the difference as maps, and the cells, those outside their tolerance first.
+// Our numbers compared with published ones, or those of two engines: both and the difference as maps, and the cells, those outside their
+// tolerance first.
 
 import { el, fill, framed, select, shortNumber } from "./elements.js";
 import { APART, SCALE, legend, mapOf, ordered, spanOfMap } from "./heatmap.js";
@@ -8,7 +9,8 @@ import { change, state } from "./state.js";
 import { tableOf } from "./statistics.js";
 
 const MOST_ROWS = 300;
-const PUBLISHED = "published";
+const PUBLISHED = { ours: "dumbbell", reference: "published" };
+const WITHIN = "are within their tolerance";
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 export const hasReference = () => Boolean(model.index.agreement?.formats.length);
@@ -16,11 +18,12 @@ export const hasReference = () => Boolean(model.index.agreement?.formats.length)
 export function drawReference(place) {
   const { formats } = model.index.agreement;
   const format = formats.find((each) => each.name === state.heat.format) ?? formats[0];
+  const { ours, reference } = format.names ?? PUBLISHED;
   const metrics = Object.keys(format.metrics).filter((name) => format.cells.some((cell) => cell.metric === name));
   const metric = metrics.includes(state.heat.of) ? state.heat.of : metrics[0];
   const cells = format.cells.filter((cell) => cell.metric === metric);
   const keys = format.keys.filter((key) => new Set(cells.map((cell) => cell.key[key])).size > 1);
-  const x = keys.includes(state.heat.rx) ? state.heat.rx : keys.at(-1) ?? format.keys[0];
+  const x = keys.includes(state.heat.rx) ? state.heat.rx : (format.names ? format.keys : keys).at(-1) ?? format.keys[0];
   const y = keys.includes(state.heat.ry) && state.heat.ry !== x ? state.heat.ry : keys.find((key) => key !== x) ?? x;
   const rest = keys.filter((key) => key !== x && key !== y);
   const set = (name) => (value) => change({ heat: { ...state.heat, [name]: value } }, "tab");
@@ -39,7 +42,7 @@ export function drawReference(place) {
     if (!found) return null;
     const runs = found.flatMap((cell) => cell.runs).map(rowOf).filter(Boolean);
     const [cell] = found;
-    const hover = `ours ${shortNumber(cell.ours)} (${shortNumber(cell.low)} to ${shortNumber(cell.high)} over ${cell.repeats}), ${PUBLISHED} ${shortNumber(cell.reference)}, tolerance ${shortNumber(cell.tolerance)}${cell.within ? "" : ": outside"}${cell.fault ? `; reference: ${cell.fault}` : ""}`;
+    const hover = `${ours} ${shortNumber(cell.ours)} (${shortNumber(cell.low)} to ${shortNumber(cell.high)} over ${cell.repeats}), ${reference} ${shortNumber(cell.reference)}, tolerance ${shortNumber(cell.tolerance)}${cell.within ? "" : ": outside"}${cell.fault ? `; reference: ${cell.fault}` : ""}`;
     return { value: median(found.map((each) => each[what])), runs, hover, warning: found.some((each) => !each.within) };
   };
   const span = spanOfMap(inside.flatMap((cell) => [cell.ours, cell.reference]));
@@ -72,17 +75,17 @@ export function drawReference(place) {
       keys.length > 1 ? select("Down", keys.filter((key) => key !== x), y, set("ry")) : null,
       rest.map((key) => select(key, values(key).map(String), fixed[key], set(`@${key}`))),
     ),
-    el("p", { class: "note" }, `${format.cells.length - outside.length} of ${format.cells.length} numbers are within their tolerance; cells with a frame are outside. A click shows the series of ours.`),
+    el("p", { class: "note" }, `${format.cells.length - outside.length} of ${format.cells.length} numbers ${format.verdict ?? WITHIN}. Cells with a frame are outside. A click shows the series${format.names ? "" : " of dumbbell"}.`),
     el(
       "div",
       { class: "maps" },
-      mapOf(`Ours: ${title}${unit ? ` (${unit})` : ""}`, ...axes, [x, y], one("ours"), span),
-      mapOf(capital(PUBLISHED), ...axes, [x, y], one("reference"), span),
-      mapOf(`Difference (ours - ${PUBLISHED})`, ...axes, [x, y], one("error"), [-most, most], true),
+      mapOf(`${format.names ? ours : capital(ours)}: ${title}${unit ? ` (${unit})` : ""}`, ...axes, [x, y], one("ours"), span),
+      mapOf(format.names ? reference : capital(reference), ...axes, [x, y], one("reference"), span),
+      mapOf(`Difference (${ours} - ${reference})`, ...axes, [x, y], one("error"), [-most, most], true),
     ),
     legend(span, SCALE),
     legend([-most, most], APART),
-    framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(["", "metric", ...format.keys, "ours", PUBLISHED, "error", "tolerance", "range of ours", "note"], rows))),
+    framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(["", "metric", ...format.keys, ours, reference, "error", "tolerance", `range of ${ours}`, "note"], rows))),
     format.cells.length > MOST_ROWS ? el("p", { class: "note" }, `The ${MOST_ROWS} furthest of ${format.cells.length} are listed.`) : null,
   );
 }

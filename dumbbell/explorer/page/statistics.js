@@ -60,7 +60,7 @@ export async function drawStatistics(place) {
   const graphs = [chosen ? distribution(lines, chosen, from, to) : null, await ellipses(details, from, to)];
   fill(
     place,
-    el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same. Goodput is between the last samples at or before both ends, of a flow over the time that it has there; of all flows it is what they received together over the time of all of them.${reduced ? " Some series of this page are reduced to least and greatest values: theirs are numbers of those." : ""}`),
+    el("p", { class: "note" }, `From ${shortNumber(from)} s to ${shortNumber(to)} s: zoom in the series to choose another part. Percentiles are linear between samples; all samples weigh the same. Goodput is between the last samples at or before both ends, of a flow over the time that it has there; of all flows it is what they received together over the time of all of them.${reduced ? " Some series of this page are reduced to minimum and maximum values: theirs are numbers of those." : ""}`),
     framed(el("div", { class: "scroll wide", tabindex: "0" }, tableOf(heads, body))),
     chosen ? el("div", { class: "bar" }, select("Distribution of", names.map((name) => [name, panelTitle(name)]), chosen, (cdf) => change({ cdf }, "tab"))) : null,
     el("div", { class: "graphs" }, graphs),

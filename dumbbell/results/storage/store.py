@@ -52,7 +52,7 @@ from dumbbell.results.storage.pack import PACKED, Pack, PackedFile
 from dumbbell.results.storage.packs import PACKS, Packs, has_packs
 from dumbbell.results.storage.place import STUDY, StoreFolder, write_folder
 from dumbbell.results.storage.shelf import Folders, Shelf
-from dumbbell.results.storage.written import ASKED, HOST, RUN, as_files
+from dumbbell.results.storage.written import ASKED, FILES, HOST, RUN, as_files
 from dumbbell.results.summary import Outline, Summary, summarise
 
 _STUDY_FORMAT = 2
@@ -203,6 +203,14 @@ class Store:
                 if isinstance(name, str) and isinstance(cell, dict) and isinstance(scenario, dict):
                     yield name, cell, scenario
 
+    def files_of_scenario(self, key: str) -> Mapping[str, Mapping[str, str]]:
+        """Return the files that the scenario of a stored run names, from its host.json: by SHA-256 the key that names one, and its path."""
+        found: dict[str, Mapping[str, str]] = {}
+        for content in self._said(key):
+            with suppress(ValueError, TypeError, KeyError, AttributeError):
+                found |= {sha: {str(k): str(path) for k, path in places.items()} for sha, places in parse_json(content)[FILES].items()}
+        return found
+
     def _said(self, key: str) -> list[bytes]:
         """The run.json and the host.json of a stored run, as far as they can be read."""
         shelf = self._shelf_of(key)
@@ -271,7 +279,7 @@ class Store:
             self._keep(key, fingerprint(files[RUN], self._folders.listed(key)), summary)
 
     def add_more(self, key: str, files: Mapping[str, bytes]) -> None:
-        """Write what was recorded of a stored run when it was computed again, see `storage.more`. It replaces what there was."""
+        """Write what was recorded of a stored run when it was recomputed, see `storage.more`. It replaces what there was."""
         with self.place.disk_errors(), self.place.locked(fcntl.LOCK_EX):
             self.folder.make(key)
             for name in MORE:  # again.json first: without it the others count for nothing
@@ -416,7 +424,7 @@ class Store:
         there = self._folders.listed(key) if beside else {}
         for each in beside:
             if each.path.name not in there:
-                each.verify()  # the error says what is there instead
+                each.verify()  # the error names the existing run
                 raise damaged(each.path, "no such file")
             each.verify_size(there[each.path.name].st_size)
             if each.path.suffix == ".parquet" and each.path.name not in (SERIES, EVENTS):
@@ -455,7 +463,7 @@ class Store:
         try:
             record = sealed_record(content, path, _STUDY_FORMATS, what)
         except ValueError as error:
-            raise BadInput(f"{path}: {error}; expected {what} (`dumbbell check --repair {self.path}` lists its runs anew)") from None
+            raise BadInput(f"{path}: {error}; expected {what} (`dumbbell check --repair {self.path}` rebuilds its list of runs)") from None
         try:
             found = [(run["name"], run["cell"], run["key"]) for run in record["runs"]]
         except (KeyError, TypeError):

@@ -17,6 +17,8 @@ from dumbbell.results.tables import MOST_LISTED, NOT_ALWAYS
 RUN, HOST = "run.json", "host.json"
 ASKED = ("name", "cell", "scenario")
 """Entries of run.json and host.json that come from the request of a run."""
+FILES = "files_of_scenario"
+"""The entry of host.json with the paths of the files that the scenario names. A run depends on their content alone."""
 
 
 def as_files(run: Run, command: str, host: Mapping[str, Any]) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ from dumbbell.executor import Finished, WorkerDied
 from dumbbell.executor.base import produce
 from dumbbell.executor.processes import Processes
 from dumbbell.running.machine import host
+from dumbbell.running.places import places
 
 if TYPE_CHECKING:
     from dumbbell.results import Run
@@ -152,7 +153,7 @@ def _take(batch: Batch, finished: Finished[Prepared], run: Run, found: Computed,
         found.runs.append(run)
         return
     took = {"wall_s": finished.wall_s, "cpu_s": finished.cpu_s + (run.cpu_s or 0.0)}
-    files = as_files(run, batch.command, {**host(), "worker": batch.worker, **took})
+    files = as_files(run, batch.command, {**host(), "worker": batch.worker, **took, **places(finished.job)})
     found.seals[run.key] = sha256(files[RUN]).hexdigest()
     if batch.form == "nothing":
         return

@@ -114,7 +114,7 @@ class Transfers(generated.Transfers):
         """Also transfers of nothing, and arrivals in no time."""
         trace = self.arrivals.rows is not None
         if trace == (self.size is not None):
-            yield ("size",), "stands beside those of the trace" if trace else "is missing", "none" if trace else Size.EXPECTED
+            yield ("size",), "cannot be combined with the sizes of the trace" if trace else "is missing", "none" if trace else Size.EXPECTED
         for size in [row[1] for row in self.arrivals.rows or ()] if self.size is None else self._largest():
             if not 0 < size <= most_bytes(self):
                 yield ("size",), f"{size} is too much" if size else "0B is nothing to send", f"1B to {most_bytes(self)}"
@@ -125,7 +125,7 @@ class Transfers(generated.Transfers):
         if self.arrivals.every == 0:
             yield ("arrivals", "every"), "0s is no time at all", "a time above 0"
         if self.rtt is not None and self._listed_rtts:
-            yield ("rtt",), "stands beside those of the trace", "the one or the other"
+            yield ("rtt",), "cannot be combined with the RTTs of the trace", "the one or the other"
         if self.exact_rtts and (self.rtt is None or not is_drawn(self.rtt)):
             yield ("exact_rtts",), "true draws no RTT", "rtt with a distribution"
         if self.rtts and min(self.rtts) <= 0:

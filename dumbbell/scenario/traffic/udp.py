@@ -72,13 +72,13 @@ class Udp(generated.Udp):
     def wrong(self, duration: Duration) -> Wrong:
         """Also no rate or two, several datagrams a microsecond, half a burst, and replies that nobody looks at."""
         if (self.rate is None) == (self.interval is None):
-            yield ("rate",), "is missing" if self.rate is None else "stands beside interval", "either rate or interval"
+            yield ("rate",), "is missing" if self.rate is None else "cannot be combined with interval", "either rate or interval"
         most = Rate(int(mean(self.size) * 8 * 10**6))
         if self.rate is not None and most < self.rate:
             yield ("rate",), f"{self.rate} are several datagrams of {int(mean(self.size))} bytes a microsecond", f"at most {most}"
         for key, other in (("on", "off"), ("off", "on")):
             if getattr(self, key) is None and getattr(self, other) is not None:
-                yield (key,), f"is missing beside {other}", "both or none"
+                yield (key,), f"is missing, and {other} needs it", "both or none"
         if self.on is not None and mean(self.on) == 0:
             yield ("on",), "0s is no time at all", "a time above 0"
         if self.reply and self.measure is False:

@@ -52,7 +52,7 @@ class Trace(Model):
     """`mahimahi`: opportunities of 1504 bytes by ms, which start again after the last. `csv`: a first line with the units of a time and a
     rate, then the times from 0s on, each with the rate that holds from there. By default `csv` for a file named `.csv`."""
     loop: Flag = False
-    """Repeat a trace of rates from the time of its last line. Without it the last rate stays. A mahimahi trace always repeats."""
+    """Repeat a trace of rates from the time of its last line. Without it the last rate stays. A mahimahi trace always loops."""
     bin: Duration | None = None
     """Use the mean rate of the opportunities over each such time instead. It is an approximation that every engine has."""
     packed: SkipJsonSchema[str | None] = Field(default=None, repr=False)
@@ -74,7 +74,7 @@ class Trace(Model):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         if self.format == "mahimahi" and self.loop:
-            raise Unfit("loop is of rates, a trace of mahimahi's always begins anew", "no loop")
+            raise Unfit("loop belongs to traces of rates, because a trace of mahimahi always loops", "no loop")
         if self.format == "csv" and self.bin is not None:
             raise Unfit("bin is of opportunities, and these are rates", "no bin")
         if self.bin == 0:

@@ -141,7 +141,7 @@ def incumbent_dominates(trials: Trials, cc: str, qdisc: str = TAIL_DROP, rtt_ms:
 
 def _several(runs: list[Trial]) -> list[Trial]:
     if len(runs) < MIN_SEEDS:
-        raise MissingRunError(f"{len(runs)} repeats; a spread over repeats wants {MIN_SEEDS}")
+        raise MissingRunError(f"too few seeds ({len(runs)}): a spread needs {MIN_SEEDS}")
     return runs
 
 

@@ -48,6 +48,76 @@ MODULE_LICENSE("GPL");
 """
 
 
+QUEUE = r"""
+#include <linux/module.h>
+#include <net/pkt_sched.h>
+
+static int take(struct sk_buff *skb, struct Qdisc *q, struct sk_buff **drop)
+{
+	return q->q.qlen < 10 ? qdisc_enqueue_tail(skb, q) : qdisc_drop(skb, q, drop);
+}
+
+static struct Qdisc_ops short_queue = {
+	.id = "short",
+	.enqueue = take,
+	.dequeue = qdisc_dequeue_head,
+	.peek = qdisc_peek_head,
+	.reset = qdisc_reset_queue,
+	.owner = THIS_MODULE,
+};
+
+static int __init begin(void)
+{
+	return register_qdisc(&short_queue);
+}
+
+static void __exit end(void)
+{
+	unregister_qdisc(&short_queue);
+}
+
+module_init(begin);
+module_exit(end);
+MODULE_LICENSE("GPL");
+"""
+
+
+def built(tmp_path, name, source):
+    """Compile a module with the headers that the kernel's build has kept."""
+    kernel = binary.find()
+    kept = kernel.linux.parent / headers.NAME
+    if not kept.is_dir():
+        pytest.skip("the kernel was built without --with headers")
+    (tmp_path / f"{name}.c").write_text(source)
+    (tmp_path / "Makefile").write_text(f"obj-m := {name}.o\n")
+    subprocess.run(["make", "-C", kept, "ARCH=um", f"M={tmp_path}", "modules"], check=True, capture_output=True)
+
+
+@pytest.mark.usefixtures("real")
+def test_a_queue_discipline_from_a_module_is_that_of_the_bottleneck(tmp_path, dumbbell):
+    built(tmp_path, "sch_short", QUEUE)
+    loads = {"modules": ["./sch_short.ko"], "duration": "3s"}
+    scenario(tmp_path, "reno", **loads)
+    text = (tmp_path / "scenario.yaml").read_text()
+    (tmp_path / "scenario.yaml").write_text(text.replace('{"kind": "pfifo", "limit": "1bdp"}', '{"kind": "tc", "command": "short"}'))
+    refused = dumbbell("run", tmp_path / "scenario.yaml", "--out", tmp_path / "out")
+    assert "sch_short.ko would be loaded into the guest's kernel; expected --allow-module" in refused.err
+    (run,) = dumbbell_run(tmp_path)
+    (port,) = (row for row in run.ports.rows() if row["port"] == "bottleneck")
+    assert port["dropped_aqm"] + port["dropped_overflow"] > 0
+    _, backlog = run.series("port/bottleneck", "backlog_packets")
+    assert max(backlog) == 10
+    scenario(tmp_path, "reno", engine="sim", **loads)
+    lacking = dumbbell("run", tmp_path / "scenario.yaml", "--allow-module", "--out", tmp_path / "out")
+    assert lacking.status == 2
+    assert "modules" in lacking.err
+
+
+def dumbbell_run(tmp_path):
+    """Run the scenario of the folder, with its modules."""
+    return dumbbell.run(dumbbell.Scenario.from_file(tmp_path / "scenario.yaml"), allow_module=True)
+
+
 def scenario(tmp_path, cc, engine="kernel", **more):
     """A flow alone, whose queue overflows."""
     path = {"rtt": "40ms", "bottleneck": {"rate": "20mbit", "qdisc": {"kind": "pfifo", "limit": "1bdp"}}}
@@ -96,19 +166,13 @@ def test_a_program_of_the_example_is_cubic_to_the_byte(with_bpf, example, tmp_pa
 
 def test_a_program_that_the_kernel_refuses_is_named(with_bpf, tmp_path):
     (tmp_path / "wrong.bpf.o").write_bytes(b"\x7fELF, and nothing that follows")
-    with pytest.raises(EnvironmentFault, match="bpftool struct_ops"):
+    with pytest.raises(EnvironmentFault, match="bpftool-struct_ops"):
         dumbbell.run(scenario(tmp_path, {"struct_ops": "./wrong.bpf.o"}, with_bpf), allow_module=True)
 
 
 @pytest.mark.usefixtures("real")
 def test_a_module_is_compiled_with_kept_headers_and_does_what_it_says(tmp_path):
-    kernel = binary.find()
-    kept = kernel.linux.parent / headers.NAME
-    if not kept.is_dir():
-        pytest.skip("the kernel was built without --with headers")
-    (tmp_path / "tcp_halving.c").write_text(MODULE)
-    (tmp_path / "Makefile").write_text("obj-m := tcp_halving.o\n")
-    subprocess.run(["make", "-s", "-C", kept, "ARCH=um", f"M={tmp_path}", "modules"], check=True, capture_output=True)
+    built(tmp_path, "tcp_halving", MODULE)
     found = []
     for cc in ({"module": "./tcp_halving.ko"}, "reno"):
         (run,) = dumbbell.run(scenario(tmp_path, cc), allow_module=True)

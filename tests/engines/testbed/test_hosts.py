@@ -26,7 +26,7 @@ machines:
 
 @pytest.fixture
 def written(tmp_path):
-    """A function that writes a hosts file beside its keys."""
+    """A function that writes a hosts file next to its keys."""
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "lab").touch()
     (tmp_path / "known_hosts").touch()
@@ -213,7 +213,7 @@ def test_nothing_that_a_shell_or_a_terminal_interprets_is_taken(written):
             "machines: {}\ncontrol: 1\n",
             ":2: control: 1 is not keys and values; expected keys and values, one of key, known_hosts, sudo, user",
         ),
-        ("control: {known_hosts: known_hosts, key: keys/lab}\nmachines: local\n", ":1: control: has no place beside machines: local; "),
+        ("control: {known_hosts: known_hosts, key: keys/lab}\nmachines: local\n", ":1: control: cannot be used with machines: local; "),
         (GOOD.partition("\n")[2], ":1: control: is missing; expected known_hosts and key, to reach the machines"),
         ("control: {known_hosts: known_hosts, key: keys/lab}\nmachines: {}\n", ":2: machines: 0 have the role router; expected one"),
         ("machines: {a: 5}\n", ":1: machines.a: 5 "),

@@ -284,17 +284,17 @@ QUEUES = {
     "qdisc": (
         {"kind": "tbf", "handle": "1:", "root": True},
         "tbf 1: is left on vec1; expected the kernel's default there: "
-        "`dumbbell testbed recover` if it is ours, else tc qdisc del dev vec1 root",
+        "`dumbbell testbed recover` if dumbbell left it, else tc qdisc del dev vec1 root",
     ),
     "default by hand": (
         {"kind": "pfifo_fast", "handle": "8001:", "root": True},
         "pfifo_fast 8001: is left on vec1; expected the kernel's default there: "
-        "`dumbbell testbed recover` if it is ours, else tc qdisc del dev vec1 root",
+        "`dumbbell testbed recover` if dumbbell left it, else tc qdisc del dev vec1 root",
     ),
     "clsact": (
         {"kind": "clsact", "handle": "ffff:", "parent": "ffff:fff1"},
         "clsact ffff: is left on vec1; expected the kernel's default there: "
-        "`dumbbell testbed recover` if it is ours, else tc qdisc del dev vec1 clsact",
+        "`dumbbell testbed recover` if dumbbell left it, else tc qdisc del dev vec1 clsact",
     ),
     "another default": (
         {"kind": "fq", "handle": "0:", "root": True},

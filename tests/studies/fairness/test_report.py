@@ -54,7 +54,7 @@ def test_claims_fail_where_the_numbers_are_others(published_runs, make_run):
 def test_commands_on_the_folder(folder, dumbbell):
     status, out, _ = dumbbell("table", folder, "--number", "1", "--format", "csv")
     assert status == 0
-    assert out.splitlines()[1].startswith("Baseline1,S1,SACK,0,ours,9.29,90.31,5.3,2.0,0,5888")
+    assert out.splitlines()[1].startswith("Baseline1,S1,SACK,0,dumbbell,9.29,90.31,5.3,2.0,0,5888")
     assert out.splitlines()[2].startswith(",,,,published,9.29,90.31,5.3,,,5888")
     status, out, _ = dumbbell("compare", folder, find_part("fairness")[1].published["alberta_runs"], "--json")
     assert status == 0

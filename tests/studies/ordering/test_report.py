@@ -50,7 +50,7 @@ def test_commands_on_the_folder(folder, dumbbell):
     assert json.loads(out)["metrics"]["utilization"]["missing"] == 0
     status, out, _ = dumbbell("table", folder, "--number", "5", "--format", "csv")
     assert status == 0
-    assert out.splitlines()[1].startswith("40ms,ours,0.9480,0.9556,")
+    assert out.splitlines()[1].startswith("40ms,dumbbell,0.9480,0.9556,")
     status, out, _ = dumbbell("table", folder, "--tidy")
     assert out.splitlines()[:2] == ["section,level,protocol,utilization", "4,320ms,CUBIC,0.871549"]
     status, out, _ = dumbbell("claims", "ordering", folder, "--json")

@@ -188,7 +188,7 @@ def test_shares_that_differ_between_runs(make_run):
 
 def test_a_spread_needs_ten_repeats(make_run):
     (claim,) = (claim for claim in check_claims([make_run(Experiment("newreno", "pfifo", 20.0, 180))]) if claim.id == "T005+T008")
-    assert (claim.status, claim.measured) == ("not_applicable", "1 repeats; a spread over repeats wants 10")
+    assert (claim.status, claim.measured) == ("not_applicable", "too few seeds (1): a spread needs 10")
 
 
 def test_the_incumbent_dominates(make_run):

@@ -87,6 +87,7 @@ struct end {
 	struct tcp_info info; /* as last read */
 	char control[MOST_CONTROL]; /* what its congestion control tells, likewise */
 	uint32_t control_size;
+	int closed_fd; /* the socket of an end that the agent has closed; 0: none */
 	struct program program; /* whose socket it is, if it is not the agent's: none without words */
 };
 
@@ -284,6 +285,7 @@ int64_t waited_for_room(const struct end *end);
 void end_waiting(struct end *end);
 void read_info(struct end *end);
 void send_fin(const struct end *end);
+void read_last_packets(struct end *end);
 void close_end(const struct script *script, struct flow *flow, struct end *at);
 
 /* bulk.c */

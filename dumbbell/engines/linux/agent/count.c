@@ -60,6 +60,8 @@ static void count_flow(FILE *file, const struct script *script, struct flow *flo
 	}
 	read_sender(flow);
 	read_info(&flow->to);
+	read_last_packets(&flow->from);
+	read_last_packets(&flow->to);
 	count(file, i, "sent_packets", sent_by(from, flow->opened_by_to));
 	count(file, i, "retransmits", from->tcpi_total_retrans);
 	count(file, i, "arrived_packets", to->tcpi_segs_in);

@@ -234,11 +234,29 @@ void read_info(struct end *end)
 		fail("TCP_INFO: %s", strerror(errno));
 }
 
-/* The connection is closed when both ends are; `at` is one of its. */
+/* After close_end() packets still come and go, such as the ACK of the FIN. */
+void read_last_packets(struct end *end)
+{
+	struct tcp_info info;
+	socklen_t size = sizeof(info);
+
+	if (!end->closed_fd)
+		return;
+	if (getsockopt(end->closed_fd, IPPROTO_TCP, TCP_INFO, &info, &size))
+		fail("TCP_INFO: %s", strerror(errno));
+	end->info.tcpi_segs_out = info.tcpi_segs_out;
+	end->info.tcpi_segs_in = info.tcpi_segs_in;
+	end->info.tcpi_total_retrans = info.tcpi_total_retrans;
+}
+
+/* The connection is closed when both ends are; `at` is one of its. The socket stays, because it counts on. */
 void close_end(const struct script *script, struct flow *flow, struct end *at)
 {
 	read_info(at);
-	close(at->fd);
+	if (!at->reads_bps)
+		unwatch(at->fd);
+	send_fin(at);
+	at->closed_fd = at->fd;
 	at->fd = -1;
 	if (flow->from.fd < 0 && flow->to.fd < 0)
 		flow->closed_ns = since_epoch(script);

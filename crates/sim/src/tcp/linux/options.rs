@@ -73,7 +73,7 @@ words! {
         /// `output_limit_bytes` of new data; retransmissions are not asked (3.6 to 3.11).
         Fixed = "fixed",
         /// Two TSO segments, or a millisecond at the pacing rate if that is more, and `output_limit_bytes` at most; twice as much for
-        /// retransmissions. What still lies there is not retransmitted (4.14 and later).
+        /// retransmissions. Segments that still lie there are not retransmitted (4.14 and later).
         Rate = "rate",
     }
 

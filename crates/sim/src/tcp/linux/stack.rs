@@ -70,7 +70,7 @@ options! {
         pub hystart_clock: HystartClock,
         /// Scalable TCP raises a large window by one for so many segments or ACKs (50 until 4.16).
         pub scalable_ai_cnt: u32 => .range("segments", 1, 1 << 24),
-        /// Controls as 2.6.18 had them, unless a scenario says otherwise: CUBIC 2.0, the first H-TCP, BIC with a threshold of 100 segments.
+        /// Congestion controls as 2.6.18 had them, unless a scenario says otherwise: CUBIC 2.0, the first H-TCP, BIC with a threshold of 100 segments.
         pub early_controls: bool,
         /// CUBIC's curve stands still while nothing is sent.
         pub cubic_idle_shift: bool,

@@ -14,8 +14,8 @@
 //! A probe of a closed window is on the account, too (`tcp_xmit_probe_skb`): it takes what a segment without payload does.
 //!
 //! Leaves out: SYNs and pure ACKs on the account, what a SYN that the queue refuses does to the window, the attempts that the application's
-//! writes make one by one into a queue that refuses them, waking a sender that waits when its retransmission is refused, refusing to
-//! retransmit beyond 5/4 of what the send buffer holds, waking a sender that found what it would send again in a netem when it sends something else:
+//! writes make one by one into a queue that refuses them, waking a sender that waits when the queue refuses its retransmission, refusing to
+//! retransmit beyond 5/4 of what the send buffer holds, waking a sender that found what it would retransmit in a netem when it sends something else:
 //! the ACK that let that be sent has tried just before.
 
 use std::collections::VecDeque;

@@ -2,7 +2,7 @@
 //! `tcp_moderate_cwnd`). Each second ACK takes a segment off, and every ACK leaves no more than what is in flight and one: what was lost is
 //! taken off the window as well, and after a burst of losses it is far below the threshold.
 //!
-//! Leaves out: that an undo leaves twice the threshold to controls that have no `undo_cwnd`, where here it is the window before the reduction.
+//! Leaves out: that an undo leaves twice the threshold to congestion controls that have no `undo_cwnd`, where here it is the window before the reduction.
 
 use crate::cc::CongestionControl;
 use crate::tcp::linux::sender::Sender;
