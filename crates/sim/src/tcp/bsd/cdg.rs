@@ -74,7 +74,7 @@ pub(super) struct Cdg {
     queue: Queue,
 }
 
-/// What an ACK led to.
+/// Reaction to an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
@@ -132,7 +132,7 @@ impl Cdg {
         self.ertt.on_ack(heard);
     }
 
-    /// Gradients of the least and the largest RTT, ms a round trip.
+    /// Gradients of the minimum and the maximum RTT, ms a round trip.
     pub fn gradients_ms(&self) -> [f64; 2] {
         [self.min_qtrend, self.max_qtrend].map(|trend| trend as f64 / f64::from(1 << PRECISION))
     }
