@@ -34,13 +34,13 @@ HOUSE: dict[str, str] = {
     r"(?:is|are|was|were|be|been|being) told": "dumbbell says, prints",
     r"(?:sent|sends?|sending)(?: \w+)? again": "retransmitted",
     r"the (?:least|greatest)": "minimum, maximum",
-    r"(?<!error )(?<!progress )(?<!search )(?<!title )bars?(?! chart)": "target",
+    r"(?<!error )(?<!progress )(?<!search )(?<!title )(?<!colour )bars?(?! chart)": "target",
     r"(?:a|an|the|each|every|one|another|first|per) repeat|repeats": "seed, run",
     r"anew|(?:made|computed) again": "recomputed, rerun",
     r"(?:what|that) (?:is|are|was|were) (?:already there|there already|there)": "existing",
     r"ours|theirs": "dumbbell, published",
     r"(?<!congestion )(?<!access )(?<!flow )controls": "congestion controls",
-    r"(?:a|an|the|my|your|own|each|every|another|one|other) control(?! (?:law|connection|network|packet))": "congestion control",
+    r"(?:a|an|the|my|your|own|each|every|another|one|other) control(?! (?:law|connection|network|packet|run|side))": "congestion control",
     r"lines? rates?|(?:slow|slower|fast|cable|subscriber|full) lines?": "link, link rate",
 }
 """Patterns of words that only the project used, with the field's words for them."""

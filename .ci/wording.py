@@ -2,8 +2,9 @@
 
     python .ci/wording.py [PATH...]
 
-It prints FILE:LINE of each docstring, comment or paragraph that begins with one of `WORDS`, and of each one with a house word (`HOUSE`). It
-ends with 1 if there are any.
+It prints FILE:LINE of each docstring, comment or paragraph that begins with one of `WORDS`, and of each one with a house word: in Python
+those of documents (`prose.HOUSE`), in Rust those of `HOUSE`. It ends with 1 if there are any. Words in backticks or quotation marks, and
+names of files, are no prose.
 """
 
 import ast
@@ -14,12 +15,20 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import prose
+
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = ("Of", "What", "Whether", "As", "Likewise", "Those")
 HOUSE = {"sent again": "retransmitted", "sends again": "retransmits", "the least": "the minimum", "the greatest": "the maximum"}
-"""House words that comments do not have, each with the field's word."""
+"""House words that comments in Rust do not have, each with the field's word."""
 FOLDERS = (".ci", "benchmarks", "crates", "docs", "dumbbell", "dumbbell_studies", "examples", "fuzz", "tests")
-_HOUSE = re.compile(rf"\b({'|'.join(HOUSE)})\b", re.IGNORECASE)
+_HOUSE = {
+    ".py": re.compile(rf"\b(?:{'|'.join(prose.HOUSE)})\b", re.IGNORECASE),
+    ".rs": re.compile(rf"\b(?:{'|'.join(HOUSE)})\b", re.IGNORECASE),
+}
+_NO_PROSE = re.compile(r"``.+?``|`[^`]*`|\"[^\"]*(?:\"|$)|[\w/-]+\.(?:md|py|csv|json|yaml)\b")
 _BEGINS = re.compile(rf"({'|'.join(WORDS)})\b(?!\?)")
 _RUST = re.compile(r"\s*//[/!]?(?: (?P<alone>.*)|$)|(?:[^\"]|\"[^\"]*\")*? // (?P<behind>.*)")
 
@@ -56,7 +65,8 @@ def found(path: Path) -> list[tuple[int, str]]:
     texts = python_texts if path.suffix == ".py" else rust_texts
     source = path.read_text(encoding="utf-8")
     wrong = [(number, text) for number, text in beginnings(texts(source)) if _BEGINS.match(text)]
-    return sorted({*wrong, *((number, text) for number, text, _ in texts(source) if _HOUSE.search(text))})
+    house = _HOUSE[path.suffix]
+    return sorted({*wrong, *((number, text) for number, text, _ in texts(source) if house.search(_NO_PROSE.sub("X", text)))})
 
 
 def files(roots: list[Path]) -> Iterator[Path]:
@@ -73,8 +83,8 @@ def main() -> int:
     lines = [f"{path.resolve().relative_to(ROOT)}:{number}: {text.strip()[:70]}" for path in files(roots) for number, text in found(path)]
     if lines:
         print("\n".join(lines))
-        words = ", ".join(f"{instead} (not {word})" for word, instead in HOUSE.items())
-        print(f"A comment begins with its subject, not with {', '.join(WORDS)}, and uses {words}: see Plain English in CONTRIBUTING.md.")
+        words = ", ".join(WORDS)
+        print(f"A comment begins with its subject, not with {words}, and uses the field's words: see Plain English in CONTRIBUTING.md.")
     return bool(lines)
 
 

@@ -23,7 +23,7 @@ def parse(arguments: Sequence[str] | None, description: str, kind: str, known: C
 
 
 def end_with(main: Callable[[], int | None]) -> NoReturn:
-    """Ends the process as `main` does; what is wrong is told in a line."""
+    """Ends the process as `main` does; what is wrong is printed in a line."""
     try:
         sys.exit(main())
     except DumbbellError as error:

@@ -78,7 +78,7 @@ class _Listed:
         """Nothing is added."""
 
     def keys(self) -> Sequence[str]:
-        """Theirs."""
+        """Their names."""
         return [sha256(str(i).encode()).hexdigest()[:32] for i in range(_RUNS)]
 
     def detail(self, key: str) -> Document:

@@ -3,7 +3,7 @@
     python -m benchmarks.side_by_side [--record] [NAME...]
 
 NS3_ROOT=PREFIX takes an ns-3 installation of your own instead of the wheel. If there is no ns-3, it says why and measures the simulator
-alone. `--record` writes side_by_side.csv and the figure beside this file, and keeps the records of other builds of ns-3; `docs/generate.py`
+alone. `--record` writes the figure and side_by_side.csv next to it, and keeps the records of other builds of ns-3; `docs/generate.py`
 takes the tables from there.
 
 Both send segments of 1448 bytes with timestamps, SACK, delayed ACKs (every second segment, 40 ms) and an initial window of 10 over two
@@ -205,7 +205,7 @@ def section(comparisons: Sequence[Comparison]) -> str:
 
 
 def draw(comparisons: Sequence[Comparison], folder: Path = FILE.parent) -> list[Path]:
-    """A bar a scenario and build of ns-3: how many times as many packets per CPU second."""
+    """A bar chart: one column for each scenario and build of ns-3: how many times as many packets per CPU second."""
     import numpy as np
     from matplotlib import pyplot
 

@@ -9,9 +9,14 @@ The simulator must have been built from these sources (`make setup`).
 from __future__ import annotations
 
 import json
+import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 from dumbbell import catalogue
 from dumbbell.catalogue import Entry, Parameter
@@ -21,8 +26,18 @@ ROOT = Path(__file__).resolve().parent.parent
 FEATURES = ROOT / "dumbbell" / "catalogue" / "feature.py"
 MODELS = {
     group: ROOT / "dumbbell" / "scenario" / "generated" / f"{name}.py"
-    for group, name in {"qdisc": "qdiscs", "fault": "faults", "path": "paths", "host": "hosts", "traffic": "traffic"}.items()
+    for group, name in {
+        "qdisc": "qdiscs",
+        "fault": "faults",
+        "path": "paths",
+        "impairment": "impairments",
+        "network": "networks",
+        "host": "hosts",
+        "workload": "workloads",
+        "traffic": "traffic",
+    }.items()
 }
+KINDS = ROOT / "dumbbell" / "scenario" / "generated" / "kinds.py"
 _WIDTH = 140
 _TYPES = {
     ("cake", "rtt"): "CakeRtt",
@@ -33,25 +48,68 @@ _TYPES = {
     ("tc", "command"): "TcCommand",
     ("host", "sysctls"): "Sysctls",
     ("transfers", "arrivals"): "Arrivals",
+    ("bottleneck", "trace"): "Trace",
+    ("bottleneck", "shaper"): "ShaperKind",
+    ("bottleneck", "qdisc"): "Qdisc",
+    ("path", "delay"): "Delay",
+    ("path", "access"): "Access",
+    ("path", "bottleneck"): "Bottleneck",
+    ("path", "forward"): "list[Stage]",
+    ("path", "reverse"): "Reverse",
+    ("path", "impairments"): "list[Impairment]",
+    ("named_path", "forward"): "Annotated[list[Name], Field(min_length=1)]",
+    ("named_path", "reverse"): 'Annotated[Literal["return", "none"], Tag("word")] | Annotated[list[Name], Tag("stages")]',
+    ("host_queue", "egress"): "Bottleneck",
+    ("connection", "cc"): "Cc",
+    ("connection", "stack"): "Stack",
+    ("connection", "host"): "Host",
+    ("connection", "ecn"): "Feedback",
+    ("connection", "ect"): "Literal[0, 1]",
+    ("datagrams", "ect"): "Literal[0, 1]",
+    ("flow", "arguments"): "dict[str, Scalar]",
+    ("arrivals", "load"): "Annotated[float, Field(gt=0, le=10, strict=False)]",
+    ("arrivals", "at"): "Annotated[list[Duration], Field(min_length=1, max_length=1_000_000)]",
 }
-"""Keys that may be written in several ways: their types in `dumbbell.scenario.values.typed`."""
-_DEFAULTS = {("cake", "sce"): "False", ("host", "sysctls"): "Field(default_factory=dict)"}
+"""Keys that may be written in several ways, or hold keys of their own: their types."""
+_DEFAULTS = {
+    ("cake", "sce"): "False",
+    ("host", "sysctls"): "Field(default_factory=dict)",
+    ("path", "delay"): "Delay()",
+    ("path", "reverse"): '"mirror"',
+    ("path", "impairments"): "Field(default_factory=list)",
+    ("named_path", "reverse"): '"return"',
+    ("connection", "stack"): "Field(default_factory=usual_stack)",
+    ("connection", "host"): "Field(default_factory=usual_host)",
+    ("flow", "arguments"): "Field(default_factory=dict)",
+}
+"""Defaults that have keys of their own. Those that pydantic would copy each time, because it cannot hash them, are factories."""
 _REMARKS = {("transfers", "rtt"): "  # type: ignore[assignment]"}
-_NAMES = {"dualpi2": "DualPi2", "onoff": "OnOff"}
+_NAMES = {"dualpi2": "DualPi2", "onoff": "OnOff", "impairment": "OneImpairment", "connection": "Connections", "rate": "RateStep"}
 """Names of models that do not follow from the entry's name."""
-_WITHOUT_MODEL = ("stage",)
-"""Entries whose keys stand in models that have others, too."""
 _BASES = {
     "qdisc": "Discipline",
     "fault": "Fault",
+    "path": "Model",
     "delay": "Faults",
+    "delay_stage": "Faults",
+    "network": "Model",
     "host": "Model",
+    "impairment": "Kinded",
+    "outage": "OneImpairment",
+    "rate": "OneImpairment",
+    "drop": "OneImpairment",
+    "hold": "OneImpairment",
+    "workload": "Model",
     "traffic": "Traffic, Connections",
     "ping": "Datagrams",
     "udp": "Datagrams",
     "voip": "Datagrams",
 }
 """Base classes by entry, or else by group."""
+_OWN_BASES = {("workload", "traffic"): "Kinded", ("workload", "arrivals"): "Kinded", ("impairment", "impairment"): "Kinded"}
+"""Base classes of entries whose names are those of groups, too."""
+_ALIASED = ("for",)
+"""Keys that are words of Python's."""
 _QUANTITIES = {
     "duration": "Duration",
     "seconds": "Duration",
@@ -65,11 +123,7 @@ _QUANTITIES = {
     "drawn-duration": "Duration",
 }
 _HEADS = {
-    "qdisc": '''\
-"""Queue disciplines as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
-
-from __future__ import annotations
-
+    "qdisc": """\
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -78,12 +132,8 @@ from dumbbell.documents.model import Flag
 from dumbbell.scenario.discipline import Discipline
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 from dumbbell.scenario.values.typed import CakeAckFilter, CakeFraming, CakeRtt, CakeSce, PieVariant, TcCommand
-''',
-    "fault": '''\
-"""Faults of links as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
-
-from __future__ import annotations
-
+""",
+    "fault": """\
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -91,62 +141,142 @@ from pydantic import Field
 from dumbbell.documents.model import Flag
 from dumbbell.scenario.base import Fault
 from dumbbell.scenario.units import Duration, Share
-''',
-    "path": '''\
-"""Keys of paths as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+""",
+    "path": """\
+from typing import ClassVar, Literal
 
-from __future__ import annotations
-
-from typing import Literal
-
+from dumbbell.documents.model import Model
+from dumbbell.scenario.base import Name
 from dumbbell.scenario.faults import Faults
-from dumbbell.scenario.units import Duration, Limit
+from dumbbell.scenario.qdiscs import Qdisc
+from dumbbell.scenario.units import Duration, Limit, Rate, Size
+from dumbbell.scenario.values.trace import Trace
 
 ShaperKind = Literal[{shapers}]
-''',
-    "host": '''\
-"""Settings of hosts as the catalogue has them. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+""",
+    "impairment": """\
+from typing import Annotated, ClassVar, Literal
 
-from __future__ import annotations
+from pydantic import ConfigDict, Field
 
-from typing import Annotated, Literal
+from dumbbell.scenario.base import Kinded, Name
+from dumbbell.scenario.units import Duration, Packets, Rate
+""",
+    "network": """\
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, Tag
+
+from dumbbell.documents.model import Model
+from dumbbell.scenario.base import Name
+from dumbbell.scenario.generated.paths import Access, Delay
+from dumbbell.scenario.stages import Bottleneck, Impairment, Reverse, Stage
+from dumbbell.scenario.units import Duration
+""",
+    "host": """\
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from dumbbell.documents.model import Flag, Model
 from dumbbell.scenario.units import Duration, Packets, Rate, Size
 from dumbbell.scenario.values.typed import Sysctls
-''',
-    "traffic": '''\
-"""Traffic as the catalogue has it. Made by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+""",
+    "workload": """\
+from typing import Annotated, ClassVar, Literal
 
-from __future__ import annotations
+from pydantic import Field
 
-from typing import Annotated, Literal
+from dumbbell.documents.model import Flag, Model
+from dumbbell.scenario.base import Kinded, Name
+from dumbbell.scenario.program import Scalar
+from dumbbell.scenario.tcp import Cc, Feedback, Host, Stack, Start, usual_host, usual_stack
+from dumbbell.scenario.units import Duration, Size
+from dumbbell.scenario.values.dscp import Dscp
+""",
+    "traffic": """\
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from dumbbell.documents.model import Flag
-from dumbbell.scenario.tcp import Connections, Start
+from dumbbell.scenario.connections import Connections
+from dumbbell.scenario.tcp import Start
 from dumbbell.scenario.traffic.arrivals import Arrivals
 from dumbbell.scenario.traffic.base import Traffic
 from dumbbell.scenario.traffic.datagrams import Datagrams
 from dumbbell.scenario.units import Duration, Rate, Size
 from dumbbell.scenario.values.distributions import Drawn
-''',
+""",
 }
+_ABOUT = {
+    "qdisc": "Queue disciplines",
+    "fault": "Faults of links",
+    "path": "Stages, links and delays",
+    "impairment": "Impairments",
+    "network": "Paths, and queues of hosts",
+    "host": "Settings of hosts",
+    "workload": "Keys of flows and of all other traffic",
+    "traffic": "Kinds of traffic",
+}
+_HEAD = '''\
+"""{about}. Generated by docs/catalogue.py from dumbbell/catalogue/catalogue.json, and not edited by hand."""
+
+from __future__ import annotations
+
+'''
 
 
-def exported() -> str:
-    """Return the content of catalogue.json."""
-    return json.dumps(json.loads(native().catalogue()), indent=1, ensure_ascii=False) + "\n"
+def exported(of_laboratory: list[dict[str, Any]]) -> str:
+    """Return the content of catalogue.json: all that the simulator's sources declare, and the keys that only the laboratory reads."""
+    return json.dumps({**json.loads(native().catalogue()), "laboratory": of_laboratory}, indent=1, ensure_ascii=False) + "\n"
+
+
+def laboratory() -> list[dict[str, Any]]:
+    """Return an entry for each model of a scenario with keys that no source of the simulator declares, such as those of sweeps: the model
+    itself declares them."""
+    # The models must be there first: they are made from the simulator's part of the catalogue.
+    from docs import keys
+    from dumbbell.scenario.base import parameters
+    from dumbbell.scenario.scenario import Scenario
+
+    schema = keys.models()
+    entries: dict[str, dict[str, Any]] = {}
+    for model in all_models(Scenario):
+        name = "" if model is Scenario else re.sub(r"\W", "_", model.__name__)
+        properties = keys.properties(schema[name])
+        for key, node in properties.items():
+            field = next((field for field, each in model.model_fields.items() if key in (field, each.alias)), key)
+            owner = next((base for base in model.__mro__ if field in vars(base).get("__annotations__", ())), model)
+            entry = {"name": re.sub(r"\W", "_", owner.__name__), "parameters": {}}
+            listed = entries.setdefault(entry["name"], entry)["parameters"]
+            if key not in parameters(model) and "const" not in node:
+                listed[key] = listed.get(key) or keys.described(schema, name, key)
+    return [
+        {"name": name, "summary": "", "about": "", "draws": "nothing", "since": "", "tc": [], "parameters": [*entry["parameters"].values()]}
+        for name, entry in sorted(entries.items())
+        if entry["parameters"]
+    ]
+
+
+def all_models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that values of a type may consist of, each once."""
+    seen: dict[type[BaseModel], None] = {}
+    waiting = [annotation]
+    while waiting:
+        each = waiting.pop(0)
+        waiting += get_args(each)
+        if isinstance(each, type) and issubclass(each, BaseModel) and each not in seen:
+            seen[each] = None
+            waiting += [field.annotation for field in each.model_fields.values()]
+    return iter(seen)
 
 
 def features() -> str:
     """Return the module of the features."""
     named = json.loads(native().catalogue())["feature"]
     members = "".join(f'    {name.replace("-", "_").upper()} = "{words}"\n' for name, words in named.items())
-    return f'''"""Abilities of engines. Made by docs/catalogue.py from the simulator's sources, and not edited by hand."""
+    return f'''"""Abilities of engines. Generated by docs/catalogue.py from the simulator's sources, and not edited by hand."""
 
 from enum import StrEnum
 
@@ -160,21 +290,61 @@ class Feature(StrEnum):
 def models(group: str) -> str:
     """Return the module of the models of a group."""
     shapers = ", ".join(f'"{name}"' for name in catalogue.entries("shaper"))
-    made = [_model(group, entry) for entry in catalogue.entries(group).values() if entry.name not in _WITHOUT_MODEL]
-    return _HEADS[group].replace("{shapers}", shapers) + "".join(f"\n\n{each}" for each in made)
+    head = _HEAD.format(about=_ABOUT[group]) + _HEADS[group].replace("{shapers}", shapers)
+    return head + "".join(f"\n\n{_model(group, entry)}" for entry in catalogue.entries(group).values())
+
+
+def kinds() -> str:
+    """Return the module that lists the kinds of traffic."""
+    named = {name: _class_name(name) for name in catalogue.entries("traffic")}
+    imports = "".join(f"from dumbbell.scenario.traffic.{name} import {each}\n" for name, each in named.items())
+    tagged = "\n    | ".join(f'Annotated[{each}, Tag("{name}")]' for name, each in named.items())
+    mapped = "".join(f'    "{name}": {each},\n' for name, each in named.items())
+    return f'''{_HEAD.format(about="Lists of the kinds of traffic")}from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Discriminator, Tag
+
+from dumbbell.scenario.traffic.arrivals import Arrivals
+from dumbbell.scenario.traffic.base import Traffic, kind
+{imports}
+__all__ = [{", ".join(f'"{each}"' for each in sorted([*named.values(), "Arrivals"]))}]
+
+Background = Annotated[
+    {tagged},
+    Discriminator(kind),
+]
+"""Traffic of any kind."""
+KINDS: Mapping[str, type[Traffic]] = {{
+{mapped}}}
+"""By `kind`."""
+'''
+
+
+def _class_name(entry: str) -> str:
+    return _NAMES.get(entry) or "".join(part.title() for part in entry.split("_"))
 
 
 def _model(group: str, entry: Entry) -> str:
-    name = _NAMES.get(entry.name) or "".join(part.title() for part in entry.name.split("_"))
-    lines = [f"class {name}({_BASES.get(entry.name) or _BASES[group]}):", _documented(entry.about), ""]
+    name = _class_name(entry.name)
+    base = _OWN_BASES.get((group, entry.name)) or _BASES.get(entry.name) or _BASES[group]
+    lines = [
+        f"class {name}({base}):",
+        _documented(entry.about),
+        "",
+        f'    catalogued: ClassVar[tuple[str, str]] = ("{group}", "{entry.name}")',
+    ]
     if group == "qdisc":
         lines.append(f"    depends_on_seed: ClassVar[bool] = {entry.draws != 'nothing'}")
-        lines += [f"    is_randomised: ClassVar[bool] = {entry.draws == 'each-packet'}", ""]
+        lines.append(f"    is_randomised: ClassVar[bool] = {entry.draws == 'each-packet'}")
+    lines.append("")
+    if group in ("qdisc", "traffic") or base == "OneImpairment":
         lines.append(f'    kind: Literal["{entry.name}"] = "{entry.name}"')
-    elif group == "traffic":
-        lines.append(f'    kind: Literal["{entry.name}"] = "{entry.name}"')
-    elif group == "fault":
-        lines += [f'    named: ClassVar[str] = "{entry.name}"', ""]
+    elif (group, entry.name) == ("workload", "traffic"):
+        lines.append("    kind: str")
+    if any(each.name in _ALIASED for each in entry.parameters):
+        lines.append("    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)")
+        lines.append("")
     for each in entry.parameters:
         lines += _field(entry, each)
     return "\n".join(lines) + "\n"
@@ -185,11 +355,13 @@ def _field(entry: Entry, parameter: Parameter) -> Iterator[str]:
     default = _DEFAULTS.get((entry.name, parameter.name)) or _default(parameter)
     if default == "None":
         type_ += " | None"
-    remark = _REMARKS.get((entry.name, parameter.name), "")
-    line = f"    {parameter.name}: {type_}{f' = {default}' if default else ''}{remark}"
+    remark, name = _REMARKS.get((entry.name, parameter.name), ""), parameter.name
+    if name in _ALIASED:
+        name, type_ = f"{name}_", f'Annotated[{type_}, Field(alias="{name}")]'
+    line = f"    {name}: {type_}{f' = {default}' if default else ''}{remark}"
     if len(line) > _WIDTH and " = " in line:
         opening, inner = ("Field(", default[6:-1]) if default.startswith("Field(default=") else ("(", default)
-        line = f"    {parameter.name}: {type_} = {opening}\n        {inner}\n    )"
+        line = f"    {name}: {type_} = {opening}\n        {inner}\n    )"
     yield line
     yield _documented(parameter.meaning)
 
@@ -198,8 +370,8 @@ def _type(parameter: Parameter) -> str:
     if parameter.kind in _QUANTITIES:
         quantity = _QUANTITIES[parameter.kind]
         return f"Drawn[{quantity}]" if parameter.kind.startswith("drawn-") else quantity
-    if parameter.kind == "start":
-        return "Start"
+    if parameter.kind in ("start", "name", "codepoint"):
+        return {"start": "Start", "name": "Name", "codepoint": "Dscp"}[parameter.kind]
     if parameter.kind == "sizes":
         return 'Literal["kernel"] | Annotated[list[Size], Field(min_length=3, max_length=3)]'
     if parameter.kind == "flag":
@@ -241,12 +413,15 @@ def _documented(text: str) -> str:
 
 
 def main() -> None:
-    """Write both."""
-    catalogue.FILE.write_text(exported(), encoding="utf-8")
+    """Write the simulator's part, the modules that are made from it, and the part that is made from these."""
+    catalogue.FILE.write_text(exported([]), encoding="utf-8")
     FEATURES.write_text(features(), encoding="utf-8")
+    KINDS.write_text(kinds(), encoding="utf-8")
     for group, path in MODELS.items():
         path.write_text(models(group), encoding="utf-8")
+    catalogue.FILE.write_text(exported(laboratory()), encoding="utf-8")
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     main()

@@ -1,9 +1,9 @@
-"""Draws the window of every congestion control beside the kernel's, and writes the section of these figures in controls.md beside it.
+"""Draws the window of every congestion control with that of the kernel, and writes the section of these figures in controls.md.
 
-    python docs/controls.py [NAME...]
+    `python docs/controls.py [NAME...]`
 
-draws what is named, or all. Both engines run what there is not yet in results/controls; the kernel engine must have been built
-(`dumbbell kernel build`), but for controls that no kernel has.
+draws what is named, or all. Both engines run what `results/controls` lacks; the kernel engine must have been built
+(`dumbbell kernel build`), but for congestion controls that no kernel has.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def controls() -> list[str]:
 
 
 def on(name: str) -> tuple[str, ...]:
-    """The engines that have a control."""
+    """The engines that have a congestion control."""
     return tuple(each for each in ENGINES if name in engine(each).capabilities().cc)
 
 
 def scenario(name: str) -> dumbbell.Scenario:
-    """One flow over 20 Mbit/s and 40 ms through a FIFO of one bandwidth-delay product, or a queue that marks if the control needs it."""
+    """One flow over 20 Mbit/s and 40 ms through a FIFO of one bandwidth-delay product, or a queue that marks if the `cc` needs it."""
     flow: dict[str, Any] = {"cc": name}
     bottleneck: dict[str, Any] = {"rate": "20mbit", "qdisc": OTHER_QUEUES.get(name, FIFO)}
     if engine("sim").capabilities().cc[name].wants_sce:
@@ -106,7 +106,7 @@ def section() -> str:
 
 
 def rewritten(text: str) -> str:
-    """The page with its section made anew."""
+    """The page with its section rewritten."""
     return BLOCK.sub(lambda match: match[1] + section() + match[2], text)
 
 

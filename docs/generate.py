@@ -5,7 +5,7 @@
 A block stands between `<!-- generated STUDY/PART WHAT -->` (or `<!-- generated agree/SET WHAT -->` for the results of `dumbbell agree SET`)
 and `<!-- end -->`. Blocks without a folder stay as they are, and so do rows of the table of congestion controls (`agree/controls`), which
 are from one folder each. The block `sources omissions`, those of `benchmarks`, of the `schema` of results, of the keys of a `scenario` and
-of `coverage` need no folder, and neither do those of `conform`, which run the cases. docs/controls.py makes those of `controls`. The words
+of `coverage` need no folder, and neither do those of `conform`, which run cases. `docs/controls.py` makes those of `controls`. The words
 of shell completion (dumbbell/completion) are made as well. The same folders, sources and records give the same bytes.
 """
 
@@ -269,7 +269,7 @@ def stale(text: str, key: str) -> Iterator[str]:
 
 
 def rewritten(text: str, done: Mapping[str, Reproduction], statements: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """A document with its blocks made anew, from reproductions by study/part and statements of agreement by set.
+    """A document with its blocks rewritten, from reproductions by study/part and statements of agreement by set.
 
     A block whose data are not there stays.
     """

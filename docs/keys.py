@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -14,8 +15,8 @@ from dumbbell.cli.maintain.schema import names
 from dumbbell.comparing.tables import Table
 from dumbbell.escaping import in_markdown
 from dumbbell.native import native
+from dumbbell.scenario.connections import Connections
 from dumbbell.scenario.schema import schema
-from dumbbell.scenario.tcp import Connections
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 
 Node = Mapping[str, Any]
@@ -39,8 +40,6 @@ EXAMPLES = {
     ("", "engine"): "kernel",
     ("", "programs"): '{mine: {client: [./mine, "{server}", "{port}"], server: [./mine, -s, "{port}"]}}',
     ("", "clock"): "2026-01-01",
-    ("Flow", "program"): "iperf3",
-    ("Flow", "arguments"): "{size: 20000}",
     ("Program", "client"): '[./mine, "{server}", "{port}"]',
     ("Program", "server"): '[./mine, -s, "{port}"]',
     ("Program", "files"): "[./cert.pem]",
@@ -57,67 +56,22 @@ EXAMPLES = {
     ("Column", "times"): "1000",
     ("", "sweep"): "{path.rtt: [10ms, 40ms], flows.0.cc: [cubic, reno]}",
     ("", "repeat"): "10",
-    ("Path", "mtu"): "9000",
     ("Trace", "file"): "traces/cellular.down",
-    ("Bottleneck", "trace"): "{file: traces/cellular.down}",
-    ("QueueStage", "trace"): "{file: traces/cellular.down}",
-    ("QueueStage", "qdisc"): "{kind: codel, target: 10ms}",
-    ("Bottleneck", "qdisc"): "{kind: codel, target: 10ms}",
-    ("QueueStage", "name"): "dsl",
-    ("DelayStage", "name"): "core",
-    ("HostQueue", "egress"): "{rate: 1gbit, qdisc: fq_codel}",
-    ("*", "name"): "office",
-    ("*", "duration"): "30s",
-    ("*", "start"): "5s",
-    ("*", "at"): "10s",
-    ("*", "for"): "200ms",
-    ("*", "connections"): "8",
-    ("*", "clients"): "4",
-    ("*", "pages"): "20",
-    ("*", "chunks"): "20",
-    ("*", "think"): "1s",
-    ("*", "chunk"): "2s",
-    ("*", "buffer"): "10s",
-    ("*", "start_at"): "2s",
-    ("*", "rcvbuf"): "1MB",
-    ("*", "sndbuf"): "1MB",
-    ("*", "request"): "500B",
-    ("*", "response"): "{lognormal: {median: 15kB, sigma: 1.5}}",
-    ("*", "rtt"): "40ms",
     ("Program", "transport"): "icmp",
-    ("Drop", "packets"): "3p",
-    ("Drop", "every"): "10",
-    ("Hold", "packets"): "5p",
-    ("Cake", "rtt"): "lan",
-    ("Voip", "buffer"): "60ms",
-    ("Transfers", "count"): "1000",
-    ("Exchange", "count"): "100",
-    ("*", "path"): "home",
-    ("*", "stage"): "dsl",
-    ("*", "src"): "alice",
-    ("*", "dst"): "bob",
-    ("*", "mss"): "536",
-    ("*", "dscp"): "EF",
-    ("*", "stack"): "{base: linux-6.12, initial_cwnd: 4}",
-    ("Flow", "name"): "download",
-    ("Flow", "count"): "4",
-    ("Flow", "start"): "{first: 5s, jitter: 100ms}",
-    ("Flow", "duration"): "30s",
-    ("Flow", "bytes"): "10MB",
-    ("Flow", "first_write"): "24B",
     ("Start", "first"): "5s",
     ("Start", "every"): "2s",
     ("Start", "jitter"): "100ms",
     ("Cc", "kind"): "cubic",
     ("Cc", "library"): "./mine.so",
     ("Cc", "sha256"): "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b",
+    ("Cc", "struct_ops"): "./mine.bpf.o",
+    ("Cc", "module"): "./tcp_mine.ko",
+    ("Cc", "name"): "mine",
+    ("GivenFile", "sha256"): "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b",
+    ("Sample", "count"): "64",
+    ("ParetoKeys_Duration_", "least"): "10ms",
+    ("ParetoKeys_Duration_", "most"): "1s",
     ("Stack", "base"): "linux-6.12",
-    ("Path", "bottleneck"): "{rate: 10mbit, qdisc: fq_codel}",
-    ("Path", "forward"): "[{delay: 10ms}, {rate: 10mbit, qdisc: codel}]",
-    ("Path", "reverse"): "none",
-    ("NamedPath", "forward"): "[dsl, core]",
-    ("NamedPath", "reverse"): "[core]",
-    ("Path", "impairments"): "[{kind: outage, at: 10s, for: 200ms}]",
     ("Series", "flows"): "[cubic]",
     ("Series", "groups"): "all",
     ("Series", "ports"): "[bottleneck]",
@@ -125,13 +79,6 @@ EXAMPLES = {
     ("Series", "state"): "[control, queue]",
     ("Measure", "from"): "40s",
     ("Measure", "until"): "120s",
-    ("Host", "sysctls"): "{net.ipv4.tcp_early_retrans: 0}",
-    ("Transfers", "size"): "{exponential: 15kB}",
-    ("Transfers", "rtt"): "{lognormal: {median: 40ms, sigma: 0.8}}",
-    ("Transfers", "arrivals"): "{kind: poisson, load: 0.5}",
-    ("Arrivals", "load"): "0.5",
-    ("Arrivals", "at"): "[0s, 1s, 1.5s]",
-    ("Arrivals", "file"): "trace.csv",
     ("FromFile_Size_", "file"): "sizes.csv",
     ("FromFile_Duration_", "file"): "times.csv",
     ("Uniform_Size_", "uniform"): "[1kB, 3kB]",
@@ -160,7 +107,7 @@ EXAMPLES = {
     ("Until", "metric"): "srtt_mean",
     ("Until", "ci"): "1ms",
 }
-"""By model and key, those that types do not tell. `*` stands for every model."""
+"""By model and key: those of keys that only the laboratory reads, where types do not tell. The catalogue has the others."""
 
 
 def units() -> str:
@@ -229,30 +176,30 @@ TITLES = {"": "The file", SHARED: "Keys of all TCP connections"}
 
 def page_of_keys(name: str) -> str:
     """Return the sections of a page of keys."""
-    models = _models()
-    places = _places(models)
+    all_models = models()
+    places = _places(all_models)
     first = f"{_drawn_places(places)}\n\n" if name == "distributions" else ""
-    return first + "\n".join(_section(models, model, places) for model in PAGES[name][1])
+    return first + "\n".join(_section(all_models, model, places) for model in PAGES[name][1])
 
 
-def _models() -> Mapping[str, Node]:
+def models() -> Mapping[str, Node]:
     """Return the schema of every mapping by the name of its model; the file itself has an empty name."""
     found = schema(names())
-    models: dict[str, Node] = {"": found} | found["$defs"]
+    listed: dict[str, Node] = {"": found} | found["$defs"]
     shared = list(Connections.model_fields)
-    kinds = ", ".join(_of_tcp(models))
-    models[SHARED] = {
+    kinds = ", ".join(_of_tcp(listed))
+    listed[SHARED] = {
         "description": f"These keys hold for `flows` and for each kind of `background` that makes TCP connections: {kinds}.",
-        "properties": {key: node for key, node in models["Flow"]["properties"].items() if key in shared},
+        "properties": {key: node for key, node in listed["Flow"]["properties"].items() if key in shared},
         "required": ["cc"],
     }
-    return models
+    return listed
 
 
 def _of_tcp(models: Mapping[str, Node]) -> list[str]:
     """The kinds of background traffic that have the shared keys."""
-    found = [model for model in models.values() if "cc" in _properties(model)]
-    return [f"`{kind}`" for model in found if (kind := _properties(model).get("kind", {}).get("const"))]
+    found = [model for model in models.values() if "cc" in properties(model)]
+    return [f"`{kind}`" for model in found if (kind := properties(model).get("kind", {}).get("const"))]
 
 
 def _places(models: Mapping[str, Node]) -> Mapping[str, list[str]]:
@@ -270,7 +217,7 @@ def _walk(models: Mapping[str, Node], model: str, place: str, places: dict[str, 
     """Notes where a model and those below it stand, as dotted keys with `*` for every entry of a list and NAME for a name."""
     first = model not in places
     places.setdefault(model, []).append(place)
-    for key, node in _properties(models[model]).items() if first else ():
+    for key, node in properties(models[model]).items() if first else ():
         for inner, suffix in _inner(node):
             _walk(models, inner, f"{place}.{key}{suffix}".removeprefix("."), places)
 
@@ -280,7 +227,7 @@ def _mappings(model: Node) -> list[Node]:
     return [way for way in (model, *model.get("anyOf", ())) if "properties" in way]
 
 
-def _properties(model: Node) -> Mapping[str, Node]:
+def properties(model: Node) -> Mapping[str, Node]:
     """The keys of a mapping, whether or not it may also be written in another way."""
     return {key: node for way in _mappings(model) for key, node in way["properties"].items()}
 
@@ -318,25 +265,45 @@ def examples() -> Iterator[tuple[str, Node, str]]:
     found = schema(names())
     models: Mapping[str, Node] = {"": found} | found["$defs"]
     for name, model in models.items():
-        for key, node in _properties(model).items():
+        for key, node in properties(model).items():
             yield key, node, _written_example(models, name, key, node)
 
 
+def described(models: Mapping[str, Node], model: str, key: str) -> dict[str, Any]:
+    """Return a key that the laboratory alone reads as the catalogue has it: name, values, meaning, default, example."""
+    node = properties(models[model])[key]
+    default = {"default": node["default"]} if node.get("default") is not None else {}
+    required = {"required": True} if key in _required(models[model]) else {}
+    kind, meaning = _value(models, node).replace("`", ""), _meaning(models, node)
+    return {"name": key, "kind": kind, "meaning": meaning, **default, **required, "example": _written_example(models, model, key, node)}
+
+
+@cache
+def _listed_examples() -> Mapping[tuple[str, str], list[str]]:
+    """The examples that the catalogue has, by key and meaning."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for group in ("qdisc", "fault", "path", "impairment", "network", "host", "workload", "traffic"):
+        for each in (each for entry in entries(group).values() for each in entry.parameters):
+            found.setdefault((each.name, " ".join(each.meaning.split())), []).append(each.example)
+    return found
+
+
 def _written_example(models: Mapping[str, Node], model: str, key: str, node: Node) -> str:
-    if key == "cc":
-        return "cubic"
-    return EXAMPLES.get((model, key)) or EXAMPLES.get(("*", key)) or _text(_example(models, node))
+    for listed in _listed_examples().get((key, _description(node)), ()):
+        if listed in node.get("enum", [listed]):
+            return listed
+    return EXAMPLES.get((model, key)) or _text(_example(models, node))
 
 
 def _title(models: Mapping[str, Node], name: str, places: Mapping[str, list[str]]) -> str:
     """The heading of a section: what is written for `kind`, or the first place, or a key that tells distributions apart."""
-    properties = _properties(models[name])
+    listed = properties(models[name])
     if name in TITLES:
         return TITLES[name]
-    if kind := properties.get("kind", {}).get("const"):
+    if kind := listed.get("kind", {}).get("const"):
         return f"`{kind}`"
     if "_Size_" in name and "Keys" not in name and not name.startswith("Part"):
-        return f"`{next(iter(properties))}`"
+        return f"`{next(iter(listed))}`"
     if name in NAMED:
         return NAMED[name]
     return f"`{places[name][0]}`"
@@ -367,9 +334,9 @@ def _drawn_places(places: Mapping[str, list[str]]) -> str:
 
 def _section(models: Mapping[str, Node], name: str, places: Mapping[str, list[str]]) -> str:
     model = models[name]
-    properties, required = _properties(model), _required(model)
-    shared = set(_properties(models[SHARED])) if name != SHARED and "cc" in properties else set()
-    kind = properties.get("kind", {}).get("const")
+    keys, required = properties(model), _required(model)
+    shared = set(properties(models[SHARED])) if name != SHARED and "cc" in keys else set()
+    kind = keys.get("kind", {}).get("const")
     listed = list(dict.fromkeys((*places[name], *places.get(_with_times(name), ()))))
     start = anchor(ANCHORS.get(name, listed[0]), kind)
     rows = [
@@ -378,7 +345,7 @@ def _section(models: Mapping[str, Node], name: str, places: Mapping[str, list[st
             in_markdown(_limits(models, node, key in required, with_times="_Size_" in name)),
             in_markdown(f"{_meaning(models, node)} For example `{key}: {_written_example(models, name, key, node)}`."),
         ]
-        for key, node in properties.items()
+        for key, node in keys.items()
         if (key != "kind" or kind is None) and key not in shared
     ]
     said = [f"## {_title(models, name, places)}", " ".join(_description(model).split())]
@@ -420,7 +387,7 @@ def _description(node: Node) -> str:
 
 def _kinds(models: Mapping[str, Node], node: Node) -> list[str]:
     """The kinds of mapping that there may be."""
-    found = (_properties(models[model]).get("kind", {}).get("const") for model, _ in _inner(node))
+    found = (properties(models[model]).get("kind", {}).get("const") for model, _ in _inner(node))
     return [kind for kind in found if kind]
 
 

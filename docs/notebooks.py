@@ -2,7 +2,7 @@
 
     python docs/notebooks.py [NAME...]
 
-runs them and shows nothing: what fails is told with its cell. docs/staging.py puts their results into the site. A notebook is Markdown for
+runs them and shows nothing: it prints a failure with its cell. docs/staging.py puts their results into the site. A notebook is Markdown for
 jupytext; its code is what stands in blocks of `python`.
 """
 
@@ -25,7 +25,7 @@ LONGEST_S = 120
 
 
 def executed(text: str, figures: Path, name: str) -> str:
-    """A notebook with its results. Figures become files `NAME-1.png` ... in a folder, beside which the page will be."""
+    """A notebook with its results. Figures become files `NAME-1.png` ... in the folder that will have the page."""
     notebook = jupytext.reads(text, fmt="md")
     with tempfile.TemporaryDirectory() as folder:
         # Sockets in this folder, so that nobody else on the machine hears or says anything.

@@ -174,7 +174,7 @@ def folder() -> Iterator[Path]:
 
 
 def update(page: Path, laboratory: bool) -> None:
-    """Write a page and its figures anew; what differs only as it may stays."""
+    """Rewrite a page and its figures; what differs only as it may stays."""
     with folder():
         done = written(page, laboratory)
     if stable(done.text) != stable(page.read_text(encoding="utf-8")):

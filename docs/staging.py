@@ -7,7 +7,7 @@ alone has:
 
 - files that they link to outside docs/ are copied below `files/` (sources and scenarios as pages with their text), and the links follow;
 - a block between `<!-- site NAME -->` and `<!-- end -->` gets what is made with the site: the results of notebooks, the
-  explorers of the studies that are there, Rust's reference;
+  explorers of the studies that exist, Rust's reference;
 - each page gets its first sentences as its description, which search engines show;
 - a long document becomes several pages (docs/parts.py), and links to its sections follow. `PARTS` has them for the navigation.
 
@@ -175,7 +175,7 @@ def write(into: Path, pages: Mapping[Path, parts.Page]) -> None:
 
 
 def results_of_notebook(text: str, page_: Path) -> str:
-    """A notebook with its results, whose figures are put beside its page."""
+    """A notebook with its results, whose figures are put next to its page."""
     from docs.notebooks import executed  # its libraries are of the extra `site`
 
     return executed(text, page_.parent, page_.stem)

@@ -5,7 +5,7 @@ import dumbbell
 results = dumbbell.run(dumbbell.Scenario.from_file("scenario.yaml"))
 results.frame                       # polars: coordinates of the sweep, t_ns, entity, series, value
 dumbbell.plot(results, x="path.rtt", y="goodput", by="group")       # a matplotlib figure
-dumbbell.table(results)                                             # means over repeats with their intervals
+dumbbell.table(results)                                             # means over seeds with their intervals
 dumbbell.compare(before, results).sentence                          # cell by cell, with a test
 """
 
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
         Until,
     )
     from dumbbell.scenario.function import Function, Round, control
+    from dumbbell.scenario.generated.kinds import *  # noqa: F403
     from dumbbell.scenario.qdiscs import *  # noqa: F403
-    from dumbbell.scenario.traffic import *  # noqa: F403
 
 __version__ = "1.0.0"
 
@@ -143,9 +143,10 @@ def _kinds(name: str = "") -> list[str]:
     """
     if name[:1].islower() or name.startswith("_"):
         return []
-    from dumbbell.scenario import qdiscs, traffic
+    from dumbbell.scenario import qdiscs
+    from dumbbell.scenario.generated import kinds
 
-    return [*qdiscs.__all__, *traffic.__all__]
+    return [*qdiscs.__all__, *kinds.__all__]
 
 
 def __dir__() -> list[str]:

@@ -51,7 +51,7 @@ def run(
         scenario: The scenario to run.
         out: A results folder. The runs are kept there, and existing runs are not rerun. None: all stays in memory.
         workers: Threads that compute; None: one a processor.
-        progress: Called with the progress. None: a notebook shows a bar while runs take longer than a second.
+        progress: Called with the progress. None: a notebook shows a progress bar while runs take longer than a second.
         executor: Computes the runs in place of threads: `dumbbell.executor` has others.
         allow_library: Load and run the libraries that the scenario names as congestion controls (`cc: {library: ./mine.so}`).
         allow_program: Run the programs that the scenario describes (`programs`).
@@ -177,7 +177,7 @@ def table(
     from_: str | float | None = None,
     until: str | float | None = None,
 ) -> Table:
-    """A table over repeats: a row for each cell and, in it, each group and direction, or `per` `group`, `run`, `flow`, `stream`,
+    """A table over seeds: a row for each cell and, in it, each group and direction, or `per` `group`, `run`, `flow`, `stream`,
     `port` or `class` (a tin of cake, a queue of dualpi2).
 
     It has `csv()`, `markdown()`, `latex()`, `text(width)` and `records()`; notebooks show it. The other arguments are those of `plot`.

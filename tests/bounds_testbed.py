@@ -59,7 +59,7 @@ def measured(seconds):
     rtt_ms = one.series("ping/ping", "rtt_ms")[1]
     yield "ping, 20 ms: median, ms", np.nanpercentile(rtt_ms, 50), 20, 21.5
     yield "ping, 20 ms: p99, ms", np.nanpercentile(rtt_ms, 99), 20, 26
-    # One after the other, as in a sweep; what a run takes beside its duration is that of such.
+    # One after the other, as in a sweep; what a run takes besides its duration is that of such.
     runs = {name: timed(scenario(name, name, seconds, flows=[{"cc": "cubic"}])) for name in QDISCS}
     for name, (run, took_s) in runs.items():
         theirs = compute(scenario(name, name, seconds, flows=[{"cc": "cubic"}]), on="kernel")

@@ -8,7 +8,7 @@ _FRESH = "fresh"
 
 def draw_from(examples):
     """Set the profile of property tests; each draws this many `examples`, or its own number if None."""
-    # The time of an example means nothing where tests run beside others, and a database has what was drawn before.
+    # The time of an example means nothing where tests run next to others, and a database has what was drawn before.
     kept = {"deadline": None, "database": None, "derandomize": False, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("recorded", **kept)
     settings.register_profile(_FRESH, max_examples=examples or 100, **kept)

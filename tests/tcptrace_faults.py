@@ -2,7 +2,7 @@
 
 Most faults have a cure: a change of the capture that takes away what tcptrace stumbles over and leaves what happened. A difference is such
 a fault if both programs say the same about the cured capture. If the cure changes nothing that is asked, dumbbell's result must stay as it
-was. The other faults are told by a number that follows from the capture.
+was. The other faults show in a number that follows from the capture.
 """
 
 import ipaddress

@@ -1,6 +1,9 @@
 """Files that a release needs and that no program reads."""
 
+import json
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -65,3 +68,24 @@ def test_the_templates_for_issues_name_their_purpose():
         head = path.read_text(encoding="utf-8").split("---")[1]
         assert {"name", "about"} <= set(YAML(typ="safe").load(head))
     assert "make test" in (ROOT / ".github/pull_request_template.md").read_text(encoding="utf-8")
+
+
+def test_the_container_is_built_from_files_that_are_there_and_enough(tmp_path):
+    """No container is built here, which takes a builder and a network. Cargo and pyproject.toml find what they name in the copies."""
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    copied = [name for line in re.findall(r"^COPY ([^-].*) \S+$", text, re.MULTILINE) for name in line.split()]
+    for name in copied:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
+        else:
+            shutil.copyfile(ROOT / name, tmp_path / name)
+    command = ["cargo", "metadata", "--locked", "--offline", "--no-deps", "--format-version", "1"]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert len(json.loads(told)["packages"]) == len(list((ROOT / "crates").glob("*/Cargo.toml")))
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))
+    named = [project["project"]["readme"], *project["project"]["license-files"], project["tool"]["maturin"]["manifest-path"]]
+    assert [name for name in (*named, *project["tool"]["maturin"]["python-packages"]) if not (tmp_path / name).exists()] == []
+    toolchain = tomllib.loads((ROOT / "rust-toolchain.toml").read_text(encoding="utf-8"))["toolchain"]["channel"]
+    assert re.search(r"^FROM docker.io/library/rust:([\d.]+)-slim", text, re.MULTILINE)[1] == toolchain.rpartition(".")[0]
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert not {*copied} & {*ignored}

@@ -22,6 +22,7 @@ def function():
     Likewise a paragraph.
     """
     # What? A question is none.
+    # The values beside ours, over `repeats`, "beside" and beside.py.
     return number  # A segment that was sent again.
 '''
 RUST = """\
@@ -45,7 +46,7 @@ def wording():
     return module
 
 
-@pytest.mark.parametrize(("name", "text", "lines"), [("a.py", PYTHON, [1, 4, 5, 6, 13, 16]), ("a.rs", RUST, [1, 6, 7, 8])])
+@pytest.mark.parametrize(("name", "text", "lines"), [("a.py", PYTHON, [1, 4, 5, 6, 13, 16, 17]), ("a.rs", RUST, [1, 6, 7, 8])])
 def test_beginnings_without_a_subject_are_found(wording, tmp_path, name, text, lines):
     (tmp_path / name).write_text(text)
     assert sorted(number for number, _ in wording.found(tmp_path / name)) == lines

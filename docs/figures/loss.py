@@ -1,4 +1,4 @@
-"""Draws loss.png beside this file: goodput of one flow under random losses, and what the formulae say.
+"""Draws loss.png next to this file: goodput of one flow under random losses, and what the formulae say.
 
     dumbbell run docs/figures/loss.yaml --out SIM
     dumbbell run docs/figures/loss.yaml --out KERNEL --set engine=kernel --set duration=60s --set repeat=2 \\

@@ -57,11 +57,11 @@ def by_chance(compared: Comparison, found: Difference, metrics: Collection[str])
 
 _Cell = tuple["NDArray[np.bool_]", "NDArray[np.float64]", "NDArray[np.float64]"]
 """The runs that are exchanged, shape (exchanges, starts), or dealt to the reference, shape (exchanges, runs of both). Then the values of
-the reference and ours, shape (starts,) each."""
+the reference and dumbbell's, shape (starts,) each."""
 
 
 def _exchanged(draw: np.random.Generator, many: int, starts: int, further: int) -> NDArray[np.bool_]:
-    """Starts whose runs change engines; with further runs of ours, the runs of both that are dealt to the reference."""
+    """Starts whose runs change engines; with further runs of dumbbell's, the runs of both that are dealt to the reference."""
     if not further:
         return draw.random((many, starts)) < 0.5
     order = draw.permuted(np.tile(np.arange(2 * starts + further), (many, 1)), axis=1)
@@ -71,7 +71,7 @@ def _exchanged(draw: np.random.Generator, many: int, starts: int, further: int) 
 def _values(
     compared: Comparison, cell: Cell, starts: Mapping[str, int], further: Mapping[str, int]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The values of the reference and ours; None where the reference has one start, or a run has no value."""
+    """The values of the reference and dumbbell's; None where the reference has one start, or a run has no value."""
     at, name = ((cell.key["scenario"], cell.key["entity"]), cell.metric), str(cell.key["scenario"])
     theirs, ours = (np.array(values.get(at, [])) for values in compared.values)
     whole = name in starts and theirs.size == starts[name] and ours.size == starts[name] + further.get(name, 0)

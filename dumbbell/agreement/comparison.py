@@ -53,7 +53,7 @@ class Comparison:
 
     @property
     def pairs(self) -> list[tuple[Run, Run]]:
-        """(reference, ours) for each run that is valid on both engines."""
+        """(reference, dumbbell) for each run that is valid on both engines."""
         return [pair for pair in zip(self.reference, self.ours, strict=True) if "invalid" not in (pair[0].status, pair[1].status)]
 
     @property
@@ -68,12 +68,12 @@ class Comparison:
 
     @cached_property
     def values(self) -> tuple[Measured, Measured]:
-        """The values of the reference's runs and of ours, in the order of `pairs`; ours go on with those of `further`."""
+        """The values of the reference's runs and of dumbbell's, in the order of `pairs`; dumbbell's go on with those of `further`."""
         further = [run for run in self.further if run.status != "invalid"]
         return measured([pair[0] for pair in self.pairs]), measured([*(pair[1] for pair in self.pairs), *further])
 
     def difference(self) -> Difference:
-        """Every metric of every scenario: its centre over the repeats, beside the reference's range over its repeats."""
+        """Every metric of every scenario: its centre over the seeds, with the reference's range over its seeds."""
         reference, ours = self.values
         return difference(ours, _values(reference, ours), FORMAT)
 
@@ -146,7 +146,7 @@ def _dated(folder: Path, runs: Sequence[Run]) -> str:
         if noted["keys"] == keys:
             return str(noted["date"])
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # missing or not readable: written anew
+        pass  # missing or not readable: rewritten
     today = datetime.now(UTC).date().isoformat()
     write_within(folder, _REFERENCE, json.dumps({"date": today, "keys": keys}, indent=1) + "\n")
     return today

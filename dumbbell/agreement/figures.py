@@ -24,7 +24,7 @@ _PORT_COLOUR = "#444444"
 
 
 def overlay(reference: Run, ours: Run, title: str, size: style.Size = "screen") -> Figure:
-    """Window, smoothed RTT and backlog of one run until its last flow ends: the reference as a wide pale line, ours as a thin one."""
+    """Window, smoothed RTT and backlog of one run until its last flow ends: the reference as a wide pale line, dumbbell's as a thin one."""
     runs = ((reference, True), (ours, False))
     by_entity = scenario_flows(reference)
     furthest = sorted(by_entity, key=lambda entity: -_apart(reference, ours, entity))[:_MOST_FLOWS]

@@ -41,9 +41,9 @@ _REVERSE_FLOWS = 2
 
 
 def high_speed(seed: int, index: int, shared: Shared, controls: Sequence[str], starts: int) -> Scenario:
-    """The scenario with this index, a function of seed and index only: high-speed flows with one of these controls, and `starts` repeats.
+    """The scenario with this index, a function of seed and index only: high-speed flows with one of these `ccs`, and `starts` runs.
 
-    Each repeat has its own web transfers and jittered starts, the same on both engines.
+    Each run has its own web transfers and jittered starts, the same on both engines.
     """
     draw = Draw("agree", "stability", seed, index)
     cc = draw.choice("cc", controls)

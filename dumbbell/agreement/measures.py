@@ -45,7 +45,7 @@ METRICS: Mapping[str, Metric] = {
 """`floor`: the smallest denominator of a relative difference, which is otherwise the reference's value. The tolerance is used only to rank
 the differences.
 
-`centre`: how the values of a scenario's repeats are combined. Metrics that are means are averaged, because with few losses they are
+`centre`: how the values of a scenario's runs are combined. Metrics that are means are averaged, because with few losses they are
 bimodal (slow start ends early or late, a retransmission is lost or not) and a median would be one mode or the other by chance. For the
 other metrics it is the median.
 """

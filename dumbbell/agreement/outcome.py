@@ -121,7 +121,7 @@ def _page(document: Mapping[str, Any], figures: list[str], changes: str) -> str:
 
 
 def _furthest(compared: Comparison, name: str, cell: Cell) -> tuple[tuple[Run, Run], tuple[float, float]]:
-    """The repeat of a scenario in which the engines differ most in the cell's metric, and both values."""
+    """The run of a scenario in which the engines differ most in the cell's metric, and both values."""
     at = (str(cell.key["entity"]), cell.metric)
     starts = [(pair, (measures(pair[0]).get(at, 0.0), measures(pair[1]).get(at, 0.0))) for pair in compared.pairs if pair[0].name == name]
     return max(starts, key=lambda start: abs(start[1][0] - start[1][1]))

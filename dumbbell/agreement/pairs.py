@@ -27,7 +27,7 @@ DEFINITION = (
 
 @dataclass(frozen=True)
 class MixedPair:
-    """How two flows of different controls share, on two engines."""
+    """How two flows of different congestion controls share, on two engines."""
 
     scenario: str
     controls: tuple[str, str]
@@ -38,11 +38,11 @@ class MixedPair:
     """Mean shares of the first flow."""
     low: float
     high: float
-    """95 % interval of their difference, ours less the reference's; both equal it if all starts differ by the same."""
+    """95 % interval of their difference, dumbbell's less the reference's; both equal it if all starts differ by the same."""
 
     @property
     def difference(self) -> float:
-        """Ours less the reference's."""
+        """Dumbbell's less the reference's."""
         return self.ours - self.reference
 
     @property
@@ -81,7 +81,7 @@ def mixed_pairs(compared: Comparison) -> list[MixedPair]:
 
 
 def mixed_pair(scenario: str, runs: Sequence[tuple[Run, Run]]) -> MixedPair | None:
-    """Return the pair from (reference, ours) of each start; None if less than two starts have arrivals on both engines."""
+    """Return the pair from (reference, dumbbell) of each start; None if less than two starts have arrivals on both engines."""
     values = []
     for pair in runs:
         first = next(iter(scenario_flows(pair[0])))

@@ -1,4 +1,4 @@
-"""Further jittered starts, until the means of a scenario are known well enough for two engines to be told apart.
+"""Further jittered starts, until the means of a scenario are known well enough for two engines to be distinguished.
 
 With ten starts a scenario whose flows take turns at random has means that are known to a few per cent only: two equal engines differ by as
 much. The rule looks at the reference alone, so that no difference between the engines decides how often a scenario runs.

@@ -1,7 +1,7 @@
 """Compares two kernels on the same workloads, and names the workloads that differ.
 
 A workload has several starts, which differ in the jitter of its flows. A measure of it has moved if its mean over the starts differs by
-more than the bar of the measure and by more than chance: Welch's t-test, with the p-values of all measures of all workloads adjusted
+more than the target of the measure and by more than chance: Welch's t-test, with the p-values of all measures of all workloads adjusted
 together after Holm (`metrics.statistics`). Kernels whose code does the same give the
 same series to the last bit, since a guest's random numbers and times depend on nothing else.
 """
@@ -68,7 +68,7 @@ class Moved:
     """Mean over the starts."""
     kernel: float
     change: float
-    """Change as a share of the baseline's mean, or of the bar's floor."""
+    """Change as a share of the baseline's mean, or of the target's floor."""
     p: float
     """Probability of a difference as large by chance, adjusted for all measures of all workloads."""
 
@@ -82,7 +82,7 @@ class Regression:
     same: tuple[str, ...]
     """Workloads whose runs all have the same series on both kernels."""
     noise: tuple[str, ...]
-    """Workloads whose runs differ, but not beyond chance or not beyond the bars."""
+    """Workloads whose runs differ, but not beyond chance or not beyond the targets."""
     broken: tuple[str, ...]
     """Workloads with a run that is invalid on one of the kernels alone."""
 

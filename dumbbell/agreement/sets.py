@@ -20,7 +20,7 @@ from dumbbell.scenario import Scenario
 from dumbbell.scenario.units import FRAME_BYTES
 
 STARTS = {"smoke": 3, "standard": 10, "random": 10, "pairs": 10, "stability": 5, state.SET: 10}
-"""Set -> default number of repeats with jittered starts, for scenarios with several flows or a randomised qdisc."""
+"""Set -> default number of runs with jittered starts, for scenarios with several flows or a randomised qdisc."""
 _SEED = 1
 """The default seed of a set."""
 _COUNTS = {"random": 100, "pairs": 40, "stability": 20, state.SET: 50}
@@ -46,7 +46,7 @@ class ScenarioSet:
     seeds: tuple[int, ...]
     """Seeds of a drawn set, whose scenarios are pooled; of a fixed set the first seed of the jittered starts, or none for the default."""
     starts: int
-    """Number of repeats with jittered starts of a scenario with several flows or a randomised qdisc."""
+    """Number of runs with jittered starts of a scenario with several flows or a randomised qdisc."""
     scenarios: tuple[Scenario, ...]
     precision: Precision | None = None
     """How well the reference must be known; None: a scenario with several starts has always `starts`."""
@@ -92,7 +92,7 @@ def _found(
     """The set with this name; several `seeds`, `count` and `ccs` are allowed for the drawn ones only. Each seed has `count` scenarios.
 
     With one of `ccs` the scenarios of `random` have one flow, with this control, and all of them have `starts` if these are given. Those of
-    `pairs` have two flows of different controls, drawn from `ccs` or from all that are shared; the high-speed flows of a scenario of
+    `pairs` have two flows with different `cc`, drawn from `ccs` or from all that are shared; the high-speed flows of a scenario of
     `stability` have one, drawn likewise. Those of `state` record the state of what they draw, see `dumbbell.agreement.state`.
 
     Raises `BadInput` if there is no such set, or the engines share no such control.

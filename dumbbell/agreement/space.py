@@ -44,7 +44,7 @@ def randomised() -> frozenset[str]:
 def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
     """The scenario with this index, a function of seed and index only.
 
-    With several flows or a randomised qdisc it has `starts` repeats with jittered starts.
+    With several flows or a randomised qdisc it has `starts` runs with jittered starts.
     """
     draw = Draw("agree", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
@@ -90,9 +90,9 @@ def scenario(seed: int, index: int, shared: Shared, starts: int) -> Scenario:
 
 
 def alone(seed: int, index: int, shared: Shared, cc: str, starts: int, always: bool = False) -> Scenario:
-    """A single bulk flow with this congestion control on the path with this index: the same path whatever the control.
+    """A single bulk flow with this congestion control on the path with this index: the same path whatever the congestion control.
 
-    With a randomised qdisc or control, or `always`, it has `starts` repeats with jittered starts.
+    With a randomised qdisc or control, or `always`, it has `starts` runs with jittered starts.
     """
     draw = Draw("agree", "alone", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
@@ -106,7 +106,7 @@ def alone(seed: int, index: int, shared: Shared, cc: str, starts: int, always: b
 
 
 def pair(seed: int, index: int, shared: Shared, ccs: Sequence[str], starts: int) -> Scenario:
-    """Two bulk flows with different congestion controls of these, and `starts` repeats with jittered starts."""
+    """Two bulk flows with different congestion controls of these, and `starts` runs with jittered starts."""
     draw = Draw("agree", "pairs", seed, index)
     kbit, rtt_us = round_to_3(draw.log("rate", *_KBIT)), _rtt_us(draw)
     first = draw.choice("first", ccs)

@@ -68,7 +68,7 @@ class Mean:
 
     @property
     def difference(self) -> float:
-        """Ours less the reference's."""
+        """Dumbbell's less the reference's."""
         return self.ours - self.reference
 
     @property
@@ -126,7 +126,7 @@ def stabilities(compared: Comparison) -> list[Stability]:
 
 
 def stability(scenario: str, pairs: Sequence[tuple[Run, Run]]) -> Stability:
-    """Return the stability from (reference, ours) of each start."""
+    """Return the stability from (reference, dumbbell) of each start."""
     theirs, ours = (np.array([measured(pair[side]) for pair in pairs]).T.tolist() for side in (0, 1))
     return Stability(
         scenario,

@@ -26,12 +26,12 @@ MEDIAN, P95, INSIDE, WITHIN, AGREE, STEADY = "median_rel", "p95_rel", "inside", 
 """Statistics of a metric: median and 95th percentile of the relative differences, share of values inside the reference's range. Of window
 traces the median share of samples within 2 %, of mixed pairs the share that agrees, of high-speed flows that of scenarios as steady."""
 AT_LEAST = frozenset({INSIDE, WITHIN, AGREE, STEADY})
-"""The statistics that are to reach their bar; the others must not exceed it."""
+"""The statistics that are to reach their target; the others must not exceed it."""
 FACTS = ("version", "kernel", "configuration", "agent", "sources")
 """The entries of `Run.engine` that identify the engine."""
 _SMOKE = "smoke"
 _RANGE_STARTS = 10
-"""Minimum number of starts: with fewer, the reference's range is too uncertain to be judged by a bar."""
+"""Minimum number of starts: with fewer, the reference's range is too uncertain to be judged by a target."""
 _MEAN_STARTS = 5
 """Number of starts of means of stability."""
 

@@ -45,7 +45,7 @@ _TITLES = {
 
 
 def below_bar(document: Mapping[str, Any]) -> list[str]:
-    """The bars that are not met, one line each."""
+    """The targets that are not met, one line each."""
     lines = []
     for bar in (each for each in document["bars"] if not each["met"]):
         expected = _chance(document).get(bar["metric"], {}).get(bar["statistic"])
@@ -129,7 +129,7 @@ def _seeds(document: Mapping[str, Any]) -> str:
 
 
 def statement_table(document: Mapping[str, Any]) -> Table:
-    """One row per metric: differences from the reference, and the bars. Metrics with bars have two more, if the set has scenarios with
+    """One row per metric: differences from the reference, and the targets. Metrics with targets have two more, if the set has some with
     queues of few packets: those, and all others; and one of what chance alone makes of them, if it has scenarios with several starts."""
     bars = {(bar["metric"], bar["statistic"]): bar for bar in document["bars"]}
     few = document["shallow"]
@@ -192,7 +192,7 @@ def windows_table(document: Mapping[str, Any]) -> Table:
 
 
 def pairs_table(document: Mapping[str, Any]) -> Table:
-    """How pairs of different controls share."""
+    """How pairs of different congestion controls share."""
     found = document[PAIRS]
     rows = [
         [f"at most {pairs.NEAR:g}, or 0 in its 95 % interval", _beside_bar(found["agree"], _bar(document, AGREE))],

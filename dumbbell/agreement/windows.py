@@ -72,7 +72,7 @@ def traces(compared: Comparison) -> list[Trace]:
 
 
 def trace(scenario: str, pairs: Sequence[tuple[Run, Run]]) -> Trace | None:
-    """Return the trace from (reference, ours) of each start of a scenario with one bulk flow; None without samples."""
+    """Return the trace from (reference, dumbbell) of each start of a scenario with one bulk flow; None without samples."""
     counts, first = np.zeros(3, dtype=int), math.inf
     for reference, ours in pairs:
         (entity,) = scenario_flows(reference)

@@ -116,7 +116,7 @@ def _very_long(relative_to: str) -> Case:
 
 
 def _one_flow(name: str, title: str, path: dict[str, Any]) -> Case:
-    """One cubic flow through what a link or a line has beside a rate and a delay; nothing queues on the way back."""
+    """One cubic flow through what a link has besides a rate and a delay; nothing queues on the way back."""
     scenario = {
         "name": name,
         "path": {"rtt": "40ms", **path, "reverse": "none"},

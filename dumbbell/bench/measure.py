@@ -1,4 +1,4 @@
-"""Measuring: CPU time (user and system) of the thread, the best of several repeats, because other work disturbs wall time."""
+"""Measuring: CPU time (user and system) of the thread, the best of several runs, because other work disturbs wall time."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _run_guest(case: Case) -> tuple[int, float]:
 
 
 def _best(work: Callable[[], Any], repeats: int = _REPEATS, clock: Callable[[], float] = time.thread_time) -> tuple[Any, float]:
-    """The result of `work`, and the minimum of its CPU seconds over the repeats."""
+    """The result of `work`, and the minimum of its CPU seconds over the runs."""
     best = float("inf")
     for _ in range(repeats):
         began = clock()

@@ -93,7 +93,7 @@ class Entry:
     """The series of Linux that has it first; empty if none has."""
     parameters: Sequence[Parameter]
     tc: Sequence[str]
-    """The parameters that tc is told, in its order."""
+    """The parameters that tc gets, in its order."""
 
 
 def entries(group: str) -> Mapping[str, Entry]:

@@ -1,4 +1,4 @@
-"""Progress of a command, on stderr: a bar on a terminal, otherwise nothing."""
+"""Progress of a command, on stderr: a progress bar on a terminal, otherwise nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _WIDEST, _NARROWEST = 40, 8
-"""Limits of a bar's width, columns; without room for the narrowest there is no bar."""
+"""Limits of a progress bar's width, columns. Without room for the narrowest there is none."""
 _TYPED = "^C"
 """Text that a terminal echoes on Ctrl-C; the progress line leaves room for it."""
 
@@ -30,9 +30,9 @@ def progress_bar(what: str, unit: str = "runs", *, auto_refresh: bool = True) ->
     """Gives a callback for (done, total); the time left is extrapolated from the time since the call with done = 0.
 
     Args:
-        what: Label of the bar.
+        what: Label of the progress bar.
         unit: Name of the items, in the plural.
-        auto_refresh: Redraw the bar between calls too. False where time is measured, which redrawing would disturb.
+        auto_refresh: Redraw the progress bar between calls too. False where time is measured, which redrawing would disturb.
     """
     meter = _Counts(what, unit)
     with _display(meter, auto_refresh) as refresh:
@@ -77,7 +77,7 @@ def _display(meter: _Meter, auto_refresh: bool = True) -> Iterator[Callable[[], 
 
 
 class _Meter(ABC):
-    """A progress line: label, bar, and text such as the time left."""
+    """A progress line: label, progress bar, and text such as the time left."""
 
     def __init__(self, what: str, unit: str) -> None:
         self.what, self.unit = printable(what), unit
@@ -90,7 +90,7 @@ class _Meter(ABC):
 
     @abstractmethod
     def words(self) -> list[str]:
-        """The texts beside the bar; on a narrow terminal the last is dropped first."""
+        """The texts next to the progress bar; on a narrow terminal the last is dropped first."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.progress_bar import ProgressBar

@@ -48,7 +48,7 @@ SAMPLE = 300
 
 @dataclass(frozen=True)
 class Missing:
-    """A run that is not stored, and how many it stands for: itself, others of a sample, and repeats that may be asked for."""
+    """A run that is not stored, and how many it stands for: itself, others of a sample, and runs with further seeds."""
 
     run: Prepared
     least: float

@@ -13,7 +13,7 @@ from dumbbell.comparing.tables import Table
 
 
 def agreement_table(found: Difference, format_: Format, title: str) -> Table:
-    """One row per metric, and a second one for its informative cells if not all are informative. Bars are shown as met or unmet."""
+    """One row per metric, and a second one for its informative cells if not all are informative. Targets are shown as met or unmet."""
     spread = any(cell.chaotic and cell.repeats > 1 for cell in found.cells)
     metrics = [format_.metrics[name] for name in found.metrics]
     barred = any(bar is not None for metric in metrics for bar in (metric.bar, metric.informative_bar))

@@ -17,7 +17,7 @@ WORST = 10
 ROUNDING = 1e-9
 """Slack for decimal fractions that are not exact as binary floats."""
 SPREAD_REPEATS = 3
-"""Minimum number of repeats for a spread."""
+"""Minimum number of runs for a spread."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Cell:
     key: Mapping[str, KeyValue]
     metric: str
     ours: float
-    """Our value: the metric's centre over repeats, by default the median."""
+    """Our value: the metric's centre over seeds, by default the median."""
     theirs: float
     allowed: float
     """The tolerance of this cell, in the metric's unit."""
@@ -39,7 +39,7 @@ class Cell:
     """Maximum of dumbbell's values over seeds."""
     repeats: int
     spread: tuple[float, float] | None = None
-    """Minimum and maximum of the reference over its repeats; None if it has none."""
+    """Minimum and maximum of the reference over its seeds; None if it has none."""
     floor: float = 0.0
     """Minimum denominator of the relative difference."""
     fault: str = ""
@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def relative(self) -> float:
-        """Return |ours - theirs| / max(|theirs|, floor); infinite if the denominator is 0 and `ours` is not."""
+        """Return `|ours - theirs|` / `max(|theirs|, floor)`; infinite if the denominator is 0 and `ours` is not."""
         to = max(abs(self.theirs), self.floor)
         if to == 0:
             return 0.0 if self.ours == 0 else math.inf
@@ -65,7 +65,7 @@ class Cell:
 
     @property
     def error_in_tolerances(self) -> float:
-        """Return |ours - theirs| / tolerance: 1 is just within."""
+        """Return `|ours - theirs|` / tolerance: 1 is just within."""
         if self.allowed == 0:
             return 0.0 if self.error == 0 else math.inf
         return abs(self.error) / self.allowed
@@ -230,7 +230,7 @@ def difference(
 
 
 def below_bar(found: Difference, format_: Format) -> list[str]:
-    """The bars of a format that are not met, one line each. Chaotic cells are judged as in `Cell.within_spread`."""
+    """The targets of a format that are not met, one line each. Chaotic cells are judged as in `Cell.within_spread`."""
     lines = []
 
     def judge(what: str, reached: float | None, bar: float | None) -> None:
@@ -248,7 +248,7 @@ def below_bar(found: Difference, format_: Format) -> list[str]:
 
 
 def judged_share(cells: Sequence[Cell]) -> float | None:
-    """The share of the cells that bars judge, see `Cell.within_spread`; None without cells."""
+    """The share of the cells that targets judge, see `Cell.within_spread`; None without cells."""
     return share(cells, lambda cell: cell.within_spread)
 
 

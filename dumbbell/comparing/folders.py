@@ -106,7 +106,7 @@ class Comparison:
     def table(self, with_harm: bool = False) -> Table:
         """A row for each metric of each cell: both means, the difference with its interval, and p.
 
-        `with_harm` adds the share of its performance that a flow loses beside the competitors of the second folder.
+        `with_harm` adds the share of its performance that a flow loses next to the competitors of the second folder.
         """
         keys = list(dict.fromkeys(key for each in self.compared for key, _ in each.place))
         rows: list[list[Field]] = []

@@ -23,7 +23,7 @@ Measured: TypeAlias = dict[tuple[Key, str], list[float]]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The maximum of |ours - theirs| that counts as agreement: the maximum of the given terms."""
+    """The maximum of `|ours - theirs|` that counts as agreement: the maximum of the given terms."""
 
     relative: float = 0.0
     """Share of the reference value."""
@@ -104,7 +104,7 @@ class Metric:
     floor: float = 0.0
     """Minimum denominator of relative differences, in the metric's unit."""
     centre: Callable[[Sequence[float]], float] = median
-    """Combines the values of a cell's repeats into one."""
+    """Combines the values of a cell's runs into one."""
 
     def tolerance_at(self, key: Mapping[str, KeyValue]) -> Tolerance:
         """The tolerance of a cell."""

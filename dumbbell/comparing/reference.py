@@ -24,7 +24,7 @@ class ReferenceValue:
     line: int
     """Line in the file, where the header is line 1; 0 if it was not read from a file."""
     spread: tuple[float, float] | None = None
-    """Minimum and maximum over the reference's repeats, if it has several; `value` is then their centre."""
+    """Minimum and maximum over the reference's runs, if it has several; `value` is then their centre."""
 
 
 @dataclass(frozen=True)

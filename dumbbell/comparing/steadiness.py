@@ -1,6 +1,6 @@
 """Finds groups whose goodput still drifts within the measured window, so that a warm-up should be left out.
 
-The halves of the window are compared. Over several runs of a cell the mean change must be told from none by its 95 % interval (Student's t)
+The halves of the window are compared. Over several runs of a cell the mean change must differ from none by its 95 % interval (Student's t)
 and exceed 5 %; of a single run it must exceed 10 %.
 """
 

@@ -37,7 +37,7 @@ class Told:
 
 
 _CLASSES = {"ack": "ack", "drop": "drop", "loss": "repair", "retransmit": "repair", "mark": "mark"}
-"""Kind -> events that are told together until the state changes or a timer fires."""
+"""Kind -> events that one sentence says together until the state changes or a timer fires."""
 
 
 def story(events: pl.DataFrame, start_s: float, stop_s: float, flows: Sequence[str] = (), each: bool = False) -> list[Told]:

@@ -21,7 +21,7 @@ _SHARE = 0.4
 _WIDER = 1.2
 """Width that a curve gains for each other that covers it, in its own widths."""
 _MOST = 16
-"""Maximum number of curves that are compared; more cannot be told apart anyway."""
+"""Maximum number of curves that are compared; more cannot be distinguished anyway."""
 
 
 def tell_apart(axis: Axes) -> None:

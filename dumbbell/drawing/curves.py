@@ -35,7 +35,7 @@ class Curve:
     style: str
     """The congestion control whose colour and marker it has."""
     values: Sequence[float]
-    """At each level, a mean over repeats; NaN where there is no run."""
+    """At each level, a mean over seeds; NaN where there is no run."""
     lows: Sequence[float]
     """Confidence limits; infinite where there is none."""
     highs: Sequence[float]
@@ -60,7 +60,7 @@ class LevelPanel:
 
 
 def level_panels(title: str, grid: Sequence[Sequence[LevelPanel]], size: Size) -> Figure:
-    """Draw a grid of panels over levels. Lines, over words only markers, are dumbbell's values, bars their confidence intervals, hollow
+    """Draw a grid of panels over levels. Lines, over words only markers, are dumbbell's values, error bars confidence intervals, hollow
     markers the published values."""
     with styled(size) as geometry:
         grid = folded(grid, geometry)

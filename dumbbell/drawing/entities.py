@@ -92,7 +92,7 @@ def flows(run: Run) -> list[Drawn]:
     """The bulk flows that were sampled, and the groups of connections that come and go and were.
 
     Each has a shade of its control's colour, among those of its direction; of more than `MOST_SHOWN` flows those of a group look alike,
-    and if there are as many groups, those of a control. Raises `BadInput` if the run has no valid scenario.
+    and if there are as many groups, those of a congestion control. Raises `BadInput` if the run has no valid scenario.
     """
     found = _sampled_flows(run)
     looks = [flow.name for flow in found]

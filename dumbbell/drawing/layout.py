@@ -110,7 +110,7 @@ def legend_columns(labels: Sequence[str], geometry: Geometry, room: float = 0.94
 def with_fixed_layout(figure: Figure) -> Figure:
     """Compute the layout of a figure and fix it, so that it is not recomputed each time the figure is drawn.
 
-    A figure whose axes would have less than half of the height becomes higher; curves that coincide are told apart. It must be called
+    A figure whose axes would have less than half of the height becomes higher; curves that coincide are distinguished. It must be called
     within `styled`: the number of ticks depends on the size of their labels, which matplotlib determines again while drawing. Outside of
     `styled` the labels would have another size and might not fit.
     """

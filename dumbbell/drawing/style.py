@@ -18,7 +18,7 @@ Size: TypeAlias = Literal["print", "screen", "one-column", "two-column"]
 Format: TypeAlias = Literal["png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = ("png", "svg", "pdf")
 
-# The palette of Okabe and Ito, safe for colour-blind readers, and similar colours. Controls compared in one figure have different hues.
+# The palette of Okabe and Ito, safe for colour-blind readers, and similar colours. Congestion controls of one figure have different hues.
 _CC = {
     "reno": ("#D55E00", "s"),
     "cubic": ("#0072B2", "o"),

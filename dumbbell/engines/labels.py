@@ -11,7 +11,7 @@ def flow_labels(plan: Plan, made: Sequence[tuple[str, str]] = ()) -> Mapping[str
     """By column: of each TCP connection and stream of datagrams in the order of the plan, then of those that workloads made during the run.
 
     Args:
-        plan: Has those that are there from the start.
+        plan: Has those that exist from the start.
         made: Workload and name of each of the others.
     """
     by_id = {workload.id: workload for workload in plan.workloads}

@@ -24,7 +24,7 @@ sys.path[:] = json.loads(sys.argv[2])
 from dumbbell.executor.apart import answer
 answer(int(sys.argv[1]))
 """
-"""Program of the process. It imports as little as it can, because it runs anew for each call."""
+"""Program of the process. It imports as little as it can, because it runs again for each call."""
 _STDERR = 2
 WALL_PER_CPU = 10
 """Wall time that a call may take for each second of CPU time that it may: it shares the machine with others."""

@@ -62,7 +62,7 @@ class Collection(Protocol):
         """Take in the runs that were added since it was read."""
 
     def keys(self) -> Sequence[str]:
-        """Theirs, in order."""
+        """Their names, in order."""
 
     def detail(self, key: str) -> Document:
         """Everything about one but its samples."""
@@ -156,7 +156,7 @@ class Rows:
 
 
 def student(most: int) -> list[float]:
-    """The half width of a 95 % interval in standard errors, for 2 to `most` repeats."""
+    """The half width of a 95 % interval in standard errors, for 2 to `most` runs."""
     if most < 2:
         return []
     from scipy import special

@@ -33,7 +33,7 @@ def harm(alone: float, together: float, more_is_better: bool = True) -> float:
 
     Args:
         alone: The metric of the flow without the competitor, not below 0.
-        together: The same beside the competitor.
+        together: The same next to the competitor.
         more_is_better: False for delays, losses and times.
     """
     if alone < 0 or together < 0:

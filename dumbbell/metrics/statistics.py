@@ -14,10 +14,10 @@ from dumbbell.metrics.window import Array
 
 
 def confidence_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
-    """Mean and its two-sided confidence limits (Student's t) over independent repeats.
+    """Mean and its two-sided confidence limits (Student's t) over independent runs.
 
     With one value the limits are infinite: one run says nothing of the spread. ValueError on no value, or if all values are equal
-    while there are several: identical repeats are not independent, and an interval of width zero would be a lie.
+    while there are several: identical runs are not independent, and an interval of width zero would be a lie.
     """
     if not 0 < level < 1:
         raise ValueError(f"a confidence level is between 0 and 1, not {level}")
@@ -140,7 +140,7 @@ def gaussian_ellipse(x: Array, y: Array) -> tuple[tuple[float, float], float, fl
 def bootstrap_interval(
     values: Sequence[float], statistic: Callable[..., Any] = np.median, level: float = 0.95, resamples: int = 2000
 ) -> tuple[float, float, float]:
-    """A statistic of independent repeats and its two-sided percentile bootstrap limits.
+    """A statistic of independent runs and its two-sided percentile bootstrap limits.
 
     `statistic` takes an array and `axis`, as numpy's do. With one value the limits are infinite. The resampling has a seed of its own, so
     that equal values give equal limits. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13. ValueError on

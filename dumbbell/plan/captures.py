@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dumbbell.errors import nearest, one_of
 from dumbbell.plan.ports import Stage
 from dumbbell.scenario import ResolvedScenario, ScenarioError
-from dumbbell.scenario.captures import HOSTS, at_ports
+from dumbbell.scenario.series import HOSTS, at_ports
 
 
 def captured_ports(resolved: ResolvedScenario, stages: Sequence[Stage], on_hosts: Collection[int]) -> tuple[tuple[int, ...], ...]:

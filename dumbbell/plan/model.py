@@ -69,7 +69,7 @@ class Link:
     coalesce_ns: int | None = None
     """It is a network card: how long after the first packet its interrupt tells of all that came."""
     faults: Parameters | None = None
-    """Faults: all that it does to packets beside delaying them."""
+    """Faults: all that it does to packets besides delaying them."""
     own_rtt: PartOfRtt | None = None
     """The part that it adds of the RTT that a connection has of its own. Packets then leave by time, in whatever order they came."""
 
@@ -246,7 +246,7 @@ class Workload(ABC):
     @property
     @abstractmethod
     def flows(self) -> tuple[Connection, ...]:
-        """The connections, or streams of datagrams, that are there from the start of the run."""
+        """The connections, or streams of datagrams, that exist from the start of the run."""
 
     @abstractmethod
     def most_packets(self, duration_ns: int) -> int | None:
@@ -507,7 +507,7 @@ class Plan:
 
     @property
     def flows(self) -> Iterator[tuple[Workload, Connection]]:
-        """Every connection and every stream of datagrams that is there from the start, with its workload, in order."""
+        """Every connection and every stream of datagrams that exists from the start, with its workload, in order."""
         return ((workload, flow) for workload in self.workloads for flow in workload.flows)
 
     @property

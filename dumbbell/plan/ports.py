@@ -34,7 +34,7 @@ class Stage(NamedTuple):
     own_rtt: PartOfRtt | None = None
     """For a delay: the part that it adds of the RTT that a connection has of its own."""
     faults: Parameters | None = None
-    """For a delay: its faults, all that it does to packets beside delaying them."""
+    """For a delay: its faults, all that it does to packets besides delaying them."""
     on_host: bool = False
     """It is a host's own queue: impairments of the path do not concern it."""
 

@@ -29,5 +29,5 @@ def asked_flows(run: Run) -> dict[str, Flow]:
 
 
 def _by_name(control: object) -> object:
-    """A control without the file of its library, which need not be there any more, or may be another by now."""
+    """A congestion control without the file of its library, which need not be there any more, or may be another by now."""
     return control["library"] if isinstance(control, dict) and "library" in control else control

@@ -21,7 +21,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """Kind of row of a table -> its columns."""
 SEED = "seed"
-"""The coordinate that tells repeats apart."""
+"""The coordinate that tells the runs of a cell apart."""
 
 _FORMER = {"throughput_mbit": "goodput_mbit", "throughput": "goodput"}
 """Names that columns had."""
@@ -102,7 +102,7 @@ def find_column(word: str, columns: Iterable[str]) -> str | None:
     """Return the column or series that a word stands for: the word itself, with or without its unit, or by a former name; None if there is
     none.
 
-    If only flows have a goodput, `goodput` is theirs.
+    If only flows have a goodput, `goodput` is that of flows.
     """
     columns = list(dict.fromkeys(columns))
     word = _FORMER.get(word, word)

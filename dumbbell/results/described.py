@@ -20,7 +20,7 @@ from dumbbell.results.names import LONGEST_NAME, MOST_INTEGER, NotOurs
 _LONGEST_NS = 10**15
 """Maximum duration of a run; a scenario can ask for a hundredth of it."""
 _MOST_OPPORTUNITIES = 50_000_000
-"""Maximum number of delivery opportunities of a trace that repeats until the run ends."""
+"""Maximum number of delivery opportunities of a trace that starts over until the run ends."""
 
 
 def check_described(record: Mapping[str, Any]) -> None:

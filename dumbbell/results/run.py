@@ -280,7 +280,7 @@ class Results:
         return joined.select(*(column for key in keys for column in (pl.col(key), *self._numbers(key))), pl.exclude(list(keys)))
 
     def _numbers(self, key: str) -> list[pl.Expr]:
-        """Return the column of numbers beside the text of a coordinate whose values have units of one kind: `path.rtt_ms`."""
+        """Return the column of numbers that goes with the text of a coordinate whose values have units of one kind: `path.rtt_ms`."""
         import polars as pl
 
         there = [run.cell[key] for run in self.runs if run.cell.get(key) is not None]

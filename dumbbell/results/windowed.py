@@ -115,7 +115,7 @@ def measured_window(run: Sampled) -> Window:
 
 
 class Counter:
-    """A total over time, of a flow with a start and an end or of something that is there for the whole run."""
+    """A total over time, of a flow with a start and an end or of something that exists for the whole run."""
 
     def __init__(self, series: metrics.Series | None, start_s: float = 0.0, end_s: float = math.inf, total: float | None = None) -> None:
         self._series = None

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def run_again(store: Store, key: str, state: Sequence[str], events: Sequence[str], allowed: Allowed = NOTHING) -> Run:
-    """Compute a stored run again, keep what was asked for beside it, and return the stored run with it.
+    """Compute a stored run again, keep what was asked for next to it, and return the stored run with it.
 
     The variables and events of an earlier call are recorded again, so that nothing gets lost.
 
-    Raises `BadInput` if the run cannot be computed again, or
+    Raises `BadInput` if the run cannot be recomputed, or
     has another digest, `DamagedRun`, `KeyError`.
     """
     run = store.get(key)

@@ -11,7 +11,7 @@ from dumbbell.engines.base import expected_measurements, expected_packets, expec
 from dumbbell.engines.prepared import Prepared
 from dumbbell.executor import check_workers
 from dumbbell.running.cluster.queue import BATCH_S, LEAST_PACK
-from dumbbell.scenario.captures import at_hosts, at_ports
+from dumbbell.scenario.series import at_hosts, at_ports
 
 # Measured on sweeps of 10 to 200 runs of the simulator through the whole command, on ext4 with blocks of 4 KiB.
 _KEPT_CPU_S = 0.007

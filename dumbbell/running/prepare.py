@@ -107,7 +107,7 @@ def _compiled(runs: Iterable[ResolvedScenario]) -> Iterator[tuple[ResolvedScenar
 
 
 def _identical(run: ResolvedScenario, scenario: Scenario) -> Problem:
-    """The problem of repeats that nothing tells apart."""
+    """The problem of runs that nothing tells apart."""
     key, instead = ("repeat", "repeat: 1") if scenario.until is None else ("until", "no until")
     what = f"{scenario.most_repeats} runs would be identical"
     return run.problem((key,), what, f"start.jitter in a flow, a queue or a cc that draws random numbers, or {instead}")

@@ -175,7 +175,7 @@ class PreparedSweep:
     """The runs of a scenario."""
 
     def __init__(self, scenario: Scenario, most_runs: int | None = None, chosen: Sequence[tuple[int, range]] | None = None) -> None:
-        """Checks all runs; `chosen`: only these repeats of these cells, see `Scenario.repeats`. Raises as `prepare` does."""
+        """Checks all runs; `chosen`: only these runs of these cells, see `Scenario.repeats`. Raises as `prepare` does."""
         # Said once here, the engine need not be added to each run.
         scenario = scenario.on(default())
         self._scenario, self._most_runs = scenario, most_runs
@@ -263,7 +263,7 @@ class PreparedSweep:
 
 @lru_cache(maxsize=1)
 def _coordinates(cell: str) -> Mapping[str, Any]:
-    """From JSON. Repeats of a cell follow each other."""
+    """From JSON. Runs of a cell follow each other."""
     return json.loads(cell)  # type: ignore[no-any-return]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, StringConstraints, WithJsonSchema
 
-from dumbbell.catalogue import Entry, entries
+from dumbbell.catalogue import Parameter, entries
 from dumbbell.documents.model import Model
 
 LONG = "long"
@@ -25,17 +26,15 @@ class Kinded(Model):
         self.model_fields_set.add("kind")
 
 
+@cache
+def parameters(model: type[Model]) -> Mapping[str, Parameter]:
+    """Return the keys of a model that the catalogue has, by name."""
+    named = [vars(base)["catalogued"] for base in reversed(model.__mro__) if "catalogued" in vars(base)]
+    return {each.name: each for group, name in named for each in entries(group)[name].parameters}
+
+
 class Fault(Model):
     """A fault of a link, or the way in which it is drawn."""
-
-    named: ClassVar[str]
-    """Its name in the catalogue."""
-
-    @classmethod
-    @cache
-    def entry(cls) -> Entry:
-        """Its entry of the catalogue."""
-        return entries("fault")[cls.named]
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=100)]

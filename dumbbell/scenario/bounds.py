@@ -7,13 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 from dumbbell.catalogue import Parameter, entries
+from dumbbell.documents.model import Model
 from dumbbell.documents.problems import Location
+from dumbbell.scenario.base import parameters
 from dumbbell.scenario.units import Duration, Limit, Packets, Quantity, Rate, Size
 
 Wrong = Iterator[tuple[Location, str, str]]
 """Location, what is wrong, and what was expected."""
 
-_STAGE = {each.name: each.most or 0 for each in entries("path")["stage"].parameters}
+_STAGE = {each.name: each.most or 0 for each in entries("path")["delay_stage"].parameters}
 _LONGEST_DELAY = Duration(_STAGE["delay"])
 _FASTEST = Rate(_STAGE["rate"])
 SLOWEST_CAKE = Rate(next(each.least or 0 for each in entries("qdisc")["cake"].parameters if each.name == "rate"))
@@ -62,6 +64,13 @@ def beyond(location: Location, parameter: Parameter, value: Any) -> Wrong:
         yield location, f"{text} {below}", f"at least {written(parameter, parameter.least)}"
     elif parameter.most is not None and value > parameter.most * factor:
         yield location, f"{text} {above}", f"at most {written(parameter, parameter.most)}"
+
+
+def all_beyond(location: Location, written: Model, *left_out: str) -> Wrong:
+    """Every quantity of a model that is out of the bounds that the catalogue has, but for some keys."""
+    for name, parameter in parameters(type(written)).items():
+        if name not in left_out and (parameter.least is not None or parameter.most is not None):
+            yield from beyond((*location, name), parameter, getattr(written, name, None))
 
 
 def too_long(location: Location, time: Duration | None, most: Duration = _LONGEST_DELAY) -> Wrong:

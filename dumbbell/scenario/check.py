@@ -11,9 +11,10 @@ from dumbbell.catalogue import entries, state_names
 from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
 from dumbbell.scenario import ready_made
-from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, beyond, too_fast, too_long
+from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, all_beyond, too_fast, too_long
+from dumbbell.scenario.connections import Connections
 from dumbbell.scenario.impaired import wrong_impairment
-from dumbbell.scenario.model import Bottleneck, Flow, NamedPath, Path, QueueStage, Settings, Stage
+from dumbbell.scenario.model import Flow, NamedPath, Path, Settings
 from dumbbell.scenario.passing import (
     WAYS,
     is_a_path,
@@ -29,7 +30,7 @@ from dumbbell.scenario.passing import (
 from dumbbell.scenario.program import wrong_use
 from dumbbell.scenario.qdiscs import Cake, Dummynet
 from dumbbell.scenario.series import CONTROL, NONE, QUEUE
-from dumbbell.scenario.tcp import Connections
+from dumbbell.scenario.stages import Bottleneck, QueueStage, Stage
 from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 from dumbbell.scenario.values.trace import MOST_STEPS, Trace
@@ -40,8 +41,6 @@ LEAST_BUFFER = Size(_HOST["rcvbuf"].least or 0)
 """Two full packets as the kernel charges them."""
 MOST_BUFFER = Size(_HOST["rcvbuf"].most or 0)
 """Socket buffers are an `int` in Linux, once SO_RCVBUF and SO_SNDBUF are doubled."""
-_ON_EVERY_STACK = [each for name, each in _HOST.items() if name not in ("rcvbuf", "sndbuf")]
-"""Settings of hosts with the same bounds on all stacks."""
 _MOST_FLOWS = 100_000
 """With the connections of other traffic that stay open."""
 MOST_HOSTS = 65_000
@@ -199,16 +198,17 @@ def _path(settings: Settings) -> Wrong:
     elif is_a_path(path):
         yield from _dumbbell(path)
     for location, stage in written_stages(settings):
-        yield from too_long((*location, "delay"), stage.delay)
-        if not isinstance(stage, QueueStage):
+        if isinstance(stage, QueueStage):
+            yield from too_long((*location, "delay"), stage.delay)
+        else:
             yield from _delay_limit((*location, "limit"), stage.limit)
-            yield from too_fast((*location, "rate"), stage.rate)
-    yield from too_long(("path", "rtt"), path.rtt)
-    yield from too_long(("path", "delay", "extra"), path.delay.extra)
+            yield from all_beyond(location, stage)
+    yield from all_beyond(("path",), path)
+    yield from all_beyond(("path", "delay"), path.delay)
     yield from _delay_limit(("path", "delay", "limit"), path.delay.limit)
     yield from wrong_faults(settings)
     if path.access is not None:
-        yield from too_fast(("path", "access", "rate"), path.access.rate)
+        yield from all_beyond(("path", "access"), path.access)
     for location, bottleneck in bottlenecks(settings):
         for where, what, expected in _bottleneck(bottleneck, path.frame_bytes, settings.duration):
             yield location + where, what, expected
@@ -416,8 +416,7 @@ def _connections(written: Connections, settings: Settings, path: _PathFacts) -> 
             yield ("host", key), what, f"at least {LEAST_BUFFER}"
         elif sizes[2] > MOST_BUFFER:
             yield ("host", key), f"{sizes[2]} is more than Linux has a number for", f"at most {int(MOST_BUFFER)}B"
-    for parameter in _ON_EVERY_STACK:
-        yield from beyond(("host", parameter.name), parameter, getattr(written.host, parameter.name))
+    yield from all_beyond(("host",), written.host, "rcvbuf", "sndbuf")  # their bounds differ between stacks
     for key in ("src", "dst"):
         if (name := getattr(written, key)) is not None and name in _stage_names(settings.path) | settings.stages.keys():
             yield (key,), f"{name!r} is a stage of the path, and flows pass all stages", "the name of a host, such as client"

@@ -67,6 +67,8 @@ class _InPlan(NamedTuple):
 class Discipline(Kinded):
     """A queue discipline as a user writes it."""
 
+    catalogued: ClassVar[tuple[str, str]]
+    """Its group and name in the catalogue."""
     depends_on_seed: ClassVar[bool]
     """It hashes or decides at random, so that runs with different seeds differ."""
     is_randomised: ClassVar[bool]
@@ -78,7 +80,8 @@ class Discipline(Kinded):
     @cache
     def entry(cls) -> Entry:
         """Its entry of the catalogue."""
-        return entries("qdisc")[cls.model_fields["kind"].default]
+        group, name = cls.catalogued
+        return entries(group)[name]
 
     @classmethod
     @cache

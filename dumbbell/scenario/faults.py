@@ -12,6 +12,7 @@ from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Location, Unfit
 from dumbbell.errors import shortened
 from dumbbell.files import read_regular
+from dumbbell.scenario.base import parameters
 from dumbbell.scenario.bounds import beyond
 from dumbbell.scenario.generated import faults as generated
 from dumbbell.scenario.generated.faults import BitErrors as BitErrors
@@ -79,7 +80,7 @@ class Jitter(generated.Jitter):
             raise Unfit(what, "table: FILE and deviation: TIME")
         if self.table is None and self.entries is not None:
             raise Unfit("entries without a table", "table: FILE")
-        for each in self.entry().parameters:
+        for each in parameters(type(self)).values():
             for _, what, expected in beyond((), each, getattr(self, each.name)):
                 raise Unfit(f"a jitter of {what}", expected)
         return self

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dumbbell.errors import one_of
-from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, too_fast
-from dumbbell.scenario.model import Hold, NamedPath, OneImpairment, Outage, Path, QueueStage, RateStep, Settings
+from dumbbell.scenario.bounds import Wrong, all_beyond
+from dumbbell.scenario.generated.impairments import Hold, OneImpairment, Outage, RateStep
+from dumbbell.scenario.model import NamedPath, Path, Settings
 from dumbbell.scenario.passing import WAYS, path_named, stages_taken, taken
+from dumbbell.scenario.stages import QueueStage
 
 
 def wrong_impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
@@ -25,9 +27,7 @@ def wrong_impairment(impairment: OneImpairment, settings: Settings) -> Wrong:
     if isinstance(impairment, RateStep):
         if any(getattr(queue, "trace", None) is not None for queue in _impaired(impairment, settings)):
             yield ("kind",), "is of a queue whose rate follows a trace", "an outage"
-        yield from too_fast(("rate",), impairment.rate)
-        if impairment.rate < SLOWEST_CAKE:
-            yield ("rate",), f"{impairment.rate} is too slow", f"at least {SLOWEST_CAKE}"
+        yield from all_beyond((), impairment)
 
 
 def _impaired(impairment: OneImpairment, settings: Settings) -> list[object]:

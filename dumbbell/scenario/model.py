@@ -1,4 +1,4 @@
-"""The settings of a scenario as a user writes them: paths and flows. Quantities are in `units`, queues in `qdiscs`, sweeps in `sweep`."""
+"""The settings of a scenario as a user writes them: paths and flows. Quantities are in `units`, stages in `stages`, sweeps in `sweep`."""
 
 from __future__ import annotations
 
@@ -8,139 +8,26 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, GetJsonSchemaHandler, Tag, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
 from dumbbell.documents.model import Flag, Model
 from dumbbell.documents.problems import Unfit
-from dumbbell.scenario.base import EngineName, Kinded, Name
-from dumbbell.scenario.captures import Points, at_hosts
-from dumbbell.scenario.faults import Faults
+from dumbbell.scenario.base import EngineName, Name
+from dumbbell.scenario.connections import Connections
 from dumbbell.scenario.function import Function, numbered
-from dumbbell.scenario.generated.paths import Delay as Delay
-from dumbbell.scenario.generated.paths import ShaperKind as ShaperKind
-from dumbbell.scenario.program import Given, GivenFile, Program, Scalar
-from dumbbell.scenario.qdiscs import Cake, Dummynet, Qdisc
-from dumbbell.scenario.series import Events, Series
-from dumbbell.scenario.tcp import Cc, Connections, Start
+from dumbbell.scenario.generated import networks, workloads
+from dumbbell.scenario.generated.networks import HostQueue
+from dumbbell.scenario.program import Given, GivenFile, Program
+from dumbbell.scenario.series import Events, Points, Series, at_hosts
+from dumbbell.scenario.stages import Stage
+from dumbbell.scenario.tcp import Cc
 from dumbbell.scenario.traffic import Background
-from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU, Duration, Limit, Packets, Rate, Size
-from dumbbell.scenario.values.trace import Trace
-
-# --- queues --------------------------------------------------------------------------------------------------------
+from dumbbell.scenario.units import ETHERNET_BYTES, Duration
 
 
-class Bottleneck(Model):
-    """A queue discipline behind a shaper."""
-
-    rate: Rate | None = None
-    """Rate of the shaper, counted in Ethernet frames; may be left out if the qdisc has a rate of its own."""
-    trace: Trace | None = None
-    """Instead of a rate: a file with a capacity that varies, in mahimahi's format or as rates."""
-    shaper: ShaperKind | None = None
-    """`link` stores and forwards; `tbf` and `htb` let a packet of an idle bucket go at once; `cake` and `dummynet` are
-    those of these qdiscs.
-
-    By default cake's own for cake, always dummynet's own for dummynet, else `link`.
-    """
-    burst: Size | None = None
-    """Bucket of `tbf` (by default 1540 bytes) or `htb` (1600 bytes). A path's `mtu` above 1500 adds the difference."""
-    qdisc: Qdisc
-    """Queue discipline: a kind alone (`fq_codel`), or keys with a kind (`{kind: codel, target: 10ms}`)."""
-
-    @property
-    def shaper_kind(self) -> ShaperKind:
-        """The shaper; the default one if none is given."""
-        if self.shaper is not None:
-            return self.shaper
-        by_rate = self.trace is None or self.trace.opportunities_ms is None
-        return "cake" if isinstance(self.qdisc, Cake) and by_rate else "dummynet" if isinstance(self.qdisc, Dummynet) else "link"
-
-    @property
-    def rate_bps(self) -> int | None:
-        """The rate at which packets leave, bit/s, that of a trace on average; None if nothing limits it."""
-        if self.trace is not None:
-            return self.trace.mean_bps
-        own = self.qdisc.rate if isinstance(self.qdisc, Cake) else None
-        rate = self.rate if self.rate is not None else own
-        return None if rate is None else int(rate)
-
-
-# --- paths ---------------------------------------------------------------------------------------------------------
-
-
-class Access(Model):
-    """Store-and-forward link of the sending host."""
-
-    rate: Rate
-    """Rate of the link, counted in Ethernet frames."""
-
-
-class DelayStage(Faults):
-    """A stage that delays, optionally behind a store-and-forward link. If it is mirrored, it has the same faults in both directions."""
-
-    name: Name | None = None
-    """Name of the port in the results; by default `delay-N` at place N of the list."""
-    delay: Duration = Duration(0)
-    """Time that the stage holds every packet for."""
-    rate: Rate | None = None
-    """Rate of a store-and-forward link in front of the delay, counted in Ethernet frames. Without it the stage only delays."""
-    limit: Limit | None = None
-    """Maximum number of packets (or `bdp`) that the stage holds, as in netem. Without a limit it never overflows."""
-
-
-class QueueStage(Bottleneck):
-    """A stage that queues, then delays."""
-
-    name: Name | None = None
-    """Name of the port in the results; by default `queue-N` at place N of the list."""
-    delay: Duration = Duration(0)
-    """Time that every packet takes from the queue to the next stage."""
-
-
-def _stage_tag(value: Any) -> str:
-    keys = value.keys() if isinstance(value, dict) else getattr(value, "model_fields_set", ())
-    return "QueueStage" if {"qdisc", "shaper", "burst"} & set(keys) else "DelayStage"
-
-
-Stage = Annotated[Annotated[DelayStage, Tag("DelayStage")] | Annotated[QueueStage, Tag("QueueStage")], Discriminator(_stage_tag)]
-
-
-def _reverse_tag(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return "stages"
-    return "Bottleneck" if isinstance(value, dict | Bottleneck) else "word"
-
-
-Reverse = Annotated[
-    Annotated[Literal["mirror", "none"], Tag("word")] | Annotated[Bottleneck, Tag("Bottleneck")] | Annotated[list[Stage], Tag("stages")],
-    Discriminator(_reverse_tag),
-]
-
-
-class Path(Model):
-    """The path between the two hosts.
-
-    Write either a dumbbell (`rtt`, `delay`, `access`, `bottleneck`, `reverse`), or `forward` and `reverse` as lists of stages. The dumbbell
-    becomes stages: forward = the access link, the delay before, the bottleneck, the delay behind; reverse = the same without the access
-    link, with the bottleneck mirrored, absent or its own.
-    """
-
-    rtt: Duration | None = None
-    """Base RTT of the dumbbell."""
-    delay: Delay = Delay()
-    access: Access | None = None
-    """Link of the sending host. Without it the host is infinitely fast."""
-    bottleneck: Bottleneck | None = None
-    mtu: Annotated[int, Field(ge=ETHERNET_MTU, le=9000)] = ETHERNET_MTU
-    """Largest IP packet that every stage carries, bytes. Connections fill it unless their `mss` is less."""
-    forward: list[Stage] | None = None
-    """Stages that data pass, in order, in place of `rtt`, `delay`, `access` and `bottleneck`."""
-    reverse: Reverse = "mirror"
-    """The way back of the ACKs: `mirror` has the forward path's stages, `none` has no queue; or a bottleneck, or a list of stages."""
-    # Factories: pydantic copies a default that it cannot hash each time.
-    impairments: list[Impairment] = Field(default_factory=list)
-    """Disturbances at set times: outages, changes of the rate, lost and delayed packets."""
+class Path(networks.Path):
+    __doc__ = networks.Path.__doc__
 
     @property
     def frame_bytes(self) -> int:
@@ -148,17 +35,8 @@ class Path(Model):
         return self.mtu + ETHERNET_BYTES
 
 
-# --- several paths ---------------------------------------------------------------------------------------------------
-
-
-class NamedPath(Model):
-    """One of several paths, through stages that paths may share."""
-
-    forward: Annotated[list[Name], Field(min_length=1)]
-    """Names of `stages`, in the order in which data pass them."""
-    reverse: Annotated[Literal["return", "none"], Tag("word")] | Annotated[list[Name], Tag("stages")] = "return"
-    """`return`: the other directions of the same stages, from the last to the first; or those of the stages in a list, in its order;
-    `none`: packets that go back pass no stage."""
+class NamedPath(networks.NamedPath):
+    __doc__ = networks.NamedPath.__doc__
 
     def passed(self, direction: Literal["forward", "reverse"]) -> list[Name]:
         """The stages that packets of a direction pass, in order."""
@@ -167,105 +45,10 @@ class NamedPath(Model):
         return self.reverse if isinstance(self.reverse, list) else self.forward[::-1] if self.reverse == "return" else []
 
 
-# --- impairments -----------------------------------------------------------------------------------------------------
-
-
-class OneImpairment(Kinded):
-    """Keys that all impairments share."""
-
-    at: Duration
-    """Virtual time of the run."""
-    direction: Literal["forward", "reverse", "both"] = "forward"
-    """Direction of the packets concerned: `forward` is from left to right."""
-    stage: Name | None = None
-    """The queue stage concerned, of `path.forward` or of `stages`; by default the bottleneck, or the only queue stage of the path."""
-
-
-class Outage(OneImpairment):
-    """An outage: all packets that leave the bottleneck are lost for a while."""
-
-    kind: Literal["outage"] = "outage"
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
-
-    for_: Annotated[Duration, Field(alias="for")]
-    """Duration; the key is `for`."""
-
-
-class RateStep(OneImpairment):
-    """The shaper's rate changes."""
-
-    kind: Literal["rate"] = "rate"
-    rate: Rate
-    """Rate of the shaper from `at` on."""
-
-
-class Drop(OneImpairment):
-    """Some of the packets that leave the queue are lost, from `at` on."""
-
-    kind: Literal["drop"] = "drop"
-    packets: Packets
-    """Number of packets to lose."""
-    every: Annotated[int, Field(ge=1, lt=2**32)] = 1
-    """One packet in this number is lost: the first that leaves, then each time after so many."""
-
-
-class Hold(OneImpairment):
-    """Packets that leave the queue are set aside, and go on together after a time: reordering, or a link that stalls."""
-
-    kind: Literal["hold"] = "hold"
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
-
-    for_: Annotated[Duration, Field(alias="for")]
-    """Time after `at` at which they go on; the key is `for`."""
-    packets: Packets | None = None
-    """Number of packets to set aside, so that later ones overtake them. By default all that leave in that time."""
-
-
-Impairment = Annotated[Outage | RateStep | Drop | Hold, Field(discriminator="kind")]
-"""A disturbance of a path; `kind` says which."""
-
-
-# --- flows ---------------------------------------------------------------------------------------------------------
-
-
-class HostQueue(Model):
-    """Properties of a host, the same for all its flows."""
-
-    egress: Bottleneck
-    """The queue that all packets of the host leave through, before the first stage of any path; its TCP hears of drops there."""
-
-
-class Flow(Connections):
-    """A group of flows that are alike."""
-
+class Flow(workloads.Flow, Connections):
+    __doc__ = workloads.Flow.__doc__
     # A flow of a program needs no congestion control.
     model_config = ConfigDict(json_schema_extra=lambda found: found["required"].remove("cc"))
-
-    name: Name | None = None
-    """Name in the results; by default the cc. Flows that share a name are numbered."""
-    count: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """Number of flows in the group."""
-    start: Start = Start()
-    duration: Duration | None = None
-    """Time from the start until the sender is cut off; by default to the end of the run."""
-    bytes: Size | None = None
-    """Payload of a sized transfer; by default unlimited."""
-    first_write: Size | None = None
-    """Payload of a first, short write, which leaves in a segment of its own: iperf 2 sends 24 bytes ahead of its data."""
-    direction: Literal["forward", "reverse"] = "forward"
-    """Direction of the data; ACKs go the other way."""
-    path: Name | None = None
-    """One of `paths`; by default the scenario's `path`, or the only one."""
-    opens: Literal["sender", "receiver"] = "sender"
-    """The end that calls connect(). `receiver` is a download: the data begin to flow when the server has heard that the connection is
-    open."""
-    application: Literal["iperf3", "ftp"] | None = None
-    """A real program that makes the flow (engines `kernel` and `testbed`): iperf3, or FTP by vsftpd and curl. The end that `opens` is its
-    client."""
-    program: Name | None = None
-    """A program that makes the flow: one of `programs`, or a ready-made one (`dumbbell list program`)."""
-    arguments: dict[str, Scalar] = Field(default_factory=dict)
-    """Values of the program's own words in braces, such as `{size: 1000000}`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -292,9 +75,6 @@ class Flow(Connections):
     def opener(self) -> Literal["from", "to"]:
         """The sender's end is `from`."""
         return "from" if self.opens == "sender" else "to"
-
-
-# --- the whole -----------------------------------------------------------------------------------------------------
 
 
 class Measure(Model):

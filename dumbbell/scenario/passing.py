@@ -10,7 +10,9 @@ from dumbbell.documents.problems import Location
 from dumbbell.errors import nearest, one_of
 from dumbbell.scenario.bounds import Wrong
 from dumbbell.scenario.faults import Faults
-from dumbbell.scenario.model import Bottleneck, DelayStage, NamedPath, Path, QueueStage, Settings, Stage
+from dumbbell.scenario.generated.paths import DelayStage
+from dumbbell.scenario.model import NamedPath, Path, Settings
+from dumbbell.scenario.stages import Bottleneck, QueueStage, Stage
 from dumbbell.scenario.units import Duration
 
 Way = Literal["forward", "reverse"]

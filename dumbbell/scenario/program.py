@@ -246,7 +246,7 @@ class Program(Model):
 
     @property
     def names_control(self) -> bool:
-        """True if it is told the congestion control. Others have that of their host."""
+        """True if its command has the congestion control. Others have that of their host."""
         return "cc" in {*placeholders(self.client), *placeholders(self.server or [])}
 
     @property

@@ -20,8 +20,7 @@ from dumbbell.scenario.check import Check
 from dumbbell.scenario.content import Content
 from dumbbell.scenario.function import Function
 from dumbbell.scenario.model import Settings
-from dumbbell.scenario.sweep import Sweep
-from dumbbell.scenario.until import Until
+from dumbbell.scenario.sweep import Sweep, Until
 
 MOST_RUNS = 100_000
 """Runs of a scenario, unless more are allowed."""
@@ -160,7 +159,7 @@ class Scenario(Settings):
 
     @property
     def run_count(self) -> int:
-        """The number of runs, at most: cells times repeats."""
+        """The number of runs, at most: cells times runs of each."""
         return self.cell_count * self.most_repeats
 
     def expand(self, most_runs: int | None = None) -> list[ResolvedScenario]:
@@ -199,7 +198,7 @@ class Scenario(Settings):
         return ResolvedScenario(first.settings.model_copy(update={"seed": seed}), {**first.cell, "seed": seed}, self, known, first)
 
     def repeats(self, chosen: Iterable[tuple[int, range]], most_runs: int | None = None) -> Iterator[ResolvedScenario]:
-        """Some runs: of each of these cells the repeats with these numbers, from 0. Raises as `runs` does, for problems of these cells."""
+        """Some runs: of each of these cells the runs with these numbers, from 0. Raises as `runs` does, for problems of these cells."""
         most, key = MOST_RUNS if most_runs is None else most_runs, "repeat" if self.until is None else "until"
         if self.until is not None and "repeat" in self.model_fields_set:
             raise ScenarioError([self.locate(("until",), "cannot be combined with repeat", "the one or the other")])
@@ -237,7 +236,7 @@ class Scenario(Settings):
                 yield first if repeat == 0 else self._repeated(first, settings.seed + repeat)
 
     def coordinates(self, cell: int) -> dict[str, Coordinate]:
-        """The coordinates of a cell, without the seed of a repeat."""
+        """The coordinates of a cell, without the seed of a run."""
         return self._cell(cell)[1]
 
     def _cell(self, index: int) -> tuple[dict[str, Any], dict[str, Coordinate]]:

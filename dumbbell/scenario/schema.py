@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from dumbbell.documents.model import Model
 from dumbbell.documents.source import parse
-from dumbbell.scenario.base import Fault
-from dumbbell.scenario.discipline import Discipline
+from dumbbell.scenario.base import parameters
 from dumbbell.scenario.scenario import KIND, Scenario
 from dumbbell.scenario.units import Limit, Quantity, Share
 
@@ -46,6 +46,13 @@ def meanings(model: type[BaseModel]) -> Mapping[str, str]:
     return found
 
 
+@cache
+def _examples(model: type[BaseModel]) -> Mapping[str, Any]:
+    """Return the examples that the catalogue has of the keys of a model."""
+    listed = parameters(model) if issubclass(model, Model) else {}
+    return {key: parse(f"{key}: {each.example}", "catalogue", KIND)[0][key] for key, each in listed.items() if each.example}
+
+
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:
     (definition,) = ast.parse(dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
@@ -73,8 +80,9 @@ class _Generator(GenerateJsonSchema):
             key = field.alias or name
             if name in texts and key in made.get("properties", {}):
                 made["properties"][key]["description"] = texts[name]
-        for each in model.entry().parameters if issubclass(model, Discipline | Fault) else ():
-            made["properties"][each.name]["examples"] = [parse(f"{each.name}: {each.example}", "catalogue", KIND)[0][each.name]]
+        for key, example in _examples(model).items():
+            if key in made.get("properties", {}):
+                made["properties"][key]["examples"] = [example]
         return made
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002

@@ -1,8 +1,8 @@
-"""A TCP connection as a user writes it: congestion control, stack, hosts. Flows have these keys, and so has other traffic over TCP."""
+"""Values of the keys of TCP connections: congestion control, stack, feedback of ECN, start."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -16,14 +16,13 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticKnownError
 
-from dumbbell.documents.model import Flag, Model
+from dumbbell.documents.model import Model
 from dumbbell.documents.problems import Unfit
-from dumbbell.scenario.base import CONTENT, LONG, Name
+from dumbbell.scenario.base import CONTENT, LONG
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.generated.hosts import Host as Host
 from dumbbell.scenario.library import IN_KERNEL, identified, loaded
-from dumbbell.scenario.units import ETHERNET_MTU, Duration
-from dumbbell.scenario.values.dscp import Dscp
+from dumbbell.scenario.units import Duration
 
 
 def _split(written: Any, name: str, rest: str) -> Any:
@@ -186,73 +185,13 @@ class Start(Model):
 
 
 _STACK, _HOST = Stack(), Host()
-_IP_AND_TCP = 40
-"""Headers of a packet without options, bytes."""
-TIMESTAMPS = 12
-"""Bytes that timestamps take from every segment."""
 
 
-def mss_option(segment_bytes: int, timestamps: bool) -> int:
-    """The MSS option of a SYN for segments with this payload, bytes."""
-    return segment_bytes + (TIMESTAMPS if timestamps else 0)
+def usual_stack() -> Stack:
+    """Return the stack that connections have by default."""
+    return _STACK
 
 
-def segment_bytes(mtu: int, timestamps: bool = True) -> int:
-    """Payload of the largest segment of a path, bytes."""
-    return mtu - _IP_AND_TCP - mss_option(0, timestamps)
-
-
-class Connections(Model):
-    """Settings that TCP connections of a kind share."""
-
-    cc: Cc
-    """Congestion control by name, or with its parameters; `dumbbell list cc` names both."""
-    # Factories, because pydantic copies a default that it cannot hash each time, which takes as long as all else of a flow.
-    stack: Stack = Field(default_factory=lambda: _STACK)
-    host: Host = Field(default_factory=lambda: _HOST)
-    ecn: Feedback | None = None
-    """Negotiate ECN: with the feedback of RFC 3168 (`on`), or with that of RFC 9768, which counts marks (`accecn`). By default `on` if
-    the cc answers to marks or SCE is echoed, and `accecn` if the cc needs the number of marks (prague)."""
-    accecn_option: Literal["ee1b", "ee0b", "off"] | None = None
-    """AccECN's option, by the field that comes first: the bytes that came with ECT(1) (`ee1b`, as Linux sends it) or with ECT(0)
-    (`ee0b`). It takes 12 bytes of each segment. `off`: the field of three bits alone. By default `ee1b` with `ecn: accecn`."""
-    ect: Literal[0, 1] | None = None
-    """Codepoint of ECN-capable packets: ECT(0), or ECT(1), which asks for a queue of L4S (RFC 9331). By default 0, and 1 if the cc needs
-    the number of marks (prague). A codepoint that is given switches ECN on."""
-    sce_echo: Flag | None = None
-    """The receiver echoes SCE marks (its sysctl tcp_sce); by default on if the cc answers to them, and ECN is not switched off."""
-    sack: Flag = True
-    """Negotiate SACK. Without it the sender knows losses from duplicate ACKs alone (NewReno), as behind middleboxes that remove the option.
-    `false` is an error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
-    timestamps: Flag = True
-    """Negotiate timestamps. Without them a segment has 12 bytes more of payload, and no echo tells the sender that a timeout was needless.
-    `false` is an error on stacks without RACK (linux-3.9, linux-2.6, freebsd-9)."""
-    window_scaling: Flag = True
-    """Negotiate scaled windows. Without them, as behind middleboxes that remove the option, no window is larger than 65,535 bytes. `false`
-    is an error on freebsd-9."""
-    rtt: Duration | None = None
-    """Base RTT of these connections instead of the path's."""
-    mss: Annotated[int, Field(ge=88, le=8960)] | None = None
-    """The largest segment that both ends ask for, bytes (TCP_MAXSEG, the MSS option of a SYN): payload and the 12 bytes of the timestamps.
-    By default, and at most, the path's `mtu` less 40."""
-    dscp: Dscp = 0
-    """Codepoint of the packets of both ends (IP_TOS): a name such as EF, CS1 or AF41, or 0 to 63."""
-    src: Name | None = None
-    """Sending host, which cake's host isolation looks at; traffic that names none shares one."""
-    dst: Name | None = None
-    """Receiving host, which cake's host isolation looks at; traffic that names none shares one."""
-
-    def segment_bytes(self, mtu: int = ETHERNET_MTU) -> int:
-        """Payload of a full segment on a path, bytes."""
-        most = segment_bytes(mtu, self.timestamps)
-        return most if self.mss is None else min(self.mss - mss_option(0, self.timestamps), most)
-
-    @property
-    def rtts(self) -> tuple[Duration, ...]:
-        """Base RTTs of their own: one of them all, or one for each of several classes; none: the path's."""
-        return () if self.rtt is None else (self.rtt,)
-
-    @property
-    def has_own_rtts(self) -> bool:
-        """True if each connection has an RTT of its own instead."""
-        return False
+def usual_host() -> Host:
+    """Return the settings that hosts have by default."""
+    return _HOST

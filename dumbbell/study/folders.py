@@ -27,7 +27,7 @@ def default_folder(study: Study, part: Part, engine: str = "") -> Path:
 def find_folder(path: Path) -> Path:
     """The folder of results that a path stands for: of STUDY or STUDY/PART the default one. Raises `BadInput` if that is not there.
 
-    A path that is there stands for itself, and no study is looked for.
+    A path that exists stands for itself, and no study is looked for.
     """
     if path.exists() or not path.parts:
         return path

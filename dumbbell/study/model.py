@@ -27,7 +27,7 @@ class Request:
     quick: bool = False
     """Only a representative subset of the cells."""
     seeds: int = 1
-    """Repeats of each cell. The second and later ones start with jitter."""
+    """Runs of each cell. The second and later ones start with jitter."""
     override: Mapping[str, Any] = field(default_factory=dict)
     """Dotted path into the scenario -> value. An ablation overrides one fitted choice."""
 
@@ -94,7 +94,7 @@ class Part:
     claims_bar: float | None = None
     """The smallest share of passing claims, among the applicable ones, that `--check` accepts."""
     seeds: int = 1
-    """Default number of repeats of each cell."""
+    """Default number of runs of each cell."""
     quick_seeds: int = 2
     """The same of `--quick`, unless `seeds` is less."""
     fitted: Sequence[Fitted] = ()
@@ -113,7 +113,7 @@ class Part:
 
     @property
     def judged_formats(self) -> list[Format]:
-        """The formats that decide the agreement: the principal one, and those with a bar."""
+        """The formats that decide the agreement: the principal one, and those with a target."""
         return [each for each in self.formats if each is self.formats[0] or any(metric.bar is not None for metric in each.metrics.values())]
 
     def reference(self, format_: Format | None = None) -> Reference:

@@ -1,4 +1,4 @@
-"""Repeats of a cell with other seeds and jittered starts."""
+"""Runs of a cell with other seeds and jittered starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario import ResolvedScenario
 
 JITTER = "100ms"
-"""Largest delay of a flow's start in the second and later repeats. It shifts the flow against timers, samples and random streams."""
+"""Largest delay of a flow's start in the second and later runs. It shifts the flow against timers, samples and random streams."""
 
 
 def repeats(document: Mapping[str, Any], cell: Mapping[str, str | float], request: Request) -> list[ResolvedScenario]:

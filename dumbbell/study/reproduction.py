@@ -44,7 +44,7 @@ Drawing = Callable[[int, int], None]
 
 
 SIMULATED = "sim"
-"""The folder of the simulator's runs beside those of a kernel."""
+"""The folder of the simulator's runs next to those of a kernel."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Reproduction:
         return Table(full.title, ["claim", "status", "measured"], [[row[0], row[1], row[3]] for row in full.rows])
 
     def claims_below_bar(self) -> list[str]:
-        """One line if fewer claims pass than the bar demands; otherwise empty."""
+        """One line if fewer claims pass than the target demands; otherwise empty."""
         if self.part.claims is None or self.part.claims_bar is None:
             return []
         reached = share_passed(_claims(self.part, self.folder.runs))
@@ -250,7 +250,7 @@ def agreement_markdown(reproduction: Reproduction) -> str:
 
 
 def _agreement_tables(reproduction: Reproduction) -> list[Table]:
-    """The tables of agreement of one part: overall, by key column, the spread over repeats, and the derived formats."""
+    """The tables of agreement of one part: overall, by key column, the spread over seeds, and the derived formats."""
     part, differences = reproduction.part, reproduction.differences
     tables = reproduction.tables()
     format_, found = reproduction.principal
@@ -301,7 +301,7 @@ def write_figures(part: Part, runs: Sequence[Run], folder: Path, view: View, dra
 
 
 def tidy(runs: Sequence[Run], format_: Format) -> str:
-    """The medians over repeats, as CSV with the columns of the format: one row per cell and metric, or per cell if the format is wide."""
+    """The medians over seeds, as CSV with the columns of the format: one row per cell and metric, or per cell if the format is wide."""
     import numpy as np
 
     measured = {cell: float(np.median(values)) for cell, values in format_.measure(runs).items()}

@@ -34,7 +34,7 @@ _MOST_IN_KERNEL = 15
 
 
 def write(name: str, language: str) -> list[Path]:
-    """Writes the project of the control `name` into a new folder of that name, and returns its files.
+    """Writes the project of the congestion control `name` into a new folder of that name, and returns its files.
 
     Raises `BadInput` for a name that is no file's and no crate's, for a language that there is none in, and if the folder exists.
     """

@@ -72,7 +72,7 @@ class PacketPairs:
 
         `source`, `destination`; `packets` at the point near the source while both captured; `lost` of them; `added`: those that only the
         far point has (copies, or packets that the near capture missed). `delay_min_ms`, `delay_p50_ms`, `delay_p95_ms`, `delay_max_ms`:
-        time at the far point minus time at the near one, null without packets that can be told from others. Clocks that differ add the same
+        time at the far point minus time at the near one, null without packets that differ from all others. Clocks that differ add the same
         to all of them (and take it from those of the other direction). So the delay of a queue is their distance from the minimum, whatever
         the clocks.
         """

@@ -1,6 +1,6 @@
 """TCP Fairness: transfers of 100 MiB of four congestion controls, with delays, socket buffers and outages.
 
-A student report of the University of Alberta (2011): SACK, CUBIC, HighSpeed and Westwood alone, and beside SACK, over 100 Mbit/s with netem
+A student report of the University of Alberta (2011): SACK, CUBIC, HighSpeed and Westwood alone and against SACK, over 100 Mbit/s with netem
 at the senders. Elapsed times, segments retransmitted and advertised windows are compared; its claims are checked.
 """
 

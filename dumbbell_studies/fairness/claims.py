@@ -1,4 +1,4 @@
-"""The report's claims. Each is decided by a small function of medians over the repeats; claims.csv has their wording."""
+"""The report's claims. Each is decided by a small function of medians over the seeds; claims.csv has their wording."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def inverse_to_rtt(found: Transfers) -> Outcome:
 
 
 def sack_is_superior(found: Transfers) -> Outcome:
-    """A016: SACK at the delay of the first sender, from runs with the two controls exchanged, over the other one there."""
+    """A016: SACK at the delay of the first sender, from runs with the two congestion controls exchanged, over the other one there."""
     findings = Findings()
     for name in _combos(16, 24):
         ratio = found.middle(name, "S1", experiment=SWAPPED) / found.middle(name, "S1")

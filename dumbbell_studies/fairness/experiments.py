@@ -1,9 +1,9 @@
-"""Experiments that take away one mechanism each, beside the report's own runs: what explains its numbers.
+"""Experiments that take away one mechanism each, compared with the report's own runs: what explains its numbers.
 
 - `wide-buffers`: the send buffer that holds 133 segments becomes one that limits nobody. Full, a buffer bounds a transfer to two thirds of
   what it holds, as its writer is woken only when a third is free.
 - `scaled-window`: at 400 ms the receiver's 65,535 bytes become the listed buffer.
-- `deep-delay`: netem holds 100,000 packets, so that none is refused.
+- `deep-delay`: netem holds 100,000 packets, so that it drops none.
 - `no-fack`: losses are counted by SACKs alone (tcp_fack 0), after an outage that takes a whole window.
 - `swapped`: the two senders exchange their congestion controls.
 """
@@ -76,7 +76,7 @@ EXPERIMENTS = (
 
 
 def experiments(request: Request) -> list[ResolvedScenario]:
-    """The runs of all experiments, and the report's own beside them."""
+    """The runs of all experiments, and the report's own next to them."""
     seeds = range(1, request.seeds + 1)
     own = dict.fromkeys(scenario for each in EXPERIMENTS for scenario in each.scenarios)
     runs = [run_of(scenario, ERA, seed) for scenario in own for seed in seeds]

@@ -1,4 +1,4 @@
-"""Figures: elapsed times beside the published ones, and what became of each transfer over time."""
+"""Figures: elapsed times with the published ones, and what became of each transfer over time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ QUANTITIES: Mapping[str, Callable[[Run, str], Series]] = {
 
 
 def over_time(names: Sequence[str], runs: Sequence[Run], view: View) -> Figure:
-    """Data read, throughput, window and RTT of the first repeat of some scenarios, one a row."""
+    """Data read, throughput, window and RTT of the first run of some scenarios, one a row."""
     grid = []
     for name in names:
         run = next((run for run in runs if run.cell.get("scenario") == name and "experiment" not in run.cell), None)
@@ -68,7 +68,7 @@ def over_time(names: Sequence[str], runs: Sequence[Run], view: View) -> Figure:
 
 
 def elapsed(runs: Sequence[Run], view: View) -> Figure:
-    """Elapsed times of every transfer, on a logarithmic scale: ours, over all repeats, and published."""
+    """Elapsed times of every transfer, on a logarithmic scale: dumbbell's, over all seeds, and published."""
     found = transfers(runs)
     grid = []
     for title, names in _PARTS.items():

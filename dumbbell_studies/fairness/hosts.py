@@ -34,7 +34,7 @@ class Control:
 
     @property
     def style(self) -> str:
-        """The control whose colour it has in figures."""
+        """The congestion control whose colour it has in figures."""
         return self.today
 
 

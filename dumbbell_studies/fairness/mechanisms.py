@@ -2,9 +2,9 @@
 
 - `full-buffer`: a send buffer of 249,856 bytes at 100 ms. A writer that sleeps is woken when a third of it is free.
 - `unscaled-window`: a receive buffer of 87,380 bytes that does not grow, at 400 ms.
-- `netem-limit`: buffers that limit nobody, at 100 ms: slow start meets netem's 1,000 packets, TCP is told, and nothing is retransmitted.
+- `netem-limit`: buffers that limit nobody, at 100 ms: slow start meets netem's 1,000 packets, TCP hears of drops, nothing is retransmitted.
 
-Each is run beside the same without its bound. Charges of a segment and the share of a receive buffer that is offered are today's, so that
+Each is compared with a run without its bound. Charges of a segment and the share of a receive buffer that is offered are today's, so that
 the elapsed times are not the report's.
 """
 

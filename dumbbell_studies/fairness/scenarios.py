@@ -4,9 +4,9 @@
                                                  [router 100 Mbit/s, 1000 packets]
     S2 -- [netem 100 ms, 1000 packets | 100 Mbit/s] /                                \\ R2
 
-netem is the queue of the sender's own host: what exceeds its limit is refused to TCP, which takes it for congestion and sends it later, so
+netem is the queue of the sender's own host: TCP gets back what exceeds its limit, takes this for congestion and sends it later, so
 that no capture shows a loss. Half of the base RTT of 0.35 ms lies on either side of the router. An outage begins 4 s after the script that
-cron started together with the transfers, which is known to a second: repeats draw it.
+cron started together with the transfers, which is known to a second: each seed draws it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Mode:
     name: str
     stack: Words
     of_its_time: bool
-    """Controls and buffers are those of the report, else today's, and large."""
+    """Congestion controls and buffers are those of the report, else today's, and large."""
 
 
 ERA = Mode(
@@ -99,7 +99,7 @@ def document(
 
 
 def outage_s(seed: int) -> float:
-    """When the outage of a repeat begins; of the first at the time that the script waits."""
+    """When the outage of a run begins; of the first at the time that the script waits."""
     return OUTAGE_S if seed == 1 else OUTAGE_S + float(np.random.default_rng(seed).uniform(-_SPREAD_S, _SPREAD_S))
 
 

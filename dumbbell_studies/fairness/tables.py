@@ -1,4 +1,4 @@
-"""The report's results beside ours, and the rerun without its limits."""
+"""The report's results with dumbbell's, and the rerun without its limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _HEADS = [
 
 
 def group_tables(runs: Sequence[Run]) -> Mapping[int, Table]:
-    """Group -> its results as the report has them, ours (medians over repeats) above the published ones."""
+    """Group -> its results as the report has them, dumbbell's (medians over seeds) above the published ones."""
     found = transfers(runs)
     return {
         number: Table(f"Group {number}: {title}", _HEADS, [row for name in names if found.has(name) for row in _rows(found, name)])
@@ -83,7 +83,7 @@ def summaries(runs: Sequence[Run]) -> Mapping[str, Table]:
 
 
 def fairness_table(found: Transfers) -> Table:
-    """Shares of two transfers over the time that they have in common, published ones beside over each one's own time."""
+    """Shares of two transfers over the time that they have in common, published ones over each one's own time."""
     rows = []
     for scenario in scenario_names():
         if len(senders(scenario)) < 2 or not found.has(scenario):

@@ -78,7 +78,7 @@ class Transfers:
         self.mode = ERA.name if ERA.name in modes or not modes else min(modes)
 
     def of(self, scenario: str, sender: str, experiment: str = "") -> list[Transfer]:
-        """All repeats of a transfer. Raises `MissingRunError` if there is none."""
+        """All runs of a transfer. Raises `MissingRunError` if there is none."""
         wanted = (self.mode, experiment, scenario, sender)
         found = [each for each in self.all if (each.mode, each.experiment, each.scenario, each.sender) == wanted]
         if not found:
@@ -93,7 +93,7 @@ class Transfers:
     def middle(
         self, scenario: str, sender: str, value: Callable[[Transfer], float] = lambda each: each.mbit, experiment: str = ""
     ) -> float:
-        """Median over the repeats of a transfer, by default of its throughput. Raises as `of`."""
+        """Median over the seeds of a transfer, by default of its throughput. Raises as `of`."""
         return median(value(each) for each in self.of(scenario, sender, experiment))
 
 

@@ -17,7 +17,7 @@ _EQUAL_MS = (10.0, 20.0)
 
 
 def check_claims(path: Path, rates: Iterable[tuple[Key, tuple[float, float]]]) -> list[Claim]:
-    """Return the outcome of each claim, by the means over repeats."""
+    """Return the outcome of each claim, by the means over seeds."""
     several: dict[Key, list[tuple[float, float]]] = {}
     for key, both in rates:
         several.setdefault(key, []).append(both)

@@ -24,13 +24,18 @@ Cells = Mapping[Key, Cell]
 """By flows of each side, classic congestion control and its ECN, queue, threshold, buffer and RTT."""
 
 
-def check_claims(path: Path, found: Iterable[tuple[Key, Cell]]) -> list[Claim]:
-    """Return the outcome of each claim, by the means over repeats."""
+def check_claims(path: Path, found: Iterable[tuple[Key, Cell]], with_fallback: Iterable[tuple[Key, Cell]]) -> list[Claim]:
+    """Return the outcome of each claim, by the means over seeds. `with_fallback`: the cells in which Prague looks for classic queues."""
+    fallback = _means(with_fallback)
+    checks = {**CHECKS, "PAM25-4": lambda _cells: _fallback(fallback)}
+    return judge_claims(read_claims(path), checks, _means(found))
+
+
+def _means(found: Iterable[tuple[Key, Cell]]) -> Cells:
     several: dict[Key, list[Cell]] = {}
     for key, cell in found:
         several.setdefault(key, []).append(cell)
-    means = {key: Cell(*(fmean(values) for values in zip(*cells, strict=True))) for key, cells in several.items()}
-    return judge_claims(read_claims(path), CHECKS, means)
+    return {key: Cell(*(fmean(values) for values in zip(*cells, strict=True))) for key, cells in several.items()}
 
 
 def _chosen(
@@ -86,6 +91,14 @@ def _classic_marking(cells: Cells) -> Outcome:
         findings.add(f"{name}: {cell.l4s_mbit:.1f}", cell.l4s_mbit > 85)
     for name, cell in _chosen(cells, ("single_queue_FQ",), "cubic", ("off",), 1):
         findings.add(f"{name}: {cell.l4s_mbit:.1f}", cell.l4s_mbit < 2)
+    return findings.outcome()
+
+
+def _fallback(cells: Cells) -> Outcome:
+    findings = Findings()
+    for low, high, aqms in ((34, 49, ("Codel", "single_queue_FQ")), (4, 17, ("DualPI2",)), (34, 45, ("FQ_Codel_L4S",))):
+        for name, cell in _chosen(cells, aqms, "cubic", ("on",)):
+            findings.add(f"{name}: {cell.l4s_mbit:.1f}", low <= cell.l4s_mbit <= high)
     return findings.outcome()
 
 

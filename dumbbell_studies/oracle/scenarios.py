@@ -46,7 +46,7 @@ def document(run: KernelRun) -> dict[str, Any]:
 
 
 def scenarios(names: tuple[str, ...], request: Request) -> list[ResolvedScenario]:
-    """The requested runs. The second and later repeats of each start with jitter."""
+    """The requested runs. The second and later runs of each start with jitter."""
     chosen = [kernel_runs()[name] for name in names]
     return [
         repeat

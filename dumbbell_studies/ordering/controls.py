@@ -20,9 +20,9 @@ class Protocol:
     era: Words
     """Parameters as the kernels of 2006 had them."""
     today: str
-    """The control of a current kernel."""
+    """The congestion control of a current kernel."""
     tolerance: float | None
-    """How near to the published utilisation ours must come; None where only orderings are judged."""
+    """How near to the published utilisation dumbbell's must come; None where only orderings are judged."""
 
     @property
     def style(self) -> str:
@@ -62,7 +62,7 @@ class Mode:
     name: str
     stack: str
     of_its_time: bool
-    """Controls are those of 2006, else those of today."""
+    """Congestion controls are those of 2006, else those of today."""
 
     def control(self, protocol: str) -> Words:
         """The congestion control of a protocol."""

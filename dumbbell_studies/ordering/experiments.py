@@ -1,4 +1,4 @@
-"""Experiments that explain what the page's numbers show: each takes away the mechanism that is supposed, beside the page's own runs.
+"""Experiments that explain what the page's numbers show: each takes away the mechanism that is supposed, compared with the page's own runs.
 
 - `free-acks`: FAST with next to no queue on the way back. FAST takes the delay of ACKs for its own queue.
 - `crowded-acks`: FAST with twenty long-lived flows on the way back instead of two, which keep its queue fuller.
@@ -108,7 +108,7 @@ QUICK_NOTE = "one seed of each experiment and of the page's own runs compared wi
 
 
 def experiments(request: Request) -> list[ResolvedScenario]:
-    """The runs of all experiments, and the page's own beside them."""
+    """The runs of all experiments, and the page's own next to them."""
     own = dict.fromkeys((each.protocol, condition) for each in EXPERIMENTS for condition in each.conditions)
     seeds = range(1, request.seeds + 1)
     runs = [run_of(condition, protocol, ERA, seed) for protocol, condition in own for seed in seeds]

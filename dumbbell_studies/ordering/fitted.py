@@ -7,7 +7,7 @@
   starts do.
 - The clock of the routers, in the ablations: dummynet serves its queues at ticks. The page does not print their distance.
 - Utilisation is compared as payload, 1448/1500 of the IP packets: the page's utilisations end at 0.96 where the link is never idle.
-  The format `ncsu_utilization_ip` has the agreement in IP packets beside it, of the same runs.
+  The format `ncsu_utilization_ip` has the agreement in IP packets next to it, of the same runs.
 """
 
 from __future__ import annotations

@@ -111,4 +111,4 @@ STABILITY_FORMAT = Format(
     },
     measure=_stability,
 )
-"""Means over seeds of all metrics, by condition: nothing is published of them, and `dumbbell table --tidy --kind` prints ours."""
+"""Means over seeds of all metrics, by condition: nothing is published of them, and `dumbbell table --tidy --kind` prints dumbbell's."""

@@ -1,4 +1,4 @@
-"""The page's tables beside ours, and tables of what the page shows in figures."""
+"""The page's tables with dumbbell's, and tables of what the page shows in figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEVELS: Mapping[Level, Condition] = {**PRINTED, **VARIANCE, **CONGESTED}
 
 
 def page_tables(runs: Sequence[Run]) -> dict[int, Table]:
-    """The table of each section that has runs, by its number: ours, half the width of the confidence interval, and the published values."""
+    """The table of each section that has runs, by its number: dumbbell's, half the confidence interval, and the published values."""
     found = trials(runs)
     tables = {}
     for section, title in SECTIONS.items():

@@ -159,7 +159,7 @@ def comparison(runs: Sequence[Run]) -> Table:
 
 
 def figure(runs: Sequence[Run], view: View) -> Figure:
-    """Draw throughput and wait alone, and the share beside CUBIC, of each congestion control in its own queues and one of the other's."""
+    """Draw throughput and wait alone, and the share with CUBIC, of each congestion control in its own queues and one of the other's."""
     found = findings(runs)
     columns = [("reno-sce", "cake-sce"), ("dctcp-sce", "cake-sce"), ("prague", "dualpi2"), ("prague", "fq-codel-l4s")]
     columns += [("dctcp-sce", "dualpi2"), ("prague", "cake-sce")]

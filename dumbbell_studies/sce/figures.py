@@ -37,7 +37,7 @@ SAWTOOTH = (50.0, 80.0)
 
 
 def heatmap(cc: str, runs: Sequence[Run], view: View) -> Figure:
-    """Throughput and RTT of one congestion control over bandwidth and delay: ours, published, difference."""
+    """Throughput and RTT of one congestion control over bandwidth and delay: dumbbell's, published, difference."""
     ours, theirs, cells = _values(runs)
     panels = [
         [

@@ -89,7 +89,7 @@ def scenarios(request: Request) -> list[ResolvedScenario]:
 
 
 def measure(runs: Sequence[Run]) -> Measured:
-    """Our throughput (Mbit/s) of each cell, with each of the rules, one value per repeat."""
+    """Our throughput (Mbit/s) of each cell, with each of the rules, one value per seed."""
     measured: Measured = {}
     for run in runs:
         rules = str(run.cell.get(reductions.IMPLEMENTATION))
@@ -139,7 +139,7 @@ def agreement(runs: Sequence[Run]) -> Table:
 
 
 def kernel_table(runs: Sequence[Run]) -> Table:
-    """Throughput (Mbit/s) of the kernel and of ours, with both rules, and as published. A cell without a value is empty."""
+    """Throughput (Mbit/s) of the kernel and of dumbbell's, with both rules, and as published. A cell without a value is empty."""
     ours = _ours(runs)
 
     def text(value: float | None) -> str:

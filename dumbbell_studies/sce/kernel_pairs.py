@@ -96,7 +96,7 @@ def _published() -> dict[Key, float]:
 
 
 def agreement(runs: Sequence[Run]) -> Table:
-    """Return the share of cells whose share is inside the kernel's range: ours, and the published ones. By queue, and all."""
+    """Return the share of cells whose share is inside the kernel's range: dumbbell's, and the published ones. By queue, and all."""
     ours = {} if of_kernel(runs) else {key: float(np.median(values)) for key, values in shares(runs).items()}
     rows = []
     for whose, values in (("dumbbell", ours), ("published", _published())):
@@ -113,7 +113,7 @@ def agreement(runs: Sequence[Run]) -> Table:
 
 
 def cells_table(runs: Sequence[Run]) -> Table:
-    """Return each cell's share of the first flow: the kernel's median and range, ours, the published one."""
+    """Return each cell's share of the first flow: the kernel's median and range, dumbbell's, the published one."""
     ours = {} if of_kernel(runs) else shares(runs)
     rows = []
     for key, (low, median, high) in kernel_ranges().items():

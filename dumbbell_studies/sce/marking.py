@@ -26,7 +26,7 @@ TARGET_MS = 5.0
 """COBALT's target at 10 Mbit/s, which is also the sojourn time up to which no packet gets a CE mark."""
 _RAMP = "ramp"
 _REPEATS = 4
-"""Repeats with jittered starts, so that the sojourn times cover the whole ramp."""
+"""Runs with jittered starts, so that the sojourn times cover the whole ramp."""
 
 
 def marking(implementation: Implementation = DRAFT) -> list[ResolvedScenario]:

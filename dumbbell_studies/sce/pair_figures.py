@@ -43,7 +43,7 @@ def by_mode(mode: str, cc_pairs: Sequence[tuple[str, str]], runs: Sequence[Run],
 
 
 def by_pair(ccs: tuple[str, str], runs: Sequence[Run], view: View) -> Figure:
-    """Jain's index of one pair in the three queue modes, ours and (if there is one) published, and the first flow's share."""
+    """Jain's index of one pair in the three queue modes, dumbbell's and (if there is one) published, and the first flow's share."""
     published = [_grid(f"published, {mode}", _published_index(mode, ccs), INDEX) for mode in pairs.QUEUE_MODES]
     panels = [
         [index_grid(f"dumbbell, {mode}", mode, ccs, runs) for mode in pairs.QUEUE_MODES],
@@ -83,7 +83,7 @@ def share_over_time(cell: pairs.PairCell, run: Run, view: View) -> Figure:
 
 
 def cell_figures(runs: Sequence[Run]) -> Mapping[str, Callable[[View], Figure]]:
-    """A figure of shares over time for the first repeat of each cell."""
+    """A figure of shares over time for the first run of each cell."""
     found: dict[str, Callable[[View], Figure]] = {}
     for run in runs:
         cell = pairs.pair_cell_of(run)

@@ -25,7 +25,7 @@ FAIR = 0.95
 
 
 def draft_tables(runs: Sequence[Run]) -> dict[int, Table]:
-    """The draft's two-flow tables from our runs, by number. Values are medians over repeats. A cell without a run is empty."""
+    """The draft's two-flow tables from our runs, by number. Values are medians over seeds. A cell without a run is empty."""
     measured = {**pairs.two_flow(runs), **pairs.jain(runs)}
     return {
         number: pair_table(f"Table {number}: ", metric, (mode, cc1, cc2), measured)

@@ -84,12 +84,12 @@ def pair_cell_of(run: Run) -> PairCell | None:
 
 
 def pair_runs(runs: Sequence[Run]) -> Mapping[PairCell, list[PairRun]]:
-    """The reduced two-flow runs by cell, one per repeat. The series are read only once."""
+    """The reduced two-flow runs by cell, one per seed. The series are read only once."""
     return (runs if isinstance(runs, Runs) else Runs(runs)).cached(_pair_runs)
 
 
 def two_flow(runs: Sequence[Run]) -> Measured:
-    """Throughput and RTT by cell and flow (queue_mode, cc1, cc2, bandwidth_mbit, delay_ms, flow, cc), one value per repeat."""
+    """Throughput and RTT by cell and flow (queue_mode, cc1, cc2, bandwidth_mbit, delay_ms, flow, cc), one value per seed."""
     measured: Measured = {}
     for cell, repeats in pair_runs(runs).items():
         for i, cc in enumerate(cell.ccs):
@@ -100,7 +100,7 @@ def two_flow(runs: Sequence[Run]) -> Measured:
 
 
 def jain(runs: Sequence[Run]) -> Measured:
-    """Jain's index by cell (queue_mode, cc1, cc2, bandwidth_mbit, delay_ms), one value per repeat."""
+    """Jain's index by cell (queue_mode, cc1, cc2, bandwidth_mbit, delay_ms), one value per seed."""
     return {(cell.key, JAIN): [run.jain for run in repeats] for cell, repeats in pair_runs(runs).items()}
 
 

@@ -55,7 +55,7 @@ def cell_of(run: Run) -> tuple[str, float, float] | None:
 
 
 def one_flow(runs: Sequence[Run]) -> Measured:
-    """Throughput and RTT of each cell (cc, bandwidth_mbit, delay_ms), one value per repeat."""
+    """Throughput and RTT of each cell (cc, bandwidth_mbit, delay_ms), one value per seed."""
     return (runs if isinstance(runs, Runs) else Runs(runs)).cached(_one_flow)
 
 
@@ -74,7 +74,7 @@ def _one_flow(runs: Runs) -> Measured:
 def one_flow_diff(runs: Sequence[Run]) -> Measured:
     """Differences of tables 1-4 by cell (cc_a, cc_b, bandwidth_mbit, delay_ms): throughput over bandwidth, RTT in ms.
 
-    They are differences of medians over repeats, because repeats of two congestion controls do not form pairs.
+    They are differences of medians over seeds, because runs of two congestion controls do not form pairs.
     """
     medians = {cell: float(np.median(values)) for cell, values in one_flow(runs).items()}
     differences: Measured = {}

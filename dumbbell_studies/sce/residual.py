@@ -1,7 +1,7 @@
 """Where the throughputs of two flows are outside the tolerance, and why: because of their sum, of chance, or of how they share the sum.
 
 The cause is the sum if the value is within the tolerance after both of our throughputs are scaled to the published sum. Otherwise it is
-chance if the published value is within the tolerance of a value between the minimum and the maximum of our repeats.
+chance if the published value is within the tolerance of a value between the minimum and the maximum of our runs.
 """
 
 from __future__ import annotations

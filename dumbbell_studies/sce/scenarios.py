@@ -43,7 +43,7 @@ def pair_document(cell: pairs.PairCell, implementation: Implementation = DRAFT) 
 
 
 def one_flow(request: Request, implementation: Implementation = DRAFT) -> list[ResolvedScenario]:
-    """The requested one-flow runs. The first repeat of a cell starts at 0, the others with jitter."""
+    """The requested one-flow runs. The first run of a cell starts at 0, the others with jitter."""
     grid = itertools.product(
         reductions.CCS,
         QUICK_BANDWIDTHS_MBIT if request.quick else reductions.BANDWIDTHS_MBIT,
@@ -63,7 +63,7 @@ def two_flow(
 ) -> list[ResolvedScenario]:
     """The requested two-flow runs, by default of the draft's pairs.
 
-    In the first repeat of a cell both flows start at 0, in the others each flow has its own jitter.
+    In the first run of a cell both flows start at 0, in the others each flow has its own jitter.
     """
     chosen = cc_pairs or (QUICK_PAIRS if request.quick else pairs.CC_PAIRS)
     bandwidths = QUICK_PAIR_BANDWIDTHS_MBIT if request.quick else pairs.BANDWIDTHS_MBIT

@@ -15,7 +15,7 @@ from dumbbell_studies.sce.scenarios import QUICK_PAIR_NOTE, two_flow
 
 _FORMATS = (TWO_FLOW_FORMAT, JAIN_FORMAT)
 SEEDS = 3
-"""Repeats of a cell: how two flows share a queue depends on their phases, so one run is not enough."""
+"""Runs of a cell: how two flows share a queue depends on their phases, so one run is not enough."""
 
 TWO_FLOW = Part(
     name="two-flow",

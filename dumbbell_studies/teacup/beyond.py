@@ -1,4 +1,4 @@
-"""The next steps that the report names, as experiments: ECN on the hosts, other parameters of PIE and fq_codel, asymmetric rates and delays.
+"""The next steps that the report names, as experiments: ECN, other parameters of PIE and fq_codel, asymmetric rates and delays.
 
 Each experiment is one of the report's trials with one change, and is compared with the trial without the change. The report prints nothing
 of them, so that there is nothing to agree with: the table says what the change does.

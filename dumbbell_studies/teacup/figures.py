@@ -60,7 +60,7 @@ def report_figure(number: int, runs: Sequence[Run], view: View) -> Figure:
 
 
 def two_rtts(cc: str, rtt_ms: float, runs: Sequence[Run], view: View) -> Figure:
-    """RTT of the first repeats, by packet pairs as in the report and as the senders measure it. One row per queue discipline."""
+    """RTT of the first runs, by packet pairs as in the report and as the senders measure it. One row per queue discipline."""
     grid = []
     for qdisc in QDISCS:
         run = run_of(runs, Experiment(cc, qdisc, rtt_ms, TAIL_DROP_LIMIT), 1)

@@ -50,7 +50,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measure_all(runs: Sequence[Run]) -> Measured:
-    """All measures of each experiment, one value per repeat."""
+    """All measures of each experiment, one value per seed."""
     return {
         ((each.cc, each.qdisc, each.rtt_ms, float(each.limit_packets)), name): [measure.compute(trial) for trial in repeats]
         for each, repeats in trials(runs).experiments.items()

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "published"
 
 @dataclass(frozen=True, order=True)
 class Experiment:
-    """The coordinates of an experiment. The report numbers its repeats as runs 0, 1, ..."""
+    """The coordinates of an experiment. The report numbers its runs as runs 0, 1, ..."""
 
     cc: str
     """Congestion control as the report names it: newreno or cubic."""

@@ -72,13 +72,13 @@ HEADER = "24B"
 """Header that iperf 2 writes before its data, in a separate write (`client_hdr`, six words; src/Client.cpp, `InitiateServer`)."""
 SAMPLE = "20ms"
 SEEDS = 10
-"""Repeats of each experiment; the claims are judged on all of them."""
+"""Runs of each experiment; the claims are judged on all of them."""
 
 CONTROL_RTT_MS, CONTROL_LIMIT, CONTROL_S = 200.0, 180, 20.0
 CONTROL_FROM_S = tuple(fifths / 5 for fifths in range(5, 31))
 """Onset times of the AQM in the control runs: every 0.2 s from 1 to 6 s."""
 CONTROL_SEEDS = 3
-"""Maximum number of repeats of a control run."""
+"""Maximum number of seeds of a control run."""
 ONSET = "onset_s"
 """Coordinate of the control runs: when the AQM becomes active."""
 QUICK_NOTE = "2 seeds unless --seeds says otherwise, without the runs for comparison"
@@ -148,7 +148,7 @@ def control(experiment: Experiment, onset_s: float) -> dict[str, Any]:
 
 
 def scenarios(request: Request) -> list[ResolvedScenario]:
-    """The requested runs: trials, and control runs unless the request is quick. All repeats start with jitter."""
+    """The requested runs: trials, and control runs unless the request is quick. All runs start with jitter."""
     runs = [run for each in experiments() for run in repeats(document(each), cell(each), for_hosts(request, each.cc))]
     if not request.quick:
         few = replace(request, seeds=min(request.seeds, CONTROL_SEEDS))

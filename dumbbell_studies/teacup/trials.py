@@ -140,7 +140,7 @@ class Trials:
             self._by_cell.setdefault((trial.experiment, trial.onset_s), []).append(trial)
 
     def of(self, cc: str, qdisc: str, rtt_ms: float, limit_packets: int = 180, onset_s: float | None = None) -> list[Trial]:
-        """All repeats of an experiment, or of its control run. Raises `MissingRunError` if there is none."""
+        """All runs of an experiment, or of its control run. Raises `MissingRunError` if there is none."""
         found = self._by_cell.get((Experiment(cc, qdisc, rtt_ms, limit_packets), onset_s))
         if not found:
             control = "" if onset_s is None else f", control of {onset_s:g} s"
@@ -149,7 +149,7 @@ class Trials:
 
     @property
     def experiments(self) -> dict[Experiment, list[Trial]]:
-        """Experiment -> its repeats, without control runs."""
+        """Experiment -> its runs, without control runs."""
         return {experiment: found for (experiment, onset_s), found in self._by_cell.items() if onset_s is None}
 
 
@@ -177,7 +177,7 @@ def coordinates_of(run: Run) -> tuple[Experiment, float | None, int] | None:
 
 
 def run_of(runs: Sequence[Run], experiment: Experiment, seed: int) -> Run | None:
-    """One repeat of an experiment; None if it is missing."""
+    """One run of an experiment; None if it is missing."""
     return next((run for run in runs if CHANGE not in run.cell and coordinates_of(run) == (experiment, None, seed)), None)
 
 

@@ -1,4 +1,4 @@
-"""Changes of a kernel, compared with another one: the test, the adjustment, the bars, and the command's exit status."""
+"""Changes of a kernel, compared with another one: the test, the adjustment, the targets, and the command's exit status."""
 
 import math
 from dataclasses import replace

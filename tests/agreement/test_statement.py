@@ -1,4 +1,4 @@
-"""Statements of agreement: floors, ranges and bars."""
+"""Statements of agreement: floors, ranges and targets."""
 
 from dataclasses import replace
 

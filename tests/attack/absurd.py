@@ -78,7 +78,7 @@ def _limits(plan: Plan, run: Run) -> Iterator[str]:
         limited_ms = sum(value for name, value in row.items() if name.endswith("_limited_ms"))
         # The times end with the flow, as docs/results.md says.
         most_ns = row["end_ns"] - row["start_ns"]
-        # Times are told in ticks of the stack, of which each of the four kinds may be one more.
+        # Times are in ticks of the stack, of which each of the four kinds may be one more.
         if limited_ms > most_ns / 1e6 + 4 * _tick_ms(workload):
             yield f"{_of(row)}: limited for {limited_ms} ms of {most_ns / 1e6} ms"
 

@@ -59,7 +59,7 @@ def _here(tmp_path, monkeypatch):
 def test_an_option_with_escapes_is_told_without_them(words, dumbbell):
     arguments = [NAME for each in COMMANDS[words[:-1]].params if each.param_type_name == "argument" and each.required]
     answer = dumbbell(*words[:-1], *arguments, words[-1], NAME)
-    assert answer.status == (0 if words == ("new", "--language") else 2)  # which is about controls alone
+    assert answer.status == (0 if words == ("new", "--language") else 2)  # which is about congestion controls alone
     assert is_plain(answer), answer
 
 

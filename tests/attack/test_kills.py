@@ -53,7 +53,7 @@ class Forks:
     """Starts processes that run the sweep."""
 
     def __init__(self, scenario):
-        command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(scenario), Path(__file__).parents[1]]
+        command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(scenario), Path(__file__).parents[1] / "helpers"]
         self.took_s = 0.0
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from functools import cache
 
 import pytest
@@ -13,6 +14,7 @@ from dumbbell.engines.linux.hosts import Profile
 from dumbbell.native import native
 from dumbbell.running.prepare import prepare
 from dumbbell.scenario import Scenario, ScenarioError
+from dumbbell.scenario.base import parameters
 from dumbbell.scenario.bounds import written
 from dumbbell.scenario.qdiscs import DISCIPLINES
 from dumbbell.scenario.scenario import KIND
@@ -25,7 +27,7 @@ NEEDED = {
     ("dualpi2", "ramp_from"): {"variant": "rfc9332", "ramp_to": "2s"},
     ("dualpi2", "ramp_to"): {"variant": "rfc9332"},
 }
-"""Keys that rules ask for beside the one that is tried."""
+"""Keys that rules ask for besides the one that is tried."""
 BOUNDS = [
     pytest.param(name, each, bound, beyond, id=f"{name}-{each.name}-{'least' if beyond < 0 else 'most'}")
     for name, entry in QDISCS.items()
@@ -47,8 +49,9 @@ def script():
 
 
 def test_what_is_made_from_the_sources_is_up_to_date(script):
-    assert script.exported() == catalogue.FILE.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
+    assert script.exported(script.laboratory()) == catalogue.FILE.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
     assert script.features() == script.FEATURES.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
+    assert script.kinds() == script.KINDS.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
     for group, path in script.MODELS.items():
         assert script.models(group) == path.read_text(encoding="utf-8"), "python docs/catalogue.py makes it anew"
 
@@ -279,3 +282,77 @@ def test_both_languages_take_the_bounds_of_a_fault_and_refuse_what_is_beyond(key
         told = list(refusals(bound + beyond))
         assert len(told) == 2
         assert all(line.endswith(f"expected at {'least' if beyond < 0 else 'most'} {written(parameter, bound)}") for line in told)
+
+
+def test_every_key_of_a_scenario_has_one_entry_with_a_meaning_and_an_example(script):
+    """A key is declared by the simulator's sources, or by the model of the laboratory, and never by both."""
+    laboratory = {name: {each.name for each in entry.parameters} for name, entry in catalogue.entries("laboratory").items()}
+    keys = docs_script("keys")
+    schema = keys.models()
+    for model in script.all_models(Scenario):
+        name = "" if model is Scenario else re.sub(r"\W", "_", model.__name__)
+        own = {each for base in model.__mro__ for each in laboratory.get(re.sub(r"\W", "_", base.__name__).partition("_")[0], ())}
+        known = parameters(model)
+        for key, node in keys.properties(schema[name]).items():
+            if "const" in node:  # the kind, which is the name of the entry
+                continue
+            assert (key in known) != (key in own), f"{model.__name__}.{key}"
+            if key in known:
+                assert known[key].meaning.endswith("."), key
+                assert known[key].example, key
+                assert node["description"] == " ".join(known[key].meaning.split()), key
+    for entry in catalogue.entries("laboratory").values():
+        for each in entry.parameters:
+            assert each.meaning, f"{entry.name}.{each.name}"
+            assert each.example not in ("", "a"), f"{entry.name}.{each.name}"
+
+
+PLACES = {
+    ("path", "access"): {"path": {**PATH, "access": {}}},
+    ("path", "bottleneck"): {"path": {"rtt": "20ms", "bottleneck": {"qdisc": "fq_codel"}}},
+    ("path", "delay"): {"path": {**PATH, "delay": {}}},
+    ("path", "delay_stage"): {"path": {"forward": [{}, PATH["bottleneck"]], "reverse": "none"}},
+    ("path", "queue_stage"): {"path": {"forward": [dict(PATH["bottleneck"])], "reverse": "none"}},
+    ("network", "path"): {"path": dict(PATH)},
+    ("impairment", "rate"): {"path": {**PATH, "impairments": [{"kind": "rate", "at": "1s"}]}},
+    ("impairment", "drop"): {"path": {**PATH, "impairments": [{"kind": "drop", "at": "1s", "packets": "1p"}]}},
+    ("workload", "connection"): {"flows": [{"cc": "cubic"}]},
+    ("workload", "flow"): {"flows": [{"cc": "cubic"}]},
+}
+"""Scenarios that lack a key of an entry, which is in the last list or mapping."""
+
+
+@pytest.mark.parametrize(
+    ("place", "parameter", "bound", "beyond"),
+    [
+        pytest.param(place, each, bound, beyond, id=f"{place[1]}-{each.name}-{'least' if beyond < 0 else 'most'}")
+        for place in PLACES
+        for each in catalogue.entries(place[0])[place[1]].parameters
+        for bound, beyond in ((each.least, -1), (each.most, 1))
+        if bound is not None
+    ],
+)
+def test_keys_of_paths_and_flows_are_errors_beyond_the_bounds_that_the_catalogue_has(place, parameter, bound, beyond):
+    def told(number):
+        written_ = {"path": PATH, "flows": [{"cc": "cubic"}], **copy.deepcopy(PLACES[place])}
+        top = "flows" if "flows" in PLACES[place] else "path"
+        at = written_[top][0] if top == "flows" else written_[top]
+        inner = {"access": "access", "bottleneck": "bottleneck", "delay": "delay"}.get(place[1])
+        at = at[inner] if inner else at["forward"][0] if "_stage" in place[1] else at["impairments"][0] if "impairments" in at else at
+        at[parameter.name] = number if parameter.kind == "integer" else written(parameter, number)
+        try:
+            Scenario(name="a", duration="60s", **written_).expand()
+        except ScenarioError as error:
+            return str(error)
+        return ""
+
+    assert "expected at" not in told(bound)
+    expected = f"expected at {'least' if beyond < 0 else 'most'} {written(parameter, bound)}"
+    assert told(bound + beyond).endswith((expected, "above 0")), told(bound + beyond)
+
+
+def test_the_keys_that_every_flow_has_are_in_the_plan_of_the_simulator():
+    """A field that the catalogue names is a field of the plan."""
+    flow = plan("pfifo", ())["workloads"][0]
+    for each in catalogue.entries("workload")["connection"].parameters:
+        assert not each.field or each.sparse or each.field in flow, each.name

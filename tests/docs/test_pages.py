@@ -50,7 +50,7 @@ def curves(svg):
 
 
 def test_what_goes_to_machines_can_go_there(monkeypatch):
-    """Booting a laboratory for it takes 15 s of CPU time; that guests do what they are told is tested with the engine."""
+    """Booting a laboratory for it takes 15 s of CPU time; that guests obey is tested with the engine."""
     with pages.folder() as place:
         pages.written(pages.DOCS / "howto" / "own-testbed.md")
         monkeypatch.setenv("HOME", str(place))

@@ -29,7 +29,7 @@ def test_levels_have_means_intervals_and_published_values():
     assert legend(figure) == ["BIC", "published (hollow)", "SACK"]
     bars = [segment for container in first.containers for segment in container[2][0].get_segments()]
     heights = [round(float(np.ptp(segment[:, 1])), 6) for segment in bars if len(segment) and np.isfinite(segment).all()]
-    # No bar where an interval is infinite.
+    # No error bar where an interval is infinite.
     assert sorted(heights) == [0.0, 0.2, 0.2]
 
 

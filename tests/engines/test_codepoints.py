@@ -24,7 +24,7 @@ def test_a_flow_sends_the_codepoint_that_it_asks_for(cc: str, ect: int):
     data = rows.filter((pl.col("payload") > 0) & ~pl.col("reverse"))
     assert len(data) > 1000
     assert set(data["ecn"]) == {1 if ect else 2}
-    # Classic senders mark data alone; a control that works on marks sets the codepoint on all packets.
+    # Classic senders mark data alone; a congestion control that works on marks sets the codepoint on all packets.
     rest = rows.filter(pl.col("payload") == 0)
     assert set(rest["ecn"]) == ({0} if cc == "cubic" else {1 if ect else 2})
     assert rows.filter(pl.col("reverse") & pl.col("ece")).height > 10

@@ -1,4 +1,4 @@
-"""Prague against the laws that it is made for: on links that mark at random, alone and beside classic flows through DualPI2."""
+"""Prague against the laws that it is made for: on links that mark at random, alone and next to classic flows through DualPI2."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from dumbbell.scenario import Scenario
 
 TARGET_MS = 25
 PACKET, PAYLOAD = 1500, 1436
-"""Bytes of a packet without Ethernet's header, and of its payload beside timestamps and AccECN's option."""
+"""Bytes of a packet without Ethernet's header, and of its payload besides timestamps and AccECN's option."""
 
 
 def run(path, *flows, seconds=60, **more):
@@ -95,7 +95,7 @@ def test_the_window_steps_by_one_segment_an_ack():
 
 @pytest.mark.parametrize("other", ["cubic", "reno"])
 def test_dualpi2_lets_prague_and_a_classic_flow_live_together(other):
-    """Measured elsewhere with the Prague of 2020: 32.4 and 14.9 Mbit/s beside cubic (heistp/l4s-tests)."""
+    """Measured elsewhere with the Prague of 2020: 32.4 and 14.9 Mbit/s next to cubic (heistp/l4s-tests)."""
     path = {"rtt": "20ms", "bottleneck": {"rate": "50mbit", "qdisc": "dualpi2"}}
     done = run(path, PRAGUE, {"cc": other, "ecn": True})
     rates = [throughput_mbit(done.series(f"flow/{name}", "rx_bytes"), 20, 60) for name in ("prague", other)]
@@ -121,3 +121,26 @@ def test_coupled_marks_give_each_flow_the_window_of_its_law(other):
     assert mean(f"flow/{other}", "cwnd") == pytest.approx(1.22 / np.sqrt(classic), rel=0.1)
     random = law_mbit(coupled, 30) * 30e3 / 8 / PACKET
     assert random < mean("flow/prague", "cwnd") < 1.3 * random
+
+
+def rates_with_cubic(qdisc, fallback):
+    """The goodput of Prague and of CUBIC with ECN from 20 s on, Mbit/s: 100 Mbit/s, 10 ms, as in PAM 2025."""
+    path = {"rtt": "10ms", "bottleneck": {"rate": "100mbit", "shaper": "htb", "qdisc": qdisc}, "reverse": "none"}
+    l4s = {"name": "l4s", "cc": {"kind": "prague", "version": "0.6", "fallback": fallback}, "ecn": "accecn", "stack": "linux-7.3"}
+    made = run(path, l4s, {"name": "classic", "cc": "cubic", "ecn": True, "start": "300ms"}, seconds=40)
+    return tuple(throughput_mbit(made.series(f"flow/{name}", "rx_bytes"), 20, 40) for name in ("l4s", "classic"))
+
+
+def test_the_fallback_shares_a_classic_queue_and_leaves_an_l4s_queue_alone():
+    codel = {"kind": "codel", "limit": "168p", "target": "5ms", "interval": "100ms", "ecn": True}
+    dualpi2 = {"kind": "dualpi2", "target": "5ms"}
+    prague, _ = rates_with_cubic(codel, "off")
+    assert prague > 85, "it takes a classic queue for itself"
+    prague, cubic = rates_with_cubic(codel, "on")
+    assert 35 < prague < 55 and cubic > 40
+    assert rates_with_cubic(dualpi2, "on") == rates_with_cubic(dualpi2, "off")
+
+
+def test_the_modules_references_take_an_l4s_queue_for_classic():
+    prague, cubic = rates_with_cubic({"kind": "dualpi2", "target": "5ms"}, "module")
+    assert prague < 20 < 70 < cubic

@@ -27,7 +27,7 @@ def axe():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Pages of a sweep with repeats and several kinds of traffic, of a capture, of two folders, and of a study with published numbers."""
+    """Pages of a sweep with several seeds and kinds of traffic, of a capture, of two folders, and of a study with published numbers."""
     place = tmp_path_factory.mktemp("pages")
     stores.small(
         place / "sweep",

@@ -155,7 +155,7 @@ def test_other_command_lines_are_left_alone(arguments, capsys):
 
 @pytest.mark.clock
 def test_an_answer_is_quick():
-    """The processor time of whole processes, the quickest of five, since others run beside: 0.2 s is what a person notices."""
+    """The processor time of whole processes, the quickest of five, since others run meanwhile: 0.2 s is what a person notices."""
     spent = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,4 +1,4 @@
-"""A wheel in a clean environment that nobody can write to: the tutorial, a study, the kernel and controls of one's own."""
+"""A wheel in a clean environment that nobody can write to: the tutorial, a study, the kernel and congestion controls of one's own."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def test_the_metadata_is_complete(packed):
 
 
 def test_everything_that_is_read_is_inside(packed):
-    """All files of both packages, and the examples with what they read; no tests, and nothing beside the packages."""
+    """All files of both packages, and the examples with what they read; no tests, and nothing besides the packages."""
     _, names = packed
     expected = {
         path.relative_to(ROOT).as_posix()

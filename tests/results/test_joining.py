@@ -65,7 +65,7 @@ def test_of_runs_whose_metrics_other_code_computed_one_copy_stays(tmp_path, monk
 
 
 def test_runs_of_a_damaged_pack_that_were_made_again_do_not_keep_others_from_being_packed(tmp_path):
-    """The pack cannot be taken apart, so that the folder stays beside it, and is what is read."""
+    """The pack cannot be taken apart, so that the folder stays next to it, and is what is read."""
     import polars as pl
 
     packing.pack(found := written(tmp_path / "out"))
@@ -163,7 +163,7 @@ def uneven(packed, monkeypatch):
 
 
 def test_of_packs_that_stay_nothing_is_read(uneven, monkeypatch):
-    """Or the end of each sweep would read all that was there before it."""
+    """Or the end of each sweep would read all earlier files."""
     full = {each.folder for each in uneven.packs.all() if len(each.keys) == 3}
     read, fault = [], pack._fault
     monkeypatch.setattr(pack, "_fault", lambda file, signature: read.append(file.path.parent) or fault(file, signature))

@@ -38,7 +38,7 @@ for line in sys.stdin:
 @pytest.fixture(scope="module")
 def ended():
     """A function that packs a folder in another process and says how that ended."""
-    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, Path(__file__).parents[1]]
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, Path(__file__).parents[1] / "helpers"]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def ask(folder, calls, most=2):

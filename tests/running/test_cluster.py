@@ -125,7 +125,7 @@ def test_one_worker_alone_confirms_nothing_and_keeps_all(tmp_path, monkeypatch):
 
 
 def test_a_second_sweep_computes_nothing_that_the_first_has_stored_meanwhile(cluster, tmp_path):
-    """It had looked at what is there before the first one ended."""
+    """It had looked at the folder before the first one ended."""
     jobs, store = Listed(prepare(scenario(repeat=2).runs())), Store(tmp_path)
     execute(jobs._runs, store, cluster)
     told = []
@@ -214,7 +214,7 @@ def test_packs_that_cannot_be_put_together_fail_no_sweep(fault, tmp_path, monkey
 
 
 def test_a_sweep_waits_to_put_its_packs_together_while_another_process_packs(cluster, tmp_path, monkeypatch):
-    """The sweep before it, at whose end it was started, puts together what was there when that began to."""
+    """The sweep before it, at whose end it was started, puts together the files that existed when that began to."""
     for module in (sweep, on_cluster):
         monkeypatch.setattr(module, "MOST_KEPT", 0)
     monkeypatch.setattr(queue_module, "_MOST_BATCH", 4)

@@ -1,4 +1,4 @@
-"""Whole sweeps on workers that are played, with a clock that is played: who kills is found, whatever lies beside it, and soon."""
+"""Whole sweeps on workers that are played, with a clock that is played: who kills is found, whatever lies next to it, and soon."""
 
 import math
 import random

@@ -39,7 +39,7 @@ def test_a_run_at_which_every_worker_dies_is_given_up():
 
 
 def test_a_run_is_not_given_up_for_others_that_kill_its_worker(monkeypatch):
-    """Beside it in other threads of the same worker, one after the other."""
+    """Next to it, in other threads of the same worker, one after the other."""
     monkeypatch.setattr(queue_module, "_MOST_BATCH", 1)
     jobs = Listed(prepare(scenario(sweep=None, repeat=5).runs()))
     made = ClusterSweep(jobs, range(5), None, Cluster("local:1"))
@@ -61,7 +61,7 @@ def test_a_run_is_not_given_up_for_others_that_kill_its_worker(monkeypatch):
 
 
 def test_a_run_that_kills_its_worker_beside_others_is_given_up(monkeypatch):
-    """Though each worker that has it gets a fresh batch beside it, which may have killed the worker as well."""
+    """Though each worker that has it gets a fresh batch next to it, which may have killed the worker as well."""
     monkeypatch.setattr(queue_module, "_MOST_BATCH", 1)
     jobs = Listed(prepare(scenario(sweep=None, repeat=20).runs()))
     made = ClusterSweep(jobs, range(20), None, Cluster("local:1"))

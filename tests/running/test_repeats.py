@@ -47,9 +47,9 @@ def test_real_time_is_never_the_same_twice():
 
 
 def test_controls_that_draw_say_so_and_no_others():
-    """Each control with some seeds through a queue that overflows: the series differ if it draws random numbers.
+    """Each congestion control with some seeds through a queue that overflows: the series differ if it draws random numbers.
 
-    lp is Reno with seven of eight seeds, and nv draws when it takes the minimum RTT anew, after five seconds and more.
+    lp is Reno with seven of eight seeds, and nv draws when it takes the minimum RTT again, after five seconds and more.
     """
     sim = engine("sim")
     for name, control in sim.capabilities().cc.items():

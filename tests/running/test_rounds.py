@@ -1,4 +1,4 @@
-"""Repeating cells until a metric is known well enough: which repeats that makes, and how it goes on after an interruption."""
+"""Repeating cells until a metric is known well enough: which runs that makes, and how it goes on after an interruption."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def test_what_is_stored_is_not_run_again(whole, tmp_path):
     store = Store(tmp_path / "copy")
     again = repeat_until(scenario(), store)
     assert (again.outcome.ran, again.verdicts) == (0, found.verdicts)
-    # Repeats that somebody else asked for count as well, and those that nobody needs now stay.
+    # Runs that somebody else asked for count as well, and those that nobody needs now stay.
     run(scenario(until=None, repeat=12), store.path)
     assert repeat_until(scenario(until={**scenario().until.model_dump(mode="json"), "ci": "0.1%"}), store).outcome.ran == 0
     assert repeat_until(scenario(), store).verdicts == found.verdicts

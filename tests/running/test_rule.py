@@ -1,4 +1,4 @@
-"""When a cell has been repeated often enough: what the interval of its repeats says."""
+"""When a cell has been repeated often enough: what the interval of its runs says."""
 
 import math
 

@@ -120,7 +120,7 @@ def test_each_page_of_keys_has_a_link_and_a_scenario(keys):
 
 
 def test_every_mapping_and_every_key_is_on_one_page(keys):
-    models = keys._models()
+    models = keys.models()
     listed = [model for _, models_ in keys.PAGES.values() for model in models_]
     reached = {model for model in keys._places(models) if keys.OF_TIMES not in model}
     assert sorted(listed) == sorted(reached)
@@ -132,8 +132,8 @@ def test_every_mapping_and_every_key_is_on_one_page(keys):
 
 
 def test_every_key_has_a_meaning_and_an_example(keys):
-    models = keys._models()
-    each = [(model, key, node) for model, mapping in models.items() for key, node in keys._properties(mapping).items()]
+    models = keys.models()
+    each = [(model, key, node) for model, mapping in models.items() for key, node in keys.properties(mapping).items()]
     assert [(model, key) for model, key, node in each if "const" not in node and not keys._meaning(models, node).strip()] == []
     rows = [row for name in keys.PAGES for row in keys.page_of_keys(name).splitlines() if row.startswith("| <a")]
     assert [row for row in rows if "For example" not in row] == []

@@ -1,4 +1,4 @@
-"""Sweeps and repeats: the runs of a scenario."""
+"""Sweeps and seeds: the runs of a scenario."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Capacity traces: what files say, what is refused, and what a plan has of them."""
+"""Capacity traces: what files say, what is an error, and what a plan has of them."""
 
 import base64
 import struct
@@ -60,7 +60,7 @@ def test_bins_are_rates(file):
     plan = planned(path=bottleneck(trace), duration="600ms").plan
     (queue,) = (port for port in plan.ports if port.id == "bottleneck")
     assert queue.shaper == {"kind": "link", "rate_bps": 40 * FULL_BITS}
-    # The second bin has none, the third is half as long; then the trace begins anew.
+    # The second bin has none, the third is half as long; then the trace begins again.
     steps = [(100, 8000), (200, 20 * FULL_BITS), (250, 40 * FULL_BITS), (350, 8000), (450, 20 * FULL_BITS), (500, 40 * FULL_BITS)]
     assert [(change.at_ns // 10**6, change.rate_bps) for change in plan.schedule if change.port == plan.ports.index(queue)] == steps
 

@@ -1,4 +1,4 @@
-"""Short forms that are accepted, and what a user is told who wrote another word."""
+"""Short forms that are accepted, and what dumbbell says to a user who wrote another word."""
 
 import pytest
 

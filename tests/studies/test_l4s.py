@@ -9,6 +9,9 @@ from dumbbell.running.prepare import compute
 from dumbbell.study import Request
 from dumbbell_studies.l4s import STUDY
 from dumbbell_studies.l4s.claims import check_claims
+from dumbbell_studies.l4s.pam25 import PAM25
+from dumbbell_studies.l4s.pam25_claims import Cell
+from dumbbell_studies.l4s.pam25_claims import check_claims as check_pam25
 from dumbbell_studies.l4s.two_flow import PUBLISHED, TABLE, TWO_FLOW, pairs, rates
 
 CUBIC = {
@@ -56,3 +59,29 @@ def test_claims_fail_where_the_rates_contradict_them():
 
     assert judged(0.2, 0.7) == {**dict.fromkeys(("L4S-1", "L4S-2", "L4S-3"), "not_applicable"), "L4S-4": "pass", "L4S-5": "fail"}
     assert judged(0.4, 0.5) == {**dict.fromkeys(("L4S-1", "L4S-2", "L4S-3"), "not_applicable"), "L4S-4": "fail", "L4S-5": "pass"}
+
+
+def test_the_claim_about_the_fallback_is_judged_by_the_runs_with_it():
+    aqms = {"Codel": 44.0, "single_queue_FQ": 40.0, "FQ_Codel_L4S": 40.0, "DualPI2": 9.0}
+
+    def judged(rates):
+        cells = [((1.0, 1.0, "cubic", "on", aqm, 5.0, 2.0, 10.0), Cell(rate, 95 - rate, 11.0)) for aqm, rate in rates.items()]
+        claims = {claim.id: claim.status for claim in check_pam25(PUBLISHED / "pam25_claims.csv", (), cells)}
+        return claims["PAM25-4"]
+
+    assert judged(aqms) == "pass"
+    assert judged({**aqms, "DualPI2": 45.0}) == "fail"
+    assert judged({}) == "not_applicable"
+    runs = PAM25.scenarios(Request(quick=True))
+    with_fallback = [run for run in runs if "fallback" in run.cell]
+    assert {run.cell["aqm"] for run in with_fallback} == {*aqms, "FQ"}
+    assert {run.dump()["flows"][0]["cc"]["fallback"] for run in with_fallback} == {"module"}
+
+
+def test_an_ablation_gives_prague_its_independence_of_the_rtt_back():
+    (fitted,) = TWO_FLOW.fitted
+    kinds = {}
+    for name, request in (("fitted", Request()), ("ablation", Request(override=fitted.override))):
+        flows = [flow for run in TWO_FLOW.scenarios(request) for flow in run.dump()["flows"]]
+        kinds[name] = {flow["cc"]["rtt_independence"] for flow in flows if isinstance(flow["cc"], dict) and flow["cc"]["kind"] == "prague"}
+    assert kinds == {"fitted": {False}, "ablation": {True}}

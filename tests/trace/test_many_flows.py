@@ -1,4 +1,4 @@
-"""Flows are told apart by the ports of the plan, however many there are."""
+"""Flows are distinguished by the ports of the plan, however many there are."""
 
 from dataclasses import replace
 

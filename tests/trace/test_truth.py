@@ -56,7 +56,7 @@ def test_the_senders_rtt_includes_the_delay_of_acks(qdisc):
     rtt_ms = latest_at(flow_rtt(run)["flow/cubic"], at_s)
     # An ACK covers two segments, and the first of them waits one frame time for the second.
     assert -0.2 * FRAME_MS < np.nanmean(sender_ms[at_s > 5]) - np.nanmean(rtt_ms[at_s > 5]) < 1.2 * FRAME_MS
-    # Both take whole frames, so that a percentile of either can be one frame off: one of five with pfifo, whose single flow repeats itself.
+    # Both take whole frames, so that a percentile of either can be one frame off: one of five with pfifo, whose single flow is periodic.
     percentiles = (5, 25, 50, 75, 95)
     waits_ms = np.percentile(sender_ms[at_s > 5], percentiles) - np.percentile(rtt_ms[at_s > 5], percentiles)
     assert np.all((waits_ms > -0.2 * FRAME_MS) & (waits_ms < 2.2 * FRAME_MS)), waits_ms

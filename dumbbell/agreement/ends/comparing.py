@@ -23,7 +23,7 @@ _DEFINED_OTHERWISE = {"sndbuf_limited_us"}
 for runs of the kernel; TCP_INFO by itself does not."""
 _TICK_US = 1000
 _IN_TICKS = {"busy_us": "write", "rwnd_limited_us": "packet"}
-"""Times that Linux counts in ticks and the simulator in microseconds -> the action that begins an interval, beside closing. Each interval
+"""Times that Linux counts in ticks and the simulator in microseconds -> the action that begins an interval, besides closing. Each interval
 may be one tick off."""
 _SMOOTHED = {"srtt_us", "rttvar_us"}
 """A microsecond off in a paced end: the kernel's clock moves on by 1 ns with each reading, so that a departure that is computed from it

@@ -97,7 +97,7 @@ def _is_to_draw(each: Compared) -> bool:
 
 
 def _drawn_alike(each: Compared, aborts: bool, crossed: bool, name: str | None) -> Compared:
-    """Compares a case whose peer has reacted to a control that drew what the kernel's draws: what it acknowledges was sent by both ends.
+    """Compares a case whose peer has reacted to a congestion control that draws as the kernel's does: both ends sent what it acknowledges.
 
     In a guest of its own a case meets the same random numbers whatever is in it.
     """

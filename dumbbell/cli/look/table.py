@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _MORE_ROWS = {"--flows": "flow", "--ports": "port", "--classes": "class"}
-"""Options of rows that only tables over repeats have."""
+"""Options of rows that only tables over seeds have."""
 
 
 class Form(StrEnum):

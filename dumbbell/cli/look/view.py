@@ -186,7 +186,7 @@ def _study(folder: Path) -> dict[str, Any] | None:
 
 
 def _agreement(folder: Path) -> dict[str, Any] | None:
-    """Ours and the reference's numbers of a study's folder, cell by cell; None for other folders."""
+    """Dumbbell's and the reference's numbers of a study's folder, cell by cell; None for other folders."""
     from dumbbell.explorer.reference import reference_document
 
     if not read_request(folder) or not (folder / "agreement.json").is_file():

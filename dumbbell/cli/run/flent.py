@@ -18,7 +18,7 @@ from dumbbell.running.sweep import PreparedSweep
 from dumbbell.templates import examples
 
 _AROUND_S = 15
-"""Time that Flent takes beside that of the load, s: 5 before and 5 after it (--delay), and its start and end."""
+"""Time that Flent takes besides that of the load, s: 5 before and 5 after it (--delay), and its start and end."""
 _SUFFIX = ".flent.gz"
 
 

@@ -25,7 +25,7 @@ class Answer:
 
     name: str
     _shown: dict[Measure, dict[Cell, list[float]]] = field(default_factory=dict)
-    """Measure -> cell -> its values over repeats: all numbers of the table."""
+    """Measure -> cell -> its values over seeds: all numbers of the table."""
     _judged: dict[Measure, dict[Cell, list[float]]] = field(default_factory=dict)
     """The same for the numbers that the sentence may be about."""
     _runs: dict[Cell, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Answer:
 
     @property
     def judged(self) -> Mapping[Measure, Mapping[Cell, Sequence[float]]]:
-        """The numbers that differences are told of: measure -> cell -> its values over the seeds."""
+        """The numbers whose differences a sentence says: measure -> cell -> its values over the seeds."""
         return self._named(self._judged)
 
     @property
@@ -86,7 +86,7 @@ class Answer:
 
     def table(self, judged: bool = False) -> Table:
         """A row for each cell, as many as a terminal shows, with means and the halves of their 95 % intervals. `judged`: only the numbers
-        that differences are told of."""
+        whose differences a sentence says."""
         swept = axes(self._runs)
         keys = self._keys(swept)
         rows: list[list[Field]] = []

@@ -1,4 +1,4 @@
-"""Estimates over repeats: one number and how sure it is."""
+"""Estimates over seeds: one number and how sure it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPREAD = (5, 95)
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number of repeats. NaN where there is none."""
+    """A number of runs. NaN where there is none."""
 
     centre: float
     low: float
@@ -40,12 +40,12 @@ ONE = Estimate(math.nan, math.nan, math.nan, 1)
 
 
 def estimate(values: Iterable[float], statistic: str) -> Estimate:
-    """One of `STATISTICS` of the values that are there. The definitions are those of `dumbbell.metrics.statistics`."""
+    """One of `STATISTICS` of the values that exist. The definitions are those of `dumbbell.metrics.statistics`."""
     there = np.array([value for value in values if not math.isnan(value)])
     if not there.size:
         return Estimate(math.nan, math.nan, math.nan, 0)
     if there.size == 1 or np.all(there == there[0]) or not np.all(np.isfinite(there)):
-        # Equal repeats are not independent, and an interval of no width would be a lie.
+        # Equal runs are not independent, and an interval of no width would be a lie.
         centre = float(np.mean(there) if statistic == "mean" else np.median(there))
         return Estimate(centre, math.nan, math.nan, int(there.size))
     if statistic == "spread":
@@ -57,7 +57,7 @@ def estimate(values: Iterable[float], statistic: str) -> Estimate:
 
 
 def by_run(pairs: Iterable[tuple[int, float]]) -> list[float]:
-    """The mean of the values of each run: flows of one run share a queue and are no independent repeats."""
+    """The mean of the values of each run: flows of one run share a queue and are no independent runs."""
     runs: dict[int, list[float]] = {}
     for run, value in pairs:
         if not math.isnan(value):

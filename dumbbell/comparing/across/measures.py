@@ -40,7 +40,7 @@ _LOST = Measure("lost_percent", "datagrams lost", "%")
 JAIN = Measure("jain_index", "Jain index", "", more_is_better=True)
 """How evenly the bulk flows of a run share."""
 _MOST_GROUPS = 6
-"""Groups of bulk flows in one direction whose goodputs are told apart."""
+"""Groups of bulk flows in one direction whose goodputs are distinguished."""
 _LOADED = 0.2
 """Utilisation below which a queue is left out: ACKs of a link with a fifth of the rate in their direction load it by less."""
 
@@ -177,7 +177,7 @@ def _queues(summary: Summary) -> dict[Measure, float]:
 
 
 def _there_alone(measure: Measure, values: Iterable[float]) -> dict[Measure, float]:
-    """The measure with the mean of the values that are there, if there are any."""
+    """The measure with the mean of the values that exist, if there are any."""
     there = _there(values)
     return {measure: math.fsum(there) / len(there)} if there else {}
 

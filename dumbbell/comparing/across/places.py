@@ -15,7 +15,7 @@ MOST_COLOURS, MOST_PANELS, MOST_STROKES = 12, 16, 4
 def left_over(found: Sequence[Observation], keys: Mapping[str, Sequence[Coordinate]], named: Sequence[str], axis: str = "") -> list[str]:
     """Return the keys that still have several values when each named key has one. A key that says the same as another is left out.
 
-    The group is enough of a flow's labels, and stays only if no label is named. Folders and engines are told apart even if each has its own
+    The group is enough of a flow's labels, and stays only if no label is named. Folders and engines stay apart even if each has its own
     values of the x axis, `axis`, so that no line leads from one to the other.
     """
     chosen = [key for key in named if key]

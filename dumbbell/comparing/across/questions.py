@@ -36,7 +36,7 @@ DISTRIBUTIONS = ("cdf", "ccdf")
 _OF_SAMPLES = (*DISTRIBUTIONS, "box")
 """Kinds of figures that may show samples of series."""
 FEWEST_OVER_TIME = 10
-"""Repeats from which on a line over time has the interval of its mean. Student's t of fewer is far wider than all that was seen: over
+"""Runs from which on a line over time has the interval of its mean. Student's t of fewer is far wider than all that was seen: over
 hundreds of bins, some have three values that lie apart."""
 MOST_MARKERS = 12
 """Values of a second key where there are points and no lines."""
@@ -243,7 +243,7 @@ def _each_way(
 ) -> tuple[dict[str, Sequence[Observation]], dict[str, str]]:
     """Return the data with the goodput of each direction in place of that of the run, and the titles of the columns of such runs.
 
-    Runs whose bulk flows have one direction keep theirs. A sum of both directions would exceed the capacity of either.
+    Runs whose bulk flows have one direction keep their goodput. A sum of both directions would exceed the capacity of either.
     """
     runs = [run for *_, run in runs_of(sources)]
     found = {each.run: measured(runs[each.run].summary) for each in data.get(GOODPUT, ())}
@@ -261,7 +261,7 @@ def _each_way(
 
 
 def _cells(found: Sequence[Observation]) -> int:
-    """The number of cells that the runs are repeats of."""
+    """The number of cells that the runs belong to."""
     labels = {label for listed in LABELS.values() for label in listed}
     return len({tuple((key, value) for key, value in each.at.items() if key not in (SEED, NAME) and key not in labels) for each in found})
 
@@ -316,7 +316,7 @@ def _axis_word(word: str, words: Words, kind: str, manner: Manner) -> str:
 
 
 def _check_places(named: Sequence[tuple[str, str]], over: Sequence[str], manner: Manner) -> None:
-    """Raise `BadInput` if a key is named twice, where the second would change nothing, or is told apart and taken together."""
+    """Raise `BadInput` if a key is named twice, where the second would change nothing, or is distinguished and taken together."""
     seen: dict[str, str] = {}
     for option, key in named:
         if key in seen:

@@ -14,7 +14,7 @@ from dumbbell.results.columns import SEED, quantity, short
 Cell = tuple[tuple[str, Coordinate], ...]
 """Keys and values of a cell, without the seed."""
 Values = Mapping[Measure, Mapping[Cell, Sequence[float]]]
-"""Measure -> cell -> its values over repeats."""
+"""Measure -> cell -> its values over seeds."""
 _MOST_NAMED = 3
 """Maximum number of values that a group is named by."""
 _RTT = "rtt"
@@ -67,11 +67,11 @@ def axes(cells: Iterable[Cell]) -> list[tuple[str, ...]]:
 def sentence(values: Values, single: bool = False) -> str | None:
     """One sentence, such as `fq_codel and cake keep the ping at 31 ms; pfifo has 319 ms.` None if nothing differs beyond chance.
 
-    `single`: true for cells with one run each, which have no intervals: differences of at least a tenth are told.
+    `single`: true for cells with one run each, which have no intervals: it says differences of at least a tenth.
 
     A key's values are split in two groups. The groups differ beyond chance if, whatever the other keys are, the 95 % intervals of all
     values of one group lie below those of all of the other. Among such splits, those over names come before those over quantities, and
-    then the one with the largest ratio between the groups is told, with a second measure that splits alike.
+    then the one with the largest ratio between the groups is said, with a second measure that splits alike.
     """
     splits = [split for measure, cells in values.items() for axis in axes(cells) if (split := _split(measure, cells, axis, single))]
     splits = sorted(
@@ -174,7 +174,7 @@ def _rest(cell: Cell, axis: tuple[str, ...]) -> Cell:
 
 
 def limits(number: Estimate) -> tuple[float, float]:
-    """The interval; of repeats that are all equal, as a MOS at its minimum, their value."""
+    """The interval; of runs that are all equal, as a MOS at its minimum, their value."""
     return (number.low, number.high) if number.has_interval else (number.centre, number.centre)
 
 

@@ -1,4 +1,4 @@
-"""Tables over repeats: a row for each cell of a sweep, and in it for each group and direction, with intervals."""
+"""Tables over seeds: a row for each cell of a sweep, and in it for each group and direction, with intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dumbbell.results.columns import find_column, unknown_column
 from dumbbell.results.summary import FLOW_GOODPUT
 
 _COMPUTED = {"port": ("port",), "class": ("class",)}
-"""Kinds of rows without columns of their own: all of theirs are computed of the series."""
+"""Kinds of rows without columns of their own: all their numbers are computed from the series."""
 ROWS = {
     "run": (),
     "flow": ("flow", "group", "direction"),

@@ -185,7 +185,7 @@ def selected(found: Sequence[Observation], wanted: Sequence[Condition]) -> Seque
 
 
 def _meant(condition: Condition, wanted: Sequence[Condition], there: Iterable[Coordinate]) -> set[Coordinate]:
-    """Return the values that the conditions of one key allow: any of theirs."""
+    """Return the values that the conditions of one key allow: any value of a condition."""
     there = list(there)
     found: set[Coordinate] = set()
     for each in wanted:

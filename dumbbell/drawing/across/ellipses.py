@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FEWEST = 3
 """Runs that have an ellipse."""
 _MOST_NAMED = 8
-"""Maximum number of ellipses of a panel that have their names beside them; more have a legend."""
+"""Maximum number of ellipses of a panel that have their names next to them; more have a legend."""
 
 
 def ellipses(settled: Settled, title: str, note: str, wording: Wording, scales: Scales, size: Size) -> Figure:
@@ -62,7 +62,7 @@ def ellipses(settled: Settled, title: str, note: str, wording: Wording, scales: 
 
 
 def _named(sheet: Sheet, settled: Settled, names: Mapping[tuple[Coordinate, ...], str], font: float) -> list[Text] | None:
-    """Write the name of each group beside its mean; None if one has no free place there."""
+    """Write the name of each group next to its mean; None if one has no free place there."""
     from matplotlib.transforms import Bbox, IdentityTransform
 
     texts: list[Text] = []

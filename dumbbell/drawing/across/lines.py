@@ -1,4 +1,4 @@
-"""Values over a swept key or over time, with bands over repeats."""
+"""Values over a swept key or over time, with bands over seeds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TIMES = 300
 
 
 def level_lines(settled: Settled, title: str, note: str, wording: Wording, scales: Scales, size: Size) -> Figure:
-    """Estimates over the values of a key: lines and bands over numbers, points and bars over words."""
+    """Estimates over the values of a key: lines and bands over numbers, points and error bars over words."""
     levels = values_of(settled, settled.x) if settled.x else [""]
     numbers = None if settled.of_points else as_numbers(levels)
     with styled(size) as geometry:
@@ -60,7 +60,7 @@ def level_lines(settled: Settled, title: str, note: str, wording: Wording, scale
 def time_lines(
     settled: Settled, title: str, note: str, wording: Wording, scales: Scales, size: Size, start_s: float, stop_s: float
 ) -> Figure:
-    """Series over time: as sampled where a line is of one series, else estimates over repeats in bins."""
+    """Series over time: as sampled where a line is of one series, else estimates over seeds in bins."""
     ends = [float(each.series[0][-1]) for found in settled.data.values() for each in found if each.series is not None]
     stop_s = min(stop_s, max(ends))
     with styled(size) as geometry:
@@ -101,7 +101,7 @@ def _estimates(
     marked: bool = True,
     window_s: float | None = None,
 ) -> None:
-    """A line with a band, or points with bars; of windows, which end at their places, steps as wide as these."""
+    """A line with a band, or points with error bars; of windows, which end at their places, steps as wide as these."""
     centres = np.array([each.centre for each in found])
     lows, highs = (np.array([getattr(each, end) if each.has_interval else each.centre for each in found]) for end in ("low", "high"))
     shown: dict[str, Any] = {"color": look.colour, "markerfacecolor": "white" if look.hollow else look.colour}

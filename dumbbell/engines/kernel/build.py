@@ -30,7 +30,7 @@ _TAIL = 15
 _OBJECT = re.compile(r"^ +(CC|AS|HOSTCC) ")
 _LINE = re.compile(r"(?:CONFIG_)?([A-Z0-9_]+)=(.+)")
 _MAY_LACK = ("CONFIG_NET_SCH_", "CONFIG_NET_CLS_", "CONFIG_NET_ACT_", "CONFIG_TCP_CONG_")
-"""Beginnings of the lines of a configuration that a tree of the user's need not have: scenarios that need them are refused."""
+"""Beginnings of the lines of a configuration that a tree of the user's need not have: scenarios that need them are errors."""
 _CONSTANTS = {
     "KBUILD_BUILD_TIMESTAMP": "2024-01-01 00:00:00 UTC",
     "KBUILD_BUILD_USER": "dumbbell",

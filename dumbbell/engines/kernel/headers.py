@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 NAME = "headers"
-"""The word of `--with`, and the folder beside a kernel."""
+"""The word of `--with`, and the folder next to a kernel."""
 _KEPT = re.compile(
     r"(?:.*/)?(?:Makefile|Kbuild)[^/]*"  # how to compile
     r"|(?:include|scripts|arch/(?:um|x86))/.*(?<!\.o)(?<!\.a)(?<!\.c)(?<!\.S)(?<!\.cmd)"

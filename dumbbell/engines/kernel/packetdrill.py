@@ -191,7 +191,7 @@ def run(
         scripts: Files of packetdrill. The programs that one calls are found relative to its folder, on the host.
         binary: The kernel.
         tolerance_us: Times may differ by so many microseconds.
-        ip_version: One of `IP_VERSIONS`, for scripts that do not say theirs.
+        ip_version: One of `IP_VERSIONS`, for scripts that do not say a version.
         defines: `SYMBOL=VALUE`, for scripts that have symbols.
         workers: Guests at a time.
 

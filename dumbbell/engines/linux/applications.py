@@ -28,9 +28,9 @@ from dumbbell.engines.linux.programs import mptcp
 from dumbbell.errors import shortened
 from dumbbell.plan import Connection, Place, Plan, Refusal, Tcp, Workload
 from dumbbell.plan.addresses import address
+from dumbbell.scenario.connections import mss_option, segment_bytes
 from dumbbell.scenario.program import Column, Scalar, filled
 from dumbbell.scenario.ready_made import ELSEWHERE, NEEDED, PACKAGES, ready_made
-from dumbbell.scenario.tcp import mss_option, segment_bytes
 
 _CONTROL = 50_000
 """Least port of FTP's control connections: `plan.addresses` has nothing from here to 60,000."""
@@ -52,13 +52,13 @@ _HOME = "/run/home"
 _FILES = "/mnt"
 """Folder of the agent's own files (program.c)."""
 _EARLY_NS = 500_000_000
-"""A client may end so much before the time that it is told, because it rounds, or does not count how long it took to connect."""
+"""A client may end so much before the time in its command, because it rounds, or does not count how long it took to connect."""
 _TOLD = ("size_download", "size_upload", "speed_download", "speed_upload", "time_connect", "time_pretransfer", "time_total")
 _REPORT = "{" + ",".join(f'"{name}":%{{{name}}}' for name in _TOLD) + "}"
 """curl's report (--write-out). It is not curl's `json`, which includes its version: asking for that looks up this machine's name, and there
 is no DNS."""
 _BOX_BYTES = 64 << 20
-"""Room for what a confined program writes, beside the files that it is given."""
+"""Room for what a confined program writes, besides the files that it is given."""
 _SPINNING = {"um.spin_free": 100, "um.spin_ns": 1000, "um.user_spin_s": 20}
 """Settings of a guest's kernel (patch 09 of the engine kernel): each system call takes a microsecond once a process has made 100 without
 sleeping, and a program ends that computes for 20 s of a processor without any, because time stands still meanwhile."""
@@ -408,7 +408,7 @@ def is_installed(name: str) -> bool:
 
 
 def identities(plan: Plan) -> dict[str, Identity]:
-    """Return the programs of a plan that are there, by their names, each with what is mapped with it."""
+    """Return the programs of a plan that the machine has, by their names, each with what is mapped with it."""
     own = [workload.program for workload in plan.tcp if workload.program is not None]
     given = {f"./{file.name}": file.path for program in own for file in program.files if file.executable}
     wanted = {name: name for name in needed(plan)} | {
@@ -453,7 +453,7 @@ def refusals(plan: Plan) -> Iterator[Refusal]:
 
 
 def _own_refusals(plan: Plan, i: int, workload: Tcp) -> Iterator[Refusal]:
-    """Yield options of sockets that no program is told, and packets that filters could not tell apart."""
+    """Yield options of sockets that no program gets, and packets that filters could not tell apart."""
     for name in (*_OF_BOTH, *_OF_SOCKETS):
         if getattr(workload.host, name):
             yield Refusal(Place("workload", i), f"host.{name}", "cannot be passed to a program", "a flow without it, or without program")
@@ -559,7 +559,7 @@ def _speakers(workload: Tcp) -> Iterable[str]:
 
 
 def failures(plan: Plan, ended: Iterable[tuple[int, str, int, int]], said: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a line for each program that has failed, and for each client that ended before the time that it was told.
+    """Yield a line for each program that has failed, and for each client that ended before the time in its command.
 
     The line says how much virtual time of the flow passed without the program.
 
@@ -587,7 +587,7 @@ def failures(plan: Plan, ended: Iterable[tuple[int, str, int, int]], said: Mappi
 
 
 def _is_told_how_long(workload: Tcp) -> bool:
-    """True if the client of a flow is told how long to run. With `ends: true` the time in its command is only a limit."""
+    """True if the command of a flow's client says how long to run. With `ends: true` the time in its command is only a limit."""
     program = workload.program
     return program is not None and program.ends is None and program.ends_by_itself and workload.transfer_bytes is None
 

@@ -74,5 +74,5 @@ def of_linux(
 
 
 def _is_later(since: str, series: str | None) -> bool:
-    """True if a series of Linux does not have what is there since another."""
+    """True if a series of Linux lacks a feature that came with another."""
     return bool(series and since) and numbers(since) > numbers(str(series))

@@ -14,7 +14,7 @@ Parameters = Mapping[str, Any]
 
 
 def fault_words(faults: Parameters) -> dict[str, str]:
-    """Words by fault, each with a blank in front. `order` is there if packets keep theirs, which has no word of its own."""
+    """Words by fault, each with a blank in front. `order` is there if packets keep their order, which has no word of its own."""
     words: dict[str, str] = {}
     if (jitter := faults.get("jitter")) is not None:
         table = distribution(jitter["shape"])

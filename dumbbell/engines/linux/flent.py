@@ -1,7 +1,7 @@
 """Flent in a guest: where it is, and how another user than the one who runs dumbbell can run it.
 
 A confined program is nobody's, and may read what every user may read. Flent that a distribution's package has installed is such. Flent
-beside dumbbell, in a virtual environment, runs with the system's Python of the same version if its folder may be read.
+next to dumbbell, in a virtual environment, runs with the system's Python of the same version if its folder may be read.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Program:
 
 def agent() -> Program:
     """Carries out the script in the guest. Raises `EnvironmentFault` if it cannot be compiled."""
-    return compiled("agent", sorted((_HERE / "agent").glob("*.[ch]")))
+    return compiled("agent", sorted((_HERE / "agent").rglob("*.[ch]")))
 
 
 def launcher() -> Program:

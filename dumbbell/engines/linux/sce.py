@@ -1,4 +1,4 @@
-"""SCE on Linux: what a kernel with our changes has beyond its series, and how it is told (kernel/series/6.12/patch/sce).
+"""SCE on Linux: what a kernel with our changes has beyond its series, and how it is set (kernel/series/6.12/patch/sce).
 
 The sysctls and the parameters of modules are those of the patches. All of them have the kernel's own behaviour as their defaults.
 """
@@ -43,7 +43,7 @@ OPTIONS: Mapping[str, Any] = {
 
 
 def sysctls(workload: Tcp) -> dict[str, str]:
-    """Return the sysctls of the hosts of a workload that only such a kernel has or that only it is told."""
+    """Return the sysctls of the hosts of a workload that only such a kernel has or that only it gets."""
     options, found = workload.options, {}
     if workload.sce_echo:
         found["net.ipv4.tcp_sce"] = str(_ECHOES[options.get("sce_echo_variant", "t1")])

@@ -1,4 +1,4 @@
-"""The whole of what Linux is told for one run: batches for tc and ip, and the agent's script, which names them.
+"""All commands that Linux gets for one run: batches for tc and ip, and the agent's script, which names them.
 
 namespace, sysctl, offload, run, capture     sets up the hosts (`hosts`) and the ports (`devices`, `qdiscs`, `filters`)
 tcp and other lines of `traffic`              ends, addresses, ports, times, what to send

@@ -11,7 +11,7 @@ from dumbbell.engines.linux.sources.arrivals import KIND, coming
 from dumbbell.engines.linux.sources.datagrams import HEADERS, cut_off, is_listed, list_name
 from dumbbell.engines.linux.sources.draws import Amount, amounts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
-from dumbbell.scenario.tcp import mss_option, segment_bytes
+from dumbbell.scenario.connections import mss_option, segment_bytes
 from dumbbell.scenario.traffic import KINDS
 
 _PLENTY, _MOST_WAITING = 1 << 18, 65_535

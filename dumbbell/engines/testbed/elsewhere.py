@@ -11,10 +11,10 @@ from dumbbell.engines.linux import DISCIPLINES, applications
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import machines, merging, remote, standing
-from dumbbell.engines.testbed.bounds import times
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.engines.testbed.capabilities import NAME, OWN_STACK
 from dumbbell.engines.testbed.hosts import Hosts
+from dumbbell.engines.testbed.lateness import times
 from dumbbell.engines.testbed.preflight import Needs
 from dumbbell.plan import Outage, Plan, Queue
 

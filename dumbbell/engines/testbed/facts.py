@@ -146,7 +146,7 @@ class Leftover:
     """In the journal."""
     locked: bool
     namespaces: tuple[str, ...]
-    """Ours, by their names."""
+    """Dumbbell's, by their names."""
 
 
 @dataclass(frozen=True)

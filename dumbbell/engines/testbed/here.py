@@ -10,9 +10,9 @@ from dumbbell.engines.linux import applications, compile_plan
 from dumbbell.engines.linux.collect import Left
 from dumbbell.engines.prepared import Prepared
 from dumbbell.engines.testbed import local, machines, standing
-from dumbbell.engines.testbed.bounds import times, too_busy
 from dumbbell.engines.testbed.buckets import with_buckets
 from dumbbell.engines.testbed.capabilities import NAME
+from dumbbell.engines.testbed.lateness import times, too_busy
 
 if TYPE_CHECKING:
     from dumbbell.results import Block, Table

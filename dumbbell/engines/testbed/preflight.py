@@ -113,7 +113,7 @@ class _Case:
 
     @property
     def devices(self) -> list[Device]:
-        """Data devices that are there."""
+        """Data devices that exist."""
         return [self.facts.devices[each.device] for each in self.interfaces if each.device in self.facts.devices]
 
     @property

@@ -130,7 +130,7 @@ def _bounds(plan: Plan, path: int, late_us: float) -> tuple[int, int]:
 
 
 def _queueing_ns(port: Port) -> int:
-    """The delay of a queue that is there without others' packets: netem's."""
+    """The delay of a queue that exists without others' packets: netem's."""
     return int(port.qdisc.get("delay_ns", 0)) if isinstance(port, Queue) and port.qdisc["kind"] == "netem" else 0
 
 

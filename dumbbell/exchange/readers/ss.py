@@ -160,7 +160,7 @@ def _read(end: _End, at: FilePlace, info: str, t_ns: int) -> None:
     words = info.split()
     for word in words:
         if ":" in word and end.cc == UNKNOWN_CC:
-            break  # the control comes before all that has a value
+            break  # the congestion control comes before all that has a value
         if _CONTROL.fullmatch(word) and word not in _FLAGS:
             end.cc = word
             break

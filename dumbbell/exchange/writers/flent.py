@@ -2,7 +2,7 @@
 
 A run becomes a run of one of Flent's own tests, because Flent only draws those: `tcp_nup` or `tcp_ndown`, with `rrul_be_nflows` for flows
 both ways. Flows begin DELAY (5 s, Flent's default) after the time axis does, and the axis goes on for as long after them, as in Flent.
-Flent cuts that off both ends in its box plots, CDFs and bars, which therefore show the whole run. The run begins when its captures do, at
+Flent cuts that off both ends in its box plots, CDFs and bar charts, which show the whole run. The run begins with its captures, at
 2020-01-01 00:00 UTC.
 
 Throughput is the payload received in each step of the time axis; windows and RTTs are every sample. `MEAN_VALUE`, which Flent prefers to

@@ -62,7 +62,7 @@ class Cluster(Executor):
             yield answer
 
     def ask(self, source: TaskSource[Any]) -> list[Worker]:
-        """Asks the workers that are there what `source` asks, and hands out nothing. Raises as `connect`."""
+        """Asks the workers that exist what `source` asks, and hands out nothing. Raises as `connect`."""
         dispatch: Dispatch[Any] = Dispatch(self.connect(), self.place, source, lambda: True, self._told, expects_more=False)
         dispatch.ask_all()
         return list(dispatch.workers.values())

@@ -1,7 +1,7 @@
 """Hands tasks to workers of dask and takes the answers, or says that a worker has died with its task.
 
 Each task is sent to a worker that was chosen here, as many to each as it has threads. So it is known which task a worker had that died, and
-dask repeats it nowhere else: dask's own way is to run a task on four workers before it gives up, even if the task kills them.
+dask reruns it nowhere else: dask's own way is to run a task on four workers before it gives up, even if the task kills them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class TaskSource(Protocol[Value_co]):
         """Called on each worker once no further task is handed out: lets the tasks under way end early, with their results so far."""
 
     def deserted(self) -> None:
-        """Told when no worker that is there takes a task, nothing is under way, and nobody is waited for."""
+        """Told when no worker that exists takes a task, nothing is under way, and nobody is waited for."""
 
     def refusal(self, worker: Worker) -> str:
         """Return the reason why a worker, whose facts are known, is not to be used; empty if it is."""
@@ -165,7 +165,7 @@ class Dispatch(Generic[Value]):
             self._cancel(*self._sent, *self._asked)
 
     def ask_all(self) -> None:
-        """Wait until each worker that is there has said what it is, or has had the time for it."""
+        """Wait until each worker that exists has said what it is, or has had the time for it."""
         deadline = time.monotonic() + _ANSWER_S
         try:
             while self._looked == float("-inf") or (self._asked and time.monotonic() < deadline):
@@ -270,7 +270,7 @@ class Dispatch(Generic[Value]):
         return False
 
     def _why_not(self) -> str:
-        """Return why no worker that is there can do the remaining tasks, in a line: each reason with its workers."""
+        """Return why no worker that exists can do the remaining tasks, in a line: each reason with its workers."""
         reasons: dict[str, list[str]] = {}
         for worker in self.workers.values():
             reasons.setdefault(worker.refused or self._source.lack(worker), []).append(worker.address)

@@ -209,7 +209,7 @@ def _write(store: Store, cut: _Cut) -> Pack:
     except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):
         raise _Spoilt(cut.of) from None  # one of them is unlike the others, and nothing says which
     times = [store.folder.stat(each.name).st_mtime_ns for each in cut.of]
-    store.packs.add(name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those beside it
+    store.packs.add(name, files, max(times) if cut.is_asked_for else min(times) - 1)  # older than those next to it
     made = next(each for each in store.packs.all() if each.folder.name == name)
     if not all(one.equals(other) for one, other in zip(made.parts(), whole, strict=True)):
         raise DamagedRun(f"{made.folder}: does not read back as it was written; expected a disk that keeps what it is given", "")

@@ -1,4 +1,4 @@
-"""Records of a stored run from when it was computed again (`dumbbell run --again`): files beside the run, outside its key and digest.
+"""Records of a stored run from when it was recomputed (`dumbbell run --again`): files next to the run, outside its key and digest.
 
 DIR/KEY/again.json             what was asked for, the digest of the run, size and SHA-256 of the other two; sealed as all JSON of a store
 DIR/KEY/again-series.parquet   samples of state variables
@@ -42,7 +42,7 @@ class More:
 def as_files(
     digest: str, asked: tuple[Sequence[str], Sequence[str]], series: bytes | None, names: Mapping[str, Sequence[str]], events: bytes | None
 ) -> dict[str, bytes]:
-    """The files by name. `digest` is that of the run that was computed again, `asked` state variables and kinds of events."""
+    """The files by name. `digest` is that of the run that was recomputed, `asked` state variables and kinds of events."""
     files = {name: content for name, content in ((SERIES, series), (EVENTS, events)) if content is not None}
     record = {
         "digest": digest,

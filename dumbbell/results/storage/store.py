@@ -279,7 +279,7 @@ class Store:
             self._keep(key, fingerprint(files[RUN], self._folders.listed(key)), summary)
 
     def add_more(self, key: str, files: Mapping[str, bytes]) -> None:
-        """Write what was recorded of a stored run when it was computed again, see `storage.more`. It replaces what there was."""
+        """Write what was recorded of a stored run when it was recomputed, see `storage.more`. It replaces what there was."""
         with self.place.disk_errors(), self.place.locked(fcntl.LOCK_EX):
             self.folder.make(key)
             for name in MORE:  # again.json first: without it the others count for nothing
@@ -424,7 +424,7 @@ class Store:
         there = self._folders.listed(key) if beside else {}
         for each in beside:
             if each.path.name not in there:
-                each.verify()  # the error says what is there instead
+                each.verify()  # the error names the existing run
                 raise damaged(each.path, "no such file")
             each.verify_size(there[each.path.name].st_size)
             if each.path.suffix == ".parquet" and each.path.name not in (SERIES, EVENTS):

@@ -98,7 +98,7 @@ class Queue:
         return Piece(positions, cost)
 
     def drop(self, there: Callable[[int], bool]) -> Piece | None:
-        """Takes out the runs that are there by now; None if none is."""
+        """Takes out the runs that exist by now; None if none is."""
         found = [position for waiting in self._waiting.values() for position in waiting if there(position)]
         dropped = frozenset(found)
         for waiting in self._waiting.values():

@@ -62,7 +62,7 @@ def engines() -> tuple[str, ...]:
 
 
 def survey(cluster: Cluster) -> list[Surveyed]:
-    """The workers that are there. Raises as `Cluster.connect`."""
+    """The workers that exist. Raises as `Cluster.connect`."""
     ours, lacking = _ours()
     found = []
     for worker in cluster.ask(_Survey()):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario import Scenario
 
 Repeats = list[tuple[int, range]]
-"""Cells, and the numbers of their repeats in a round."""
+"""Cells, and the numbers of their runs in a round."""
 
 
 class Rounds:
@@ -157,7 +157,7 @@ def asked_so_far(scenario: Scenario, store: Store, wanted: Iterable[int], most_r
 
 
 def _round(cells: Sequence[_Cell] | Mapping[int, _Cell], rule: Rule) -> Repeats:
-    """The next repeats of those cells that are not known well enough."""
+    """The next runs of those cells that are not known well enough."""
     numbered = cells.items() if isinstance(cells, Mapping) else enumerate(cells)
     more = [(i, cell, rule.least if cell.verdict is None else cell.verdict.more) for i, cell in numbered]
     return [(i, range(cell.taken, cell.taken + count)) for i, cell, count in more if count]

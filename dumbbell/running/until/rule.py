@@ -43,16 +43,16 @@ class Verdict:
     """Verdict about a cell after some runs."""
 
     taken: int
-    """Repeats."""
+    """Runs."""
     state: State
-    """`narrow`: known well enough; `wide`: not; `equal`: well enough, but for rows of which all repeats have the same value, so that they
+    """`narrow`: known well enough; `wide`: not; `equal`: well enough, but for rows of which all runs have the same value, so that they
     have no interval; `none`: no repeat has a value."""
     of: str
     """The row with the widest interval, such as `cubic forward`; empty for the whole run."""
     estimate: Estimate
     """Estimate of that row."""
     more: int
-    """Further repeats that are worth making; 0: there will be no others."""
+    """Further runs that are worth making; 0: there will be no others."""
 
     def plain(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -101,7 +101,7 @@ class Rule:
         return Outline(run.cell, summary, run.name, run.key)
 
     def judge(self, runs: Sequence[Summarised], taken: int) -> Verdict:
-        """The verdict after `taken` repeats, of which `runs` are whole and valid."""
+        """The verdict after `taken` runs, of which `runs` are whole and valid."""
         found = {place: each for place, each in self._estimates(runs) if each.count}
         if not found:
             return Verdict(taken, "none", "", Estimate(math.nan, math.nan, math.nan, 0), 0)

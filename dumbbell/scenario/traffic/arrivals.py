@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from dumbbell.documents.problems import Unfit
-from dumbbell.scenario.base import Kinded
+from dumbbell.scenario.generated import workloads
 from dumbbell.scenario.units import Duration, Size
 from dumbbell.scenario.values.csv_files import located, read_columns
 
 _MOST_LISTED = 1_000_000
 """Connections of a list or a trace."""
-_MOST_LOAD = 10
 _KEYS = {"regular": ("every", "load"), "poisson": ("every", "load"), "given": ("at",), "trace": ("file",)}
 """Kind of arrivals -> the keys of which it has one."""
 
@@ -22,20 +21,9 @@ Row = tuple[Duration, Size, Duration | None]
 """Row of a trace: time, size and, if the file has one, RTT."""
 
 
-class Arrivals(Kinded):
-    """Times at which connections are made."""
+class Arrivals(workloads.Arrivals):
+    __doc__ = workloads.Arrivals.__doc__
 
-    kind: Literal["regular", "poisson", "given", "trace"]
-    """`regular`: one every `every`. `poisson`: a Poisson process. `given`: the times in `at`. `trace`: times and sizes in `file`."""
-    every: Duration | None = None
-    """Time from one arrival to the next; the mean for a Poisson process."""
-    load: Annotated[float, Field(gt=0, le=_MOST_LOAD, strict=False)] | None = None
-    """Instead of `every`: the rate of arriving payload, as a share of the rate of the first shaped queue in its direction."""
-    at: Annotated[list[Duration], Field(min_length=1, max_length=_MOST_LISTED)] | None = None
-    """Times of given arrivals, from `start` on."""
-    file: str | None = None
-    """CSV file of a trace. Each line has a time (from `start` on), a size and, if there is a third column, an RTT. The first line has
-    their units."""
     rows: SkipJsonSchema[Annotated[list[Row], Field(min_length=1, max_length=_MOST_LISTED)] | None] = None
     """Content of the file, once it is read."""
 

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal
 from dumbbell.catalogue import entries
 from dumbbell.catalogue.feature import Feature
 from dumbbell.documents.problems import Location
-from dumbbell.scenario.base import Kinded, Name
 from dumbbell.scenario.bounds import Wrong as Wrong
 from dumbbell.scenario.bounds import beyond
-from dumbbell.scenario.tcp import Connections, Start
+from dumbbell.scenario.connections import Connections
+from dumbbell.scenario.generated import workloads
+from dumbbell.scenario.tcp import Start
 from dumbbell.scenario.units import Duration, Size
 from dumbbell.scenario.values.distributions import Distribution, mean
 
@@ -21,7 +22,7 @@ MOST_SEGMENTS = (1 << 32) - 3
 """Maximum number of segments in a direction of a connection: sequence numbers count them in 32 bits."""
 
 
-class Traffic(Kinded):
+class Traffic(workloads.Traffic):
     """Base class of all kinds."""
 
     protocol: ClassVar[Literal["tcp", "udp", "icmp"]] = "tcp"
@@ -30,16 +31,6 @@ class Traffic(Kinded):
     """Name in an engine's table."""
     words: ClassVar[Mapping[str, Location]] = {}
     """Names of fields of the plan where they differ from the keys by more than the unit, see `plan.provenance`."""
-
-    kind: str
-    name: Name | None = None
-    """Name in the results; by default the kind. Entries that share a name are numbered."""
-    direction: Literal["forward", "reverse", "both"] = "forward"
-    """Direction of the traffic: `forward` is from left to right."""
-    path: Name | None = None
-    """One of `paths`; by default the scenario's `path`, or the only one."""
-    duration: Duration | None = None
-    """Time from the start until it ends; by default the end of the run."""
 
     @property
     @abstractmethod
@@ -92,6 +83,11 @@ class Traffic(Kinded):
             yield ("start",), f"{Duration(last)} is not within the run's {duration}", "an earlier time"
         if self.duration == 0:
             yield ("duration",), "0s is no time at all", "a time above 0"
+
+
+def kind(value: Any) -> Any:
+    """Return the kind that an entry says; datagrams need not say it."""
+    return value.get("kind", "udp") if isinstance(value, dict) else getattr(value, "kind", "udp")
 
 
 def segments(size: Size, over: Connections) -> int:

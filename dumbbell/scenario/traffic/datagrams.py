@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
+from dumbbell.scenario.generated import workloads
 from dumbbell.scenario.tcp import Start
 from dumbbell.scenario.traffic.base import Traffic, Wrong
 from dumbbell.scenario.units import FRAME_BYTES, Duration, Size
 from dumbbell.scenario.values.distributions import Drawn, bounds, is_drawn, mean, planned
-from dumbbell.scenario.values.dscp import Dscp
 
 NS_PER_S = 10**9
 _LEAST_INTERVAL_NS = 1000
@@ -18,18 +18,10 @@ _MOST_MEASURED = 20_000_000
 """Datagrams of a stream whose times are kept: they are in memory until the run ends."""
 
 
-class Datagrams(Traffic):
+class Datagrams(workloads.Datagrams, Traffic):
     """Base class of these."""
 
     protocol: ClassVar[Literal["tcp", "udp", "icmp"]] = "udp"
-
-    start: Duration = Duration(0)
-    """Time from which they are sent."""
-    dscp: Dscp = 0
-    """Codepoint of the datagrams and of their replies."""
-    ect: Literal[0, 1] | None = None
-    """ECN codepoint of the datagrams and of their replies: 0 for ECT(0), 1 for ECT(1). By default they are not ECN-capable. Nothing
-    responds to their marks."""
 
     @property
     @abstractmethod

@@ -32,7 +32,7 @@ def scenarios(request: Request) -> list[ResolvedScenario]:
 
 
 def measure(runs: Sequence[Run]) -> Measured:
-    """Our values of what was published: cell and metric -> a value a repeat. Runs of something else are passed over."""
+    """Our values of what was published: cell and metric -> a value a seed. Runs of something else are passed over."""
     found: Measured = {}
     for run in runs:
         if {"cc", "path_rtt_ms"} <= run.cell.keys():

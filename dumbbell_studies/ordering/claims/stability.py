@@ -18,7 +18,7 @@ _TYPES = {condition.background: condition for condition in ALONE if not conditio
 
 
 def variability_of_types(found: Trials) -> Outcome:
-    """N003+N004: what each type leaves varies as it should, with the two long-lived reverse flows' ACKs beside it."""
+    """N003+N004: what each type leaves varies as it should, with the two long-lived reverse flows' ACKs next to it."""
     findings = Findings()
     for name, (low, high) in (("type1", (0.04, 0.06)), ("type2", (0.12, 0.18))):
         cov = found.mean(NOBODY, _TYPES[name], lambda t: metrics.available_variation(t.bits, CAPACITY_BPS))

@@ -83,7 +83,7 @@ def rises_with_flows(found: Trials) -> Outcome:
 
 
 def mixed_rtts_help(found: Trials) -> Outcome:
-    """NX6: RTTs of their own beside a common one; FAST with 32 flows is left out of the range, as its published value is."""
+    """NX6: RTTs of their own compared with a common one; FAST with 32 flows is left out of the range, as its published value is."""
     equal, mixed = (
         {(name, flows): found.mean(name, replace(BASE, rtt_ms=rtt, flows=flows)) for name in PROTOCOLS for flows in FLOWS}
         for rtt in (BASE.rtt_ms, None)

@@ -22,7 +22,7 @@ LONG_S = 300.0
 
 
 class Cells:
-    """The numbers of the one-flow runs that claims use. All are medians over repeats."""
+    """The numbers of the one-flow runs that claims use. All are medians over seeds."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._values = {key: float(np.median(values)) for key, values in reductions.one_flow(runs).items()}
@@ -50,7 +50,7 @@ class Cells:
         return self.value(cc_b, bandwidth, delay, reductions.RTT) - self.value(cc_a, bandwidth, delay, reductions.RTT)
 
     def signals(self, cc: str, bandwidth: float, delay: float) -> float:
-        """Drops and CE marks of the bottleneck, mean over repeats."""
+        """Drops and CE marks of the bottleneck, mean over seeds."""
         if (cc, bandwidth, delay) not in self._runs:
             raise MissingRunError(f"no run of {cc} at {bandwidth:g} Mbit/s, {delay:g} ms")
         counters = [run.counters[reductions.BOTTLENECK] for run in self._runs[cc, bandwidth, delay]]

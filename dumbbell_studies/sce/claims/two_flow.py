@@ -19,7 +19,7 @@ DEFAULT, SINGLE, ISOLATED = pairs.QUEUE_MODES
 
 
 class PairCells:
-    """The numbers of the two-flow runs that claims use. All are medians over repeats."""
+    """The numbers of the two-flow runs that claims use. All are medians over seeds."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._repeats = pairs.pair_runs(runs)

@@ -1,4 +1,4 @@
-"""Common to all checks: medians over repeats, and shares of them."""
+"""Common to all checks: medians over seeds, and shares of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dumbbell_studies.teacup.trials import Trial
 
 CCS = ("newreno", "cubic")
 MIN_SEEDS = 10
-"""Minimum number of repeats for judging a spread over repeats."""
+"""Minimum number of runs for judging a spread over seeds."""
 
 
 def median(trials: Sequence[Trial], value_of: Callable[[Trial], float]) -> float:
-    """The median over repeats, ignoring NaN. Raises `MissingRunError` if all values are NaN."""
+    """The median over seeds, ignoring NaN. Raises `MissingRunError` if all values are NaN."""
     values = [value for value in map(value_of, trials) if not np.isnan(value)]
     if not values:
         raise MissingRunError(f"no value in {len(trials)} runs of {name(trials[0])}")
@@ -23,7 +23,7 @@ def median(trials: Sequence[Trial], value_of: Callable[[Trial], float]) -> float
 
 
 def share_of(trials: Sequence[Trial], holds: Callable[[Trial], bool]) -> float:
-    """Share of the repeats for which a condition holds."""
+    """Share of the runs for which a condition holds."""
     return sum(map(holds, trials)) / len(trials)
 
 

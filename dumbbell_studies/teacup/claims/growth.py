@@ -177,7 +177,7 @@ def first_halvings(
     limit: int = 180,
 ) -> Outcome:
     """T030+T031+T037, T034+T036, T075+T076, T078+T080: one of these numbers of reductions ends slow start, and they leave the window within
-    a range. Medians decide, or `share`: the share of the repeats in which all of it holds."""
+    a range. Medians decide, or `share`: the share of the runs in which all of it holds."""
 
     def as_claimed(trial: Trial) -> bool:
         found = first_reductions(trial)

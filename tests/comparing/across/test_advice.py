@@ -31,7 +31,7 @@ def test_the_queue_that_no_other_beats_is_the_best_and_the_evidence_names_number
     assert [named(queue) for queue in found.best] == ["cake"]
     (line,) = found.lines
     assert line.startswith("cake against pfifo limit=1000p: ping 31.1±0.2 instead of 319±2 ms")
-    assert "goodput" in line  # what the best is worse at is told as well
+    assert "goodput" in line  # what the best is worse at is said as well
 
 
 def test_overlapping_intervals_and_small_differences_decide_nothing():

@@ -1,4 +1,4 @@
-"""Estimates over repeats."""
+"""Estimates over seeds."""
 
 import math
 

@@ -88,7 +88,7 @@ def test_the_goodput_of_flows_has_a_name_of_its_own(by, column):
 
 
 def pair():
-    """A group of two flows beside one of one flow."""
+    """A group of two flows next to one of one flow."""
     flows = [("a", "two", "cubic", "forward", 2.0), ("b", "two", "cubic", "forward", 4.0), ("c", "one", "cubic", "forward", 5.0)]
     return RunSet("a", [outline({"path.rtt": rtt, "flows.0.cc": "cubic"}, flows) for rtt in ("10ms", "20ms")])
 

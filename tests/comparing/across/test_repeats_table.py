@@ -1,4 +1,4 @@
-"""Tables over repeats."""
+"""Tables over seeds."""
 
 import pytest
 from across import outline, sweep
@@ -12,7 +12,7 @@ def test_there_is_a_row_for_each_cell_group_and_direction():
     table = repeats_table([sweep()], "t")
     assert list(table.columns) == ["path.rtt", "flows.0.cc", "group", "direction", "runs", "goodput_mbit", "srtt_mean_ms", "retransmits"]
     assert len(table.fields) == 12
-    # 5.1 + 0.05 for each repeat: mean 5.225, t(0.975, 3) * 0.0645 / 2 = 0.1027.
+    # 5.1 + 0.05 for each run: mean 5.225, t(0.975, 3) * 0.0645 / 2 = 0.1027.
     assert list(table.fields[0]) == ["20ms", "reno", "a", "forward", "4", "5.22±0.10", "52.2±1.0", "2"]
 
 

@@ -1,6 +1,6 @@
 """Requests and responses, and transfers, between two hosts of the kernel, packet by packet: what our connections are compared with.
 
-`python tests/engines/kernel/exchanges.py` writes the recordings in `data/` anew; it needs the built kernel. Each is one connection over
+`python tests/engines/kernel/exchanges.py` writes the recordings in `data/` again; it needs the built kernel. Each is one connection over
 10 Mbit/s and 20 ms without offload, cubic, a pfifo in each direction. A row is a packet as a host's device sees it: what it sends when it
 sends it, what it receives when it arrives. Sequence numbers begin with 0 at the SYN in either direction, the window is in bytes, and
 `sack` has the blocks. Hosts compute in no time, but each reading of the clock takes 256 ns, the kernel's own in a system call too: what an
@@ -89,7 +89,7 @@ class Packet:
     """Relative to the other direction's SYN; -1 without the flag."""
     window: int
     sack: str
-    """`first-last,...` relative as `ack`, in the order in which they are told."""
+    """`first-last,...` relative as `ack`, in their order in the option."""
 
 
 def files(limit: int, sample: str = "0s") -> dict[str, str]:

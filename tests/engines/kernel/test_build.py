@@ -1,4 +1,4 @@
-"""From sources to a kernel in the cache, with small sources that stand for Linux: what is built, what is refused, what is left behind."""
+"""From sources to a kernel in the cache, with small sources that stand for Linux: what is built, what is an error, what is left behind."""
 
 import dataclasses
 import json

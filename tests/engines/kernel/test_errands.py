@@ -1,6 +1,7 @@
 """The guest's kernel works for the agent: the same as the agent does by itself, to the byte and the nanosecond."""
 
 import dataclasses
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -36,11 +37,11 @@ TRAFFIC = {
 def alone(real, tmp_path_factory):
     """The real kernel with an agent that asks it for nothing."""
     folder = tmp_path_factory.mktemp("agent")
-    for file in AGENT.glob("*.[ch]"):
-        text = file.read_text()
-        (folder / file.name).write_text(text.replace("static int kernel_refuses;", "static int kernel_refuses = 1;"))
-    assert "kernel_refuses = 1" in (folder / "loop.c").read_text()
-    subprocess.run(["gcc", "-O2", "-static", "-o", folder / "agent", *folder.glob("*.c")], check=True)
+    sources = shutil.copytree(AGENT, folder / "sources")
+    loop = sources / "loop.c"
+    loop.write_text(loop.read_text().replace("static int kernel_refuses;", "static int kernel_refuses = 1;"))
+    assert "kernel_refuses = 1" in loop.read_text()
+    subprocess.run(["gcc", "-O2", "-static", "-o", folder / "agent", *sources.rglob("*.c")], check=True)
     return dataclasses.replace(real, agent=folder / "agent")
 
 

@@ -1,4 +1,4 @@
-"""Flows that programs make in a guest: what they are told, what of them is counted, and what they may not do."""
+"""Flows that programs make in a guest: the words of their commands, what of them is counted, and what they may not do."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Kernels with the changes for SCE: what they can run, how Linux is told, and what other kernels refuse."""
+"""Kernels with the changes for SCE: what they can run, how Linux is set up, and what other kernels refuse."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Agents that are told when time 0 is: so late that they hear it before, however busy this machine is."""
+"""Agents that hear when time 0 is: so late that they hear it before, however busy this machine is."""
 
 import subprocess
 import time
@@ -9,7 +9,7 @@ _LEADS_S = (0.05, 1, 20)
 
 @contextmanager
 def started(agent, mode, folder, lead_s):
-    """An agent that was told when time 0 is, as soon as it was armed."""
+    """An agent that heard when time 0 is, as soon as it was armed."""
     with subprocess.Popen([agent, mode, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         while (line := process.stdout.readline()) not in ("armed\n", ""):
             pass

@@ -26,7 +26,7 @@ machines:
 
 @pytest.fixture
 def written(tmp_path):
-    """A function that writes a hosts file beside its keys."""
+    """A function that writes a hosts file next to its keys."""
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "lab").touch()
     (tmp_path / "known_hosts").touch()

@@ -179,7 +179,7 @@ def test_an_interrupt_from_the_terminal_is_the_command_s():
     with contextlib.suppress(OSError):  # what the end of a terminal reads as
         while read := os.read(ours, 1000):
             shown += read
-            # Once, whatever else stands in the same read: the next would be ours, not the command's.
+            # Once, whatever else stands in the same read: the next would be dumbbell's, not the command's.
             if not typed and b"started\r\n" in shown:
                 typed = os.write(ours, b"\x03")
     os.close(ours)

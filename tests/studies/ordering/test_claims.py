@@ -32,7 +32,7 @@ def test_claims_fail_where_the_numbers_are_others(published_runs, make_run):
 
 def test_claims_about_the_background(make_run):
     first, second, congested = ALONE
-    # Wobbles that leave bandwidth with a CoV of 0.05 and 0.15 beside 72.5 Mbit/s.
+    # Wobbles that leave bandwidth with a CoV of 0.05 and 0.15 next to 72.5 Mbit/s.
     runs = [make_run(first, "none", 0.175, 0.2257), make_run(second, "none", 0.175, 0.677), make_run(congested, "none", 0.8)]
     found = statuses(runs)
     assert {found[name].status for name in ("N003+N004", "N005+N008", "N006+N009+N010")} == {"pass"}

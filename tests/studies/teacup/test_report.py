@@ -1,4 +1,4 @@
-"""The whole study with two repeats."""
+"""The whole study with two runs."""
 
 import csv
 import json
@@ -11,7 +11,7 @@ from dumbbell.study import find_part
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    """The folder of `reproduce teacup --quick` with 2 repeats and without figures."""
+    """The folder of `reproduce teacup --quick` with 2 runs and without figures."""
     from dumbbell.study import Request, View
     from dumbbell.study.reproduction import run_part, write_report
 

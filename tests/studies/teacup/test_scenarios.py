@@ -6,8 +6,10 @@ from dumbbell.engines import engine
 from dumbbell.plan import make
 from dumbbell.running.prepare import compute
 from dumbbell.study import Request, find_part
+from dumbbell_studies.teacup import beyond
 from dumbbell_studies.teacup.published import Experiment, flow_labels, panels, setting
-from dumbbell_studies.teacup.scenarios import AQMS, CONTROL_FROM_S, ONSET, QDISCS, SENDERS, document, experiments
+from dumbbell_studies.teacup.scenarios import AQMS, CONTROL_FROM_S, FURTHER, ONSET, QDISCS, SENDERS, document, experiments, further
+from dumbbell_studies.teacup.trials import CHANGE, trial_of
 
 STUDY, PART = find_part("teacup")
 
@@ -99,3 +101,46 @@ def test_a_control_is_tail_drop_until_its_onset_and_the_aqm_after_it(control):
     counters = control["codel"].counters
     assert counters["port/bottleneck"]["dropped_aqm"] > 0
     assert counters["port/bottleneck"]["first_drop_ns"] >= 2 * 10**9
+
+
+def test_cdg_has_the_trials_of_newreno_on_the_same_hosts():
+    assert {each.cc for each in further()} == set(FURTHER) == {"cdg", "freebsd-cubic"}
+    assert [(each.qdisc, each.rtt_ms, each.limit_packets) for each in further() if each.cc == "cdg"] == [
+        (each.qdisc, each.rtt_ms, each.limit_packets) for each in experiments() if each.cc == "newreno"
+    ]
+    runs = STUDY.parts["cdg"].scenarios(Request(quick=True, seeds=1))
+    assert {(flow.stack, flow.cc["kind"]) for run in runs for flow in plan(run).tcp} == {("freebsd-9", "cdg"), ("freebsd-9", "cubic")}
+
+
+def test_each_next_step_changes_what_it_says_and_nothing_else():
+    pie, fair = (Experiment("newreno", name, 20.0, 180) for name in ("pie", "fq_codel"))
+    base = document(pie)
+    assert beyond.changed(pie, beyond.NONE) == base
+    tuned = beyond.changed(pie, "target 5 ms")
+    assert tuned["path"]["bottleneck"]["qdisc"].pop("target") == "5ms"
+    base["path"]["bottleneck"]["qdisc"].pop("target")
+    assert tuned == base
+    marked = beyond.changed(fair, "ECN")
+    assert all(flow["ecn"] for flow in marked["flows"])
+    assert beyond.changed(pie, "ECN")["path"]["bottleneck"]["qdisc"]["variant"] == "linux-6.12"
+    slow = beyond.changed(fair, "ACKs over 128 kbit/s")["path"]
+    assert [stage["rate"] for stage in slow["reverse"] if stage["name"] == "bottleneck"] == ["128kbit"]
+    assert slow["forward"][1]["rate"] == "10mbit"
+    late = beyond.changed(fair, "nine tenths of the delay behind the queue")["path"]
+    assert (late["forward"][-1]["delay"], late["reverse"][-1]["delay"]) == ("18ms", "2ms")
+    assert beyond.changed(fair, "flow 2 with four times the RTT")["flows"][1]["rtt"] == "80ms"
+    asked = {(cell.qdisc, change) for cell, change in beyond.experiments()}
+    assert ("codel", "quantum 300") not in asked
+    assert ("pfifo", "ECN") not in asked
+
+
+def test_a_trial_with_a_change_is_none_of_the_reports():
+    runs = STUDY.parts["next"].scenarios(Request(quick=True, seeds=1))
+    assert {run.cell[CHANGE] for run in runs} == set(beyond.CHANGES)
+    run = compute(next(run for run in runs if run.cell[CHANGE] == "ECN" and run.cell["qdisc"] == "codel"))
+    assert trial_of(run) is None
+    trial = trial_of(run, changed=True)
+    assert trial is not None
+    assert trial.drops[1].max() == 0, "CoDel marks, and the limit is not reached"
+    table = STUDY.parts["next"].summaries([run])["summary"]
+    assert table.rows[0][:3] == ["ECN", "newreno", "codel"]

@@ -57,6 +57,8 @@ pub enum Kind {
     Sizes,
     /// A codepoint of differentiated services, by name or number.
     Codepoint,
+    /// A name that an entity of the results may have.
+    Name,
     /// Keys of their own.
     Keys,
 }
@@ -137,6 +139,12 @@ impl Parameter {
             feature: None,
             sparse: false,
         }
+    }
+
+    /// A key that a plan has no field of its own for, because making the plan uses it up. It may be left out.
+    #[must_use]
+    pub const fn key(name: &'static str, kind: Kind, meaning: &'static str) -> Self {
+        Self::new(name, kind, "", meaning).or(Preset::Unset)
     }
 
     /// A flag with a default, under its own name in a plan.
@@ -301,6 +309,7 @@ impl Parameter {
             Kind::Start => ("start", "", Value::Null),
             Kind::Sizes => ("sizes", "unit", json!("bytes")),
             Kind::Codepoint => ("codepoint", "", Value::Null),
+            Kind::Name => ("name", "", Value::Null),
             Kind::Keys => ("keys", "", Value::Null),
         };
         put("kind", json!(kind));

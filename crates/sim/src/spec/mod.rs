@@ -11,11 +11,11 @@ mod qdisc;
 mod series;
 mod workload;
 
-pub use change::ChangeSpec;
+pub use change::{ChangeSpec, IMPAIRMENTS};
 pub use distribution::{DistributionSpec, DrawnSpec, PartSpec};
 pub use faults::{Chance, FaultsSpec, JitterShape, JitterSpec, LossSpec, ReorderSpec, ShareSpec};
-pub use host::{Direction, HostSpec, PathSpec, Side};
-pub use port::{PartOfRtt, PortSpec, ShaperSpec, DELAY, DIRECTIONS, MOST_DELAY_NS, STAGE};
+pub use host::{Direction, HostSpec, PathSpec, Side, NETWORK};
+pub use port::{PartOfRtt, PortSpec, ShaperSpec, DELAY, DIRECTIONS, MOST_DELAY_NS, STAGES};
 pub use qdisc::*;
 pub use series::{EventKind, SeriesSpec};
 pub use workload::*;

@@ -12,34 +12,99 @@ pub const MOST_RATE_BPS: i64 = 1_000_000_000_000;
 /// Directions of data, requests or delays.
 pub const DIRECTIONS: &[&str] = &["forward", "reverse", "both"];
 
-/// A stage that delays in the catalogue.
-pub const STAGE: Entry = Entry {
-    name: "stage",
-    summary: "a stage that delays",
-    about: "A stage that delays, optionally behind a store-and-forward link. If it is mirrored, it has \
-             the same faults in both directions.",
-    draws: Draws::Nothing,
-    parameters: &[
-        Parameter::new("delay", Kind::Duration, "", "Delay of each packet.")
-            .written_as("0s")
-            .at_most(MOST_DELAY_NS)
-            .example("10ms"),
-        Parameter::new("rate", Kind::Rate, "", "Rate of the link; by default it takes no time.")
-            .or(Preset::Unset)
+/// Stages and links in the catalogue.
+pub const STAGES: &[Entry] = &[
+    Entry::plain(
+        "access",
+        "link of the sending host",
+        "Store-and-forward link of the sending host.",
+        &[Parameter::new("rate", Kind::Rate, "", "Rate of the link, counted in Ethernet frames.")
+            .at_most(MOST_RATE_BPS)
+            .example("100mbit")],
+    ),
+    Entry::plain(
+        "bottleneck",
+        "a queue discipline behind a shaper",
+        "A queue discipline behind a shaper.",
+        &[
+            Parameter::key(
+                "rate",
+                Kind::Rate,
+                "Rate of the shaper, counted in Ethernet frames; may be left out if the qdisc has a rate of its own.",
+            )
+            .at_most(MOST_RATE_BPS)
+            .example("10mbit"),
+            Parameter::key(
+                "trace",
+                Kind::Keys,
+                "Instead of a rate: a file with a capacity that varies, in mahimahi's format or as rates.",
+            )
+            .example("{file: traces/cellular.down}"),
+            Parameter::key(
+                "shaper",
+                Kind::Keys,
+                "`link` stores and forwards; `tbf` and `htb` let a packet of an idle bucket go at once; `cake` and `dummynet` are \
+                 those of these qdiscs.\n\n\
+                 By default cake's own for cake, always dummynet's own for dummynet, else `link`.",
+            )
+            .example("tbf"),
+            Parameter::key(
+                "burst",
+                Kind::Size,
+                "Bucket of `tbf` (by default 1540 bytes) or `htb` (1600 bytes). A path's `mtu` above 1500 adds the difference.",
+            )
+            .example("15kB"),
+            Parameter::key(
+                "qdisc",
+                Kind::Keys,
+                "Queue discipline: a kind alone (`fq_codel`), or keys with a kind (`{kind: codel, target: 10ms}`).",
+            )
+            .or(Preset::Required)
+            .example("{kind: codel, target: 10ms}"),
+        ],
+    ),
+    Entry::plain(
+        "delay_stage",
+        "a stage that delays",
+        "A stage that delays, optionally behind a store-and-forward link. If it is mirrored, it has the same faults in both \
+         directions.",
+        &[
+            Parameter::key("name", Kind::Name, "Name of the port in the results; by default `delay-N` at place N of the list.")
+                .example("core"),
+            Parameter::key("delay", Kind::Duration, "Time that the stage holds every packet for.")
+                .written_as("0s")
+                .at_most(MOST_DELAY_NS)
+                .example("10ms"),
+            Parameter::key(
+                "rate",
+                Kind::Rate,
+                "Rate of a store-and-forward link in front of the delay, counted in Ethernet frames. Without it the stage only \
+                 delays.",
+            )
             .at_most(MOST_RATE_BPS)
             .example("1mbit"),
-        Parameter::new(
-            "limit",
-            Kind::LimitPackets,
-            "",
-            "Maximum number of packets (or `bdp`) that the stage holds. Without a limit it never overflows.",
-        )
-        .or(Preset::Unset)
-        .example("1000p"),
-    ],
-    tc: &[],
-    since: "",
-};
+            Parameter::key(
+                "limit",
+                Kind::LimitPackets,
+                "Maximum number of packets (or `bdp`) that the stage holds, as in netem. Without a limit it never overflows.",
+            )
+            .example("1000p"),
+        ],
+    ),
+    Entry::plain(
+        "queue_stage",
+        "a stage that queues, then delays",
+        "A stage that queues, then delays.",
+        &[
+            Parameter::key("name", Kind::Name, "Name of the port in the results; by default `queue-N` at place N of the list.")
+                .example("dsl"),
+            Parameter::key("delay", Kind::Duration, "Time that every packet takes from the queue to the next stage.")
+                .written_as("0s")
+                .at_most(MOST_DELAY_NS)
+                .example("5ms"),
+        ],
+    ),
+];
 
 /// The delay of a path in the catalogue.
 pub const DELAY: Entry = Entry {

@@ -22,7 +22,7 @@ pub use measured::Measured;
 pub use onoff::OnOff;
 pub use pace::listed as datagrams_listed;
 pub use page::Page;
-pub use parameters::HOST;
+pub use parameters::{HOST, WORKLOADS};
 pub use site::{Controls, Site, MOST_MTU};
 pub use streaming::Streaming;
 pub use transfers::arrivals;

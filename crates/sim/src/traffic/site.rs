@@ -15,7 +15,7 @@ pub type Controls = dyn Fn(&str, &Map<String, Value>) -> Option<Result<Box<dyn B
 /// Most segments of a direction of a connection: sequence numbers count them in 32 bits.
 pub const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
 /// Minimum payload of a full segment, bytes: with timestamps, the minimum of Linux (TCP_MIN_MSS).
-const LEAST_SEGMENT: u32 = 88 - TIMESTAMPS;
+pub(super) const LEAST_SEGMENT: u32 = 88 - TIMESTAMPS;
 /// Largest DSCP: it has six bits.
 const MOST_DSCP: u8 = 63;
 /// Largest packet that a path carries, bytes.

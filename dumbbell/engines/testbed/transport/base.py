@@ -98,11 +98,11 @@ class Machine(ABC):
         await self._write([_PUT, "put", path, mode], content, path, timeout)
 
     async def put_all(self, files: Mapping[str, bytes], folder: str, timeout: float | None = None, *, mode: int = 0o600) -> None:
-        """Writes files into a folder that is there, for their owner alone. Raises `MachineFault`."""
+        """Writes files into a folder that exists, for their owner alone. Raises `MachineFault`."""
         await self.put_archive(packed(files, mode=mode), folder, timeout)
 
     async def put_archive(self, archive: bytes, folder: str, timeout: float | None = None) -> None:
-        """Writes the files of `packed` into a folder that is there. Raises `MachineFault`."""
+        """Writes the files of `packed` into a folder that exists. Raises `MachineFault`."""
         await self._write([_PUT_ALL, "put", folder], archive, folder, timeout)
 
     async def _write(self, words: Sequence[str], content: bytes, path: str, timeout: float | None) -> None:

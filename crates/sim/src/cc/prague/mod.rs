@@ -5,15 +5,18 @@
 //! It works on the number of marks (AccECN), is paced, and sends ECT(1). A connection that agrees on no AccECN is Reno.
 //!
 //! Leaves out: other segment sizes at low rates (Prague has two packets in each virtual RTT, with shorter ones below about 1 Mbit/s), the size of
-//! TSO segments (a pacing burst of 244 us; here the stack sizes them), the heuristics that find a classic queue.
+//! TSO segments (a pacing burst of 244 us; here the stack sizes them).
 
 use super::{
     AnyCc, BoxedControl, CaState, CongestionControl, Control, Event, Needs, Parameter, Parameters, RateSample, State,
     Tell, Version, View, Window,
 };
 
+mod classic;
 #[cfg(test)]
 mod tests;
+
+use classic::Detector;
 
 /// Bits of the fraction of a window, and of a share of marks.
 const FRACTION: u32 = 20;
@@ -61,6 +64,12 @@ pub(super) const CONTROL: Control = Control {
         ),
         Parameter::flag("rtt_independence", true, "below the target RTT the rate does not depend on the RTT"),
         Parameter::integer("target_us", 25_000, 1_000, 100_000, "target RTT, us"),
+        Parameter::word(
+            "fallback",
+            "off",
+            &["off", "on", "module"],
+            "look for a queue of classic ECN, and answer its marks as Reno does; module: with references a sixteenth as large, as in the Linux module of 2024, so that nearly each queue counts as classic",
+        ),
     ],
     build: |p| AnyCc::Boxed(Box::new(Prague::new(p))),
 };
@@ -71,6 +80,7 @@ pub(super) const STATE: &[State] = &[
     State::new("frac_cwnd", "segments", "window with its fraction"),
     State::new("rate_bps", "bit/s", "rate with headers; in rate mode it is what is steered"),
     State::word("mode", &["window", "rate"], "what is steered"),
+    State::new("classic", "share", "how sure it is that the queue is one of classic ECN; 0 without fallback"),
 ];
 
 /// Quantity that Prague steers.
@@ -87,8 +97,8 @@ pub struct Prague {
     mode: Mode,
     is_rtt_independent: bool,
     target_us: u64,
-    /// The first mark halves; else the share of marks begins with 1.
-    halves_first: bool,
+    /// The rules of version 0.6: the share of marks begins with 1, and the window is a whole number with a carry, which paces.
+    is_old: bool,
     transition: u32,
     /// Share of marked packets, 16 * 2^24-ths.
     alpha16: u64,
@@ -110,6 +120,8 @@ pub struct Prague {
     round_delivered: u32,
     round_ce: u32,
     rounds: u32,
+    /// Looks for queues of classic ECN.
+    detector: Option<Detector>,
     /// Times of the last smoothing of the share and of the last reduction, us.
     alpha_us: u64,
     reduced_us: Option<u64>,
@@ -127,7 +139,7 @@ impl Prague {
             },
             is_rtt_independent: p.flag("rtt_independence"),
             target_us: p.integer("target_us").into(),
-            halves_first: !is_old,
+            is_old,
             transition: if is_old { TRANSITION_0_6 } else { TRANSITION },
             alpha16: if is_old { MAX_ALPHA << GAIN_SHIFT } else { 0 },
             frac_cwnd: 0,
@@ -143,6 +155,10 @@ impl Prague {
             round_delivered: 0,
             round_ce: 0,
             rounds: 0,
+            detector: match p.word("fallback") {
+                "off" => None,
+                fallback => Some(Detector::new(fallback == "module")),
+            },
             alpha_us: 0,
             reduced_us: None,
         }
@@ -180,20 +196,31 @@ impl Prague {
 
     /// Takes a part of the window, 2^-24 times 1/2.
     fn reduce_by(&mut self, alpha: u64) {
+        self.reduce_window_by(alpha, self.frac_cwnd);
+        self.ends_slow_start = !self.is_old;
+    }
+
+    /// Takes a part of `of`, which is the window, 2^-24 times 1/2, and the same of the rate.
+    fn reduce_window_by(&mut self, alpha: u64, of: u64) {
         let part = |of: u64| (u128::from(of) * u128::from(alpha) + u128::from(MAX_ALPHA)) >> (ALPHA_BITS + 1);
-        self.frac_cwnd -= part(self.frac_cwnd) as u64;
+        self.frac_cwnd = self.frac_cwnd.saturating_sub(part(of) as u64);
         self.rate -= part(self.rate) as u64;
-        self.ends_slow_start = true;
     }
 
     /// The state becomes CWR: a reduction in proportion to the share of marks, at most once in a target RTT.
-    fn on_congestion(&mut self, v: &View) {
+    fn on_congestion(&mut self, v: &View, w: &Window) {
         let too_soon = self.reduced_us.is_some_and(|last| v.mstamp_us - last < self.target_us);
         if self.is_independent() && too_soon {
             return;
         }
         self.reduced_us = Some(v.mstamp_us);
-        self.reduce_by(self.alpha());
+        let least = self.detector.as_ref().map_or(0, Detector::least_alpha);
+        let alpha = self.alpha().max(least);
+        if self.is_old {
+            self.reduce_window_by(alpha, u64::from(w.cwnd) << FRACTION);
+        } else {
+            self.reduce_by(alpha);
+        }
     }
 
     fn on_loss(&mut self) {
@@ -207,14 +234,19 @@ impl Prague {
     /// Growth for `acked` segments that were delivered without a mark.
     fn grow(&mut self, v: &View, w: &mut Window, mut acked: u32) {
         if w.in_slow_start(v) {
+            let before = w.cwnd;
             acked = w.slow_start(v, acked);
-            self.frac_cwnd = u64::from(w.cwnd) << FRACTION;
+            let grown = u64::from(w.cwnd - before) << FRACTION;
+            self.frac_cwnd = if self.is_old { self.frac_cwnd + grown } else { u64::from(w.cwnd) << FRACTION };
         }
         let mtu = u64::from(v.mss) + HEADERS;
         if self.steers_rate {
             let rtt = self.virtual_rtt_us(v);
             let packets = (self.rate * rtt).div_ceil(mtu * 1_000_000).max(1);
             self.rate += u64::from(acked) * REFERENCE_MTU * 1_000_000 / rtt / packets;
+        } else if self.is_old {
+            let increase = u64::from(acked) * self.additive_increase(v) + u64::from(w.cwnd / 2);
+            self.frac_cwnd += (increase / u64::from(w.cwnd.max(1))).max(acked.into());
         } else if acked > 0 {
             let numerator = (u128::from(acked) * u128::from(self.additive_increase(v))) << FRACTION;
             let increase = (numerator + u128::from(self.frac_cwnd / 2)) / u128::from(self.frac_cwnd.max(1));
@@ -240,6 +272,21 @@ impl Prague {
         self.steers_rate = steers_rate;
     }
 
+    /// The window of version 0.6 follows its carry once that is a whole segment, and loses it at the least window.
+    fn carry_to_window(&mut self, w: &mut Window) {
+        let whole = u64::from(w.cwnd) << FRACTION;
+        if self.frac_cwnd + ONE <= whole {
+            w.cwnd -= 1;
+            if w.cwnd < LEAST_CWND {
+                w.cwnd = LEAST_CWND;
+                self.frac_cwnd = u64::from(LEAST_CWND) << FRACTION;
+            }
+            w.ssthresh = w.cwnd;
+        } else if self.frac_cwnd >= whole + ONE {
+            w.cwnd += 1;
+        }
+    }
+
     /// The window follows its fraction by one segment an ACK.
     fn step_window(&mut self, w: &mut Window) {
         let target = self.frac_cwnd.div_ceil(ONE).min(u64::from(u32::MAX)) as u32;
@@ -261,6 +308,9 @@ impl Prague {
             return;
         }
         if self.saw_ce {
+            if let Some(detector) = &mut self.detector {
+                detector.observe(v.min_rtt_us.into());
+            }
             let delivered = u64::from((v.delivered - self.round_delivered).max(1));
             let share = (u64::from(v.delivered_ce - self.round_ce) << ALPHA_BITS) / delivered;
             self.alpha16 = (self.alpha16 + share - (self.alpha16 >> GAIN_SHIFT)).min(MAX_ALPHA << GAIN_SHIFT);
@@ -283,8 +333,13 @@ impl Prague {
                 self.rate - offset
             }
         } else {
-            let window = (self.frac_cwnd >> FRACTION).max(v.in_flight().into());
-            (mtu * window * 1_000_000 / srtt_us(v).max(1)).max(LEAST_RATE)
+            let window = if self.is_old { w.cwnd.into() } else { self.frac_cwnd >> FRACTION };
+            let rate = mtu * window.max(v.in_flight().into()) * 1_000_000 / srtt_us(v).max(1);
+            if self.is_old {
+                rate
+            } else {
+                rate.max(LEAST_RATE)
+            }
         };
         if w.cwnd < w.ssthresh / 2 {
             rate *= 2;
@@ -304,12 +359,24 @@ impl CongestionControl for Prague {
         self.delivered_ce = v.delivered_ce;
         self.slow_rtt_us = srtt_us(v);
         self.alpha_us = v.mstamp_us;
+        if let Some(detector) = &mut self.detector {
+            detector.begin(srtt_us(v));
+        }
         self.begin_round(v);
         self.set_pacing_rate(v, w);
     }
 
     fn ssthresh(&mut self, _: &View, w: &Window) -> u32 {
+        if let Some(detector) = &mut self.detector {
+            detector.scale(w.ssthresh);
+        }
         w.ssthresh
+    }
+
+    fn pkts_acked(&mut self, _: &View, _: &mut Window, s: &RateSample) {
+        if let (Some(detector), Ok(rtt_us)) = (&mut self.detector, u64::try_from(s.rtt_us)) {
+            detector.take_rtt(rtt_us);
+        }
     }
 
     fn cong_avoid(&mut self, _: &View, _: &mut Window, _: u32) {}
@@ -322,7 +389,7 @@ impl CongestionControl for Prague {
             self.slow_rtt_us = self.slow_rtt_us + (sample >> SLOW_RTT_SHIFT) - (self.slow_rtt_us >> SLOW_RTT_SHIFT);
         }
         if marks > 0 {
-            if !self.saw_ce && self.halves_first {
+            if !self.saw_ce && !self.is_old {
                 self.reduce_by(MAX_ALPHA);
             }
             self.saw_ce = true;
@@ -332,11 +399,17 @@ impl CongestionControl for Prague {
         }
         let acked = s.delivered.saturating_sub(marks);
         // Where the rate is steered, pacing limits and not the window, which follows from the rate.
-        if acked > 0 && !self.in_loss && (self.steers_rate || w.is_limiting(v)) {
+        let grows = acked > 0 && !self.in_loss && (self.steers_rate || w.is_limiting(v));
+        let in_slow_start = grows && w.in_slow_start(v);
+        if grows {
             self.grow(v, w, acked);
         }
         self.choose_mode(v);
-        self.step_window(w);
+        if !self.is_old {
+            self.step_window(w);
+        } else if !in_slow_start || !w.in_slow_start(v) {
+            self.carry_to_window(w);
+        }
         self.smooth(v, w);
         self.set_pacing_rate(v, w);
     }
@@ -346,9 +419,9 @@ impl CongestionControl for Prague {
         w.cwnd.max(self.frac_cwnd.div_ceil(ONE) as u32)
     }
 
-    fn on_event(&mut self, v: &View, _: &mut Window, e: Event) {
+    fn on_event(&mut self, v: &View, w: &mut Window, e: Event) {
         match e {
-            Event::State(CaState::Cwr) if v.state < CaState::Cwr => self.on_congestion(v),
+            Event::State(CaState::Cwr) if v.state < CaState::Cwr => self.on_congestion(v, w),
             Event::State(CaState::Recovery) if v.state != CaState::Recovery => self.on_loss(),
             Event::Loss => self.on_loss(),
             Event::State(CaState::Open) => self.in_loss = false,
@@ -366,6 +439,7 @@ impl CongestionControl for Prague {
         tell("frac_cwnd", self.frac_cwnd as f64 / ONE as f64);
         tell("rate_bps", 8.0 * self.rate as f64);
         tell("mode", f64::from(u8::from(self.steers_rate)));
+        tell("classic", self.detector.as_ref().map_or(0.0, Detector::certainty));
     }
 }
 

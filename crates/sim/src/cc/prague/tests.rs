@@ -50,7 +50,49 @@ fn version_0_6_begins_with_a_share_of_1() {
     assert_eq!(c.alpha(), MAX_ALPHA);
     round(&mut c, &mut v, &mut w, 1);
     let window = segments(&c);
-    assert!((window - (50.0 + 99.0 / 50.0)).abs() < 0.02, "half, and the growth for 99 unmarked segments: {window}");
+    assert!((window - (50.0 + 99.0 / 100.0)).abs() < 0.02, "half, and the growth by the window for 99 unmarked: {window}");
+    assert_eq!((w.cwnd, w.ssthresh), (99, 99));
+}
+
+#[test]
+fn the_window_of_version_0_6_is_whole_and_at_least_2() {
+    let (mut c, mut v, mut w) = prague(&json!({"version": "0.6"}));
+    (w.cwnd, w.ssthresh, c.frac_cwnd) = (3, 3, 3 << FRACTION);
+    c.reduce_window_by(MAX_ALPHA, 3 << FRACTION);
+    c.carry_to_window(&mut w);
+    assert_eq!((w.cwnd, segments(&c)), (2, 1.5), "the carry is half a segment");
+    c.reduce_window_by(MAX_ALPHA, 2 << FRACTION);
+    c.carry_to_window(&mut w);
+    assert_eq!((w.cwnd, segments(&c)), (2, 2.0), "the carry is lost at the least window");
+    v.srtt_us8 = 8 * 10_000;
+    c.set_pacing_rate(&v, &mut w);
+    assert_eq!(w.pacing_rate, 2 * 1500 * 100, "the whole window paces");
+}
+
+#[test]
+fn a_classic_queue_is_answered_as_by_reno() {
+    let (mut c, mut v, mut w) = prague(&json!({"fallback": "on"}));
+    v.min_rtt_us = RTT_US;
+    c.ssthresh(&v, &Window { ssthresh: 100, ..w });
+    c.saw_ce = true;
+    for i in 0..400 {
+        for j in 0..100 {
+            let sample = RateSample { rtt_us: i64::from(RTT_US) + 120 * j, ..RateSample::default() };
+            c.pkts_acked(&v, &mut w, &sample);
+        }
+        round(&mut c, &mut v, &mut w, u32::from(i % 20 == 0));
+    }
+    let mut told = 0.0;
+    c.state(&v, &w, &mut |name, value| {
+        if name == "classic" {
+            told = value;
+        }
+    });
+    assert_eq!(told, 1.0);
+    assert!(c.alpha() < MAX_ALPHA / 20, "few packets are marked");
+    let before = segments(&c);
+    c.on_event(&v, &mut w, Event::State(CaState::Cwr));
+    assert!((segments(&c) / before - (1.0 - 0.625 / 2.0)).abs() < 0.01, "5/8 of a half");
 }
 
 #[test]

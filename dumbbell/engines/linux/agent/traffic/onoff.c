@@ -1,6 +1,6 @@
 /* A source with a rate of its own: `from` produces data in writes of one size at a regular pace, always or in periods with pauses between. What
  * the socket does not take waits and is late; the source does not slow down. */
-#include "agent.h"
+#include "../agent.h"
 
 #include <stdlib.h>
 #include <string.h>

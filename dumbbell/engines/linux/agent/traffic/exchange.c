@@ -1,6 +1,6 @@
 /* Requests and responses over one connection: the client asks, the server answers once it has read the whole request, and the client
  * asks again after a time of thinking. */
-#include "agent.h"
+#include "../agent.h"
 
 #include <stdlib.h>
 

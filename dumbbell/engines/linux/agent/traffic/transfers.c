@@ -4,7 +4,7 @@
  *
  * No two connections have the same two ports, so that none meets another's TIME_WAIT. Source ports are bound explicitly, with
  * SO_REUSEADDR: another connection from the same port may be in TIME_WAIT. */
-#include "agent.h"
+#include "../agent.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

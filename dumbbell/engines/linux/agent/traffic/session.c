@@ -1,6 +1,6 @@
 /* Applications over TCP connections that stay open: what exchanges, sources, pages and players have in common. An application says what its
  * ends have to send, and hears what they have read. Each end is watched for room while it has something to send, else for what comes. */
-#include "agent.h"
+#include "../agent.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Streams of datagrams over UDP and of ICMP echo requests: evenly spaced, or at listed times and of listed sizes. Of a stream that measures
  * each datagram begins with its number, and the times when it was sent, was there and was back are kept. */
-#include "agent.h"
+#include "../agent.h"
 
 #include <errno.h>
 #include <inttypes.h>

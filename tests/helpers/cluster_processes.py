@@ -10,8 +10,9 @@ from pathlib import Path
 from waiting import HANG_S, wait_until
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-_IMPORTS = {"PYTHONPATH": str(Path(__file__).parent)}
-"""Functions that tests send belong to modules in this folder."""
+_FOLDER = Path(__file__).parent
+_IMPORTS = {"PYTHONPATH": os.pathsep.join(map(str, (_FOLDER, _FOLDER.parent)))}
+"""Functions that tests send belong to modules in this folder, or in the one above."""
 
 
 class Processes:

@@ -1,7 +1,7 @@
 """A validator of JSON by CDDL (RFC 8610), of as much of the language as `qlog.cddl` takes.
 
 Rules with `=` and `/=`, choices, maps with `?`, `*` and `text => any`, unwrapped maps (`~`), arrays with `*` and `+`, text in quotes, the
-types text, uint, number, float64 and any, and the control `.regexp`.
+types text, uint, number, float64 and any, and the operator `.regexp`.
 """
 
 from __future__ import annotations

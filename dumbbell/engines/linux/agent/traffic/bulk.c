@@ -1,5 +1,5 @@
 /* Bulk transfers: `from` sends all it has, or without end, and `to` reads it as it comes. */
-#include "agent.h"
+#include "../agent.h"
 
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* Pages of many objects over the connections of a browser: each carries one request at a time, and the next object goes to whichever is idle
  * first. A first object, if there is one, comes before the others are asked for. */
-#include "agent.h"
+#include "../agent.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Streaming by chunks: a player asks for chunk after chunk, each as soon as its buffer has room for it and the one before has come. How much it
  * has played decides when there is room; crates/sim/src/playback.rs says what a viewer sees of it. */
-#include "agent.h"
+#include "../agent.h"
 
 #include <stdlib.h>
 
