@@ -136,7 +136,7 @@ def scenarios(request: Request) -> list[ResolvedScenario]:
 
 
 def summaries(runs: Sequence[Run]) -> dict[str, Table]:
-    """`summary`: a row for each experiment, with means over its repeats and the differences from the trial without the change."""
+    """`summary`: a row for each experiment, with means over its seeds and the differences from the trial without the change."""
     found: dict[tuple[Experiment, str], list[Trial]] = {}
     for run in runs if isinstance(runs, Runs) else Runs(runs):
         trial = trial_of(run, changed=True)

@@ -69,10 +69,10 @@ def found_in(content: bytes, place: FilePlace) -> list[Found]:
             if name in where and (rtt := at.number(fields[where[name]], 0.0, _MOST_MS)):
                 _add(found, series, t_ns, rtt)
     flows = []
-    for whose, series in points.items():
+    for whose, listed in points.items():
         name = place.name(f"{whose[0]}:{whose[1]}-{whose[2]}:{whose[3]}")
         flow = FoundFlow(name, segment_bytes=sizes[whose], ports=(place.count(whose[1]), place.count(whose[3])))
-        flow.series = {each: listed.samples() for each, listed in series.items()}
+        flow.series = {each: found.samples() for each, found in listed.items()}
         flows.append(flow)
     unknown = ["what was received, and the direction of the data, are not known; polls that changed nothing are left out"]
     if "CurMSS" not in where:

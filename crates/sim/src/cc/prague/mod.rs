@@ -272,7 +272,7 @@ impl Prague {
         self.steers_rate = steers_rate;
     }
 
-    /// The window of version 0.6 follows its carry once that is a whole segment, and loses it at the least window.
+    /// The window of version 0.6 follows its carry once that is a whole segment, and loses it at the minimum window.
     fn carry_to_window(&mut self, w: &mut Window) {
         let whole = u64::from(w.cwnd) << FRACTION;
         if self.frac_cwnd + ONE <= whole {

@@ -50,7 +50,10 @@ fn version_0_6_begins_with_a_share_of_1() {
     assert_eq!(c.alpha(), MAX_ALPHA);
     round(&mut c, &mut v, &mut w, 1);
     let window = segments(&c);
-    assert!((window - (50.0 + 99.0 / 100.0)).abs() < 0.02, "half, and the growth by the window for 99 unmarked: {window}");
+    assert!(
+        (window - (50.0 + 99.0 / 100.0)).abs() < 0.02,
+        "half, and the growth by the window for 99 unmarked: {window}"
+    );
     assert_eq!((w.cwnd, w.ssthresh), (99, 99));
 }
 

@@ -55,14 +55,14 @@ pub(super) struct Cdg {
     settings: Settings,
     rng: Rng,
     ertt: Ertt,
-    /// Moving averages of the gradients of the largest and the least RTT of a round trip, 128ths of ms.
+    /// Moving averages of the gradients of the maximum and the minimum RTT of a round trip, 128ths of ms.
     max_qtrend: i64,
     min_qtrend: i64,
-    /// Gradients that they are made of: least, largest.
+    /// Gradients that they are made of: minimum, maximum.
     samples: VecDeque<(i64, i64)>,
     window_incr: u64,
     rtt_count: u32,
-    /// RTTs of this round trip and of the last, ms; 0: none (`i32::MAX` for the least of this one).
+    /// RTTs of this round trip and of the previous one, ms; 0 if there is none (`i32::MAX` for the minimum of this one).
     max_rtt: i32,
     prev_max_rtt: i32,
     min_rtt: i32,
@@ -74,7 +74,7 @@ pub(super) struct Cdg {
     queue: Queue,
 }
 
-/// What an ACK led to.
+/// Reaction to an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
@@ -132,7 +132,7 @@ impl Cdg {
         self.ertt.on_ack(heard);
     }
 
-    /// Gradients of the least and the largest RTT, ms a round trip.
+    /// Gradients of the minimum and the maximum RTT, ms a round trip.
     pub fn gradients_ms(&self) -> [f64; 2] {
         [self.min_qtrend, self.max_qtrend].map(|trend| trend as f64 / f64::from(1 << PRECISION))
     }
