@@ -58,6 +58,7 @@ GALLERY: Mapping[str, Mapping[str, Entry]] = {
         "buffer-sweep": Entry("How large must a buffer be?", "--x limit --y goodput --by cc --log x"),
         "space": Entry("Where in a space of paths is sharing unfair?", "--kind scatter --x srtt_mean --y jain_index"),
         "parking-lot": Entry("What does a flow over three bottlenecks get?", "--per flow --x flow --y goodput"),
+        "routers": Entry("Which router of a chain holds the queue?", "--x time --y goodput --by flow --window 1"),
         "stages": Entry("How do flows share a path of several stages?", "--x time --y goodput --by cc --window 1"),
     },
     "Marks and classes": {

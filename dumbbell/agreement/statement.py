@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.agreement import chance, pairs, shallow, stability, state, windows
+from dumbbell.agreement import chance, pairs, stability, state, windows
 from dumbbell.agreement.measures import DEFINITIONS, METRICS
 from dumbbell.agreement.precision import MOST_STARTS, OURS
-from dumbbell.comparing.difference import WORST, Cell, Difference
+from dumbbell.comparing.difference import WORST, Cell, Difference, MetricDifference
+from dumbbell.scenario.units import ETHERNET_BYTES
 
 if TYPE_CHECKING:
     from dumbbell.agreement.comparison import Comparison
@@ -32,6 +33,8 @@ FACTS = ("version", "kernel", "configuration", "agent", "sources")
 _SMOKE = "smoke"
 _RANGE_STARTS = 10
 """Minimum number of starts: with fewer, the reference's range is too uncertain to be judged by a target."""
+PACKETS = 4
+"""Largest room of a shallow queue, packets. The phase of packets, fractions of a microsecond, decides which of them is dropped there."""
 _MEAN_STARTS = 5
 """Number of starts of means of stability."""
 
@@ -79,7 +82,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
     scenario_set, engines = compared.scenario_set, compared.engines
     metrics = {metric: {**_of_metric(metric), **each.as_json()} for metric, each in found.metrics.items()}
     shares = _shares(found)
-    few = shallow.shallow(reference for reference, _ in compared.pairs)
+    few = shallow(reference for reference, _ in compared.pairs)
     traces, mixed = windows.summary(windows.traces(compared), few), pairs.summary(pairs.mixed_pairs(compared))
     reached = {(metric, statistic): metrics[metric][statistic] for metric in metrics for statistic in (MEDIAN, P95)}
     told = state.summary(state.variables(compared))
@@ -114,7 +117,7 @@ def statement(compared: Comparison, found: Difference) -> dict[str, Any]:
         **({"in_real_time": names} if (names := compared.in_real_time) else {}),
         "metrics": metrics,
         CHANCE: chance.by_chance(compared, found, list(dict.fromkeys(bar.metric for bar in BARS if bar.statistic in (MEDIAN, P95)))),
-        "shallow": shallow.summary(found, few),
+        "shallow": shallow_summary(found, few),
         "shares": shares,
         WINDOWS: traces,
         PAIRS: mixed,
@@ -180,3 +183,37 @@ def _near(cell: Cell) -> bool:
 
 def _mean(values: Sequence[float | bool | None]) -> float | None:
     return float(np.mean(np.asarray(values, dtype=float))) if values else None
+
+
+def room(run: Run) -> int | None:
+    """The room of the smallest of its queues, in the largest packets of the path; None if none has a limit in packets or bytes."""
+    frame_bytes = int(run.scenario["path"]["mtu"]) + ETHERNET_BYTES
+    rooms = [_room(port["qdisc"], frame_bytes) for port in run.required_plan["ports"] if port["kind"] == "queue"]
+    return min((each for each in rooms if each is not None), default=None)
+
+
+def _room(qdisc: Mapping[str, Any], frame_bytes: int) -> int | None:
+    packets, limit_bytes = qdisc.get("limit_packets"), qdisc.get("limit_bytes")
+    return int(packets) if packets is not None else None if limit_bytes is None else int(limit_bytes) // frame_bytes
+
+
+def shallow(runs: Iterable[Run]) -> list[str]:
+    """The names of the scenarios of these runs that have a queue of at most `PACKETS`, each once."""
+    rooms = ((run.name, room(run)) for run in runs)
+    return list(dict.fromkeys(name for name, packets in rooms if packets is not None and packets <= PACKETS))
+
+
+def shallow_summary(found: Difference, names: Iterable[str]) -> dict[str, Any]:
+    """The differences in these scenarios and in all others, by metric, plain data."""
+    chosen = set(names)
+
+    def part(metric: MetricDifference, inside: bool) -> dict[str, Any]:
+        cells = tuple(cell for cell in metric.cells if (cell.key["scenario"] in chosen) == inside)
+        return MetricDifference(metric.metric, metric.tolerance, len(cells), cells).as_json()
+
+    return {
+        "packets": PACKETS,
+        "scenarios": sorted(chosen),
+        "few": {name: part(metric, True) for name, metric in found.metrics.items()},
+        "others": {name: part(metric, False) for name, metric in found.metrics.items()},
+    }

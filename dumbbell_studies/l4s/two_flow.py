@@ -6,7 +6,7 @@
 Offloads are off, all flows negotiate ECN (tcp_ecn 3), and a test lasts 180 s. Each number is published as the mean of tcp_info's
 delivery_rate from 118 to 178 s. Here it is the goodput of that time, which is at most 1 % above it for flows that always have data.
 
-Prague of 2020 had the rules of version 0.6. Its feedback is AccECN here, CUBIC's the one of RFC 3168. Its rate depends on the RTT here, which
+Prague of 2020 had the rules of version 0.6. Its feedback is AccECN here, CUBIC's the one of RFC 3168. Its rate depends on the RTT, which
 is a fitted choice (FITTED).
 """
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario import ResolvedScenario
 
 SEEDS = 3
-QUICK_NOTE = "2 repeats unless --seeds says otherwise, at 20 ms"
+QUICK_NOTE = "2 seeds unless --seeds says otherwise, at 20 ms"
 NONE = "none"
 """The trial as the report ran it."""
 

@@ -8,8 +8,7 @@ from support import make_run
 from dumbbell.agreement.comparison import Comparison
 from dumbbell.agreement.measures import ALL, FORMAT
 from dumbbell.agreement.sets import ScenarioSet
-from dumbbell.agreement.shallow import room, shallow
-from dumbbell.agreement.statement import statement
+from dumbbell.agreement.statement import room, shallow, statement
 from dumbbell.agreement.tables import statement_table
 from dumbbell.comparing.difference import difference
 from dumbbell.comparing.reference import ReferenceValue

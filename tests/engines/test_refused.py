@@ -130,11 +130,11 @@ OF_EXCHANGES = [
     ("count", 0, "0 requests", "at least 1"),
     ("request_bytes", 0, "0 bytes", "1 to "),
     ("response_bytes", 2**40, f"{2**40} bytes", "1 to "),
-    ("tcp.transfer_bytes", 1000, "1000 bytes", "none beside what the application says"),
+    ("tcp.transfer_bytes", 1000, "1000 bytes", "none, because the application says it"),
     ("tcp.host.tso", True, "true", "false"),
     ("tcp.gro", True, "true", "false"),
     ("tcp.stack.name", "freebsd-9", "freebsd-9", "a stack of Linux"),
-    ("tcp.host.reads_bps", 10**6, "1000000 bit/s", "none beside what the application says"),
+    ("tcp.host.reads_bps", 10**6, "1000000 bit/s", "none, because the application says it"),
 ]
 
 

@@ -42,7 +42,7 @@ impl Own {
             let missing = || Flaws::one(FUNCTION, format_args!("{kind} is not there"), "a function of this process");
             return Some(function.ok_or_else(missing).and_then(|function| {
                 let made = InRounds::new(function)
-                    .map_err(|error| Flaws::one("", format_args!("{kind}: {error}"), "a control"));
+                    .map_err(|error| Flaws::one("", format_args!("{kind}: {error}"), "a congestion control"));
                 made.map(|made| Box::new(made) as Box<dyn BoxedControl>)
             }));
         }

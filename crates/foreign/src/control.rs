@@ -26,7 +26,9 @@ impl Fault {
     pub fn raise(control: &str, v: &View, what: impl fmt::Display, expected: impl fmt::Display) -> ! {
         let (s, us) = (v.mstamp_us / 1_000_000, v.mstamp_us % 1_000_000);
         let whose = v.seed[1];
-        let line = format!("the control {control} {what} at {s}.{us:06} s (connection {whose}); expected {expected}");
+        let line = format!(
+            "the congestion control {control} {what} at {s}.{us:06} s (connection {whose}); expected {expected}"
+        );
         resume_unwind(Box::new(Self(line)))
     }
 

@@ -42,7 +42,7 @@ _LOADERS: Mapping[str, Loader] = {
 
 
 def _found(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Yield the kind, the path and the SHA-256 of each file: first modules of the scenario, then congestion controls in the order of the flows."""
+    """Yield kind, path and SHA-256 of each file: first modules of the scenario, then congestion controls in the order of the flows."""
     seen = {each.sha256 for each in plan.modules}
     yield from (("module", each.path, each.sha256) for each in plan.modules)
     for _, _, workload in plan.over_tcp:

@@ -45,7 +45,7 @@ pub(super) const CONTROL: Control = Control {
     since: Version(4, 8),
     parameters: &[
         Parameter::integer("pad", 10, 0, 1 << 16, "segments that may wait in queues").module("nv_pad"),
-        Parameter::integer("reset_period", 5, 1, 600, "the least RTT is taken anew about that often, s")
+        Parameter::integer("reset_period", 5, 1, 600, "the minimum RTT is reset about that often, s")
             .module("nv_reset_period"),
         Parameter::integer("min_cwnd", 2, 1, 1 << 16, "least window without losses, segments").module("nv_min_cwnd"),
     ],

@@ -115,7 +115,7 @@ impl Parameters {
 
     fn value(&self, name: &str) -> Value {
         let found = self.values.iter().find(|(known, _)| *known == name);
-        found.unwrap_or_else(|| panic!("the table of the control has no parameter {name}")).1
+        found.unwrap_or_else(|| panic!("the table of the congestion control has no parameter {name}")).1
     }
 
     /// A parameter that is on or off.

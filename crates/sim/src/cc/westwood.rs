@@ -29,7 +29,7 @@ pub(super) const CONTROL: Control = Control {
         "version",
         "today",
         &["linux-2.6.16", "today"],
-        "that of Linux 2.6.16 begins its filters at 0, takes smoothed RTTs and never forgets the least one",
+        "that of Linux 2.6.16 begins its filters at 0, takes smoothed RTTs and never forgets the minimum",
     )],
     build: |p| {
         let is_early = p.word("version") == "linux-2.6.16";

@@ -22,7 +22,7 @@ pub const MOST: usize = 10_000_000;
 pub const KINDS: &[(&str, &str)] = &[
     ("ack", "an ACK arrived"),
     ("loss", "segments are deemed lost"),
-    ("retransmit", "segments were sent again"),
+    ("retransmit", "segments were retransmitted"),
     ("timeout", "the retransmission timer fired"),
     ("undo", "a reduction was taken back"),
     ("drop", "a port dropped or lost a packet of the flow"),
@@ -44,7 +44,7 @@ pub const COLUMNS: &[Quantity] = &[
     quantity(
         "count",
         "packets",
-        "segments that the event is about: newly delivered, lost, sent again, marked or dropped",
+        "segments that the event is about: newly delivered, lost, retransmitted, marked or dropped",
     ),
     quantity("cwnd", "packets", "congestion window after the event"),
     quantity("ssthresh", "packets", "slow-start threshold after the event; none before it is set"),

@@ -107,11 +107,11 @@ pub const FLOW_SERIES: &[Quantity] = &[
     gauge("ssthresh", "packets", "slow-start threshold; no sample before it is set").or_none(),
     gauge("srtt_ms", "ms", "the stack's own smoothed RTT; no sample before the first measurement").or_none(),
     gauge("rtt_ms", "ms", "the last raw measurement of the RTT").by(Source::Sim).or_none(),
-    gauge("min_rtt_ms", "ms", "the least RTT in the stack's memory (Linux: of the last 300 s)").or_none(),
-    gauge("inflight", "packets", "segments sent and not known to be delivered or lost, those sent again included"),
+    gauge("min_rtt_ms", "ms", "the minimum RTT in the stack's memory (Linux: of the last 300 s)").or_none(),
+    gauge("inflight", "packets", "segments sent and not known to be delivered or lost, retransmitted ones included"),
     total("delivered", "packets", "segments that the sender knows to be delivered, by ACK or SACK"),
     total("delivered_ce", "packets", "of these, those whose ACK echoed a CE mark"),
-    total("retransmits", "packets", "segments sent again"),
+    total("retransmits", "packets", "retransmitted segments"),
     total("rx_bytes", "bytes", "payload that the receiving application has read"),
     gauge("ca_state", "state", "0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss"),
     gauge("latency_ms", "ms", LATENCY).by(Source::Requests).or_none(),
@@ -140,7 +140,7 @@ pub const GROUP_SERIES: &[Quantity] = &[
     gauge("flows", "", "open flows").by(Source::Sim),
     gauge("cwnd", "packets", "congestion windows of the open flows, added up").by(Source::Sim),
     gauge("srtt_ms", "ms", "mean of the smoothed RTTs of the open flows that have one").by(Source::Sim).or_none(),
-    gauge("min_rtt_ms", "ms", "the least `min_rtt_ms` of the open flows").by(Source::Sim).or_none(),
+    gauge("min_rtt_ms", "ms", "the minimum of `min_rtt_ms` over the open flows").by(Source::Sim).or_none(),
     gauge("inflight", "packets", "of the open flows, added up").by(Source::Sim),
     total("delivered", "packets", "of all flows, those that ended included").by(Source::Sim),
     total("delivered_ce", "packets", "of all flows, those that ended included").by(Source::Sim),
@@ -194,13 +194,13 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
         .by(Source::EveryEngineOfTcp)
         .or_none(),
     total("rx_bytes", "bytes", "payload that the receiving application has read").by(Source::EveryEngineOfTcp),
-    total("sent_packets", "packets", "packets that left the sending host: data, also sent again, ACKs, SYN and FIN"),
+    total("sent_packets", "packets", "packets that left the sending host: data, also retransmitted, ACKs, SYN and FIN"),
     total("arrived_packets", "packets", "of these, those that reached the receiving host"),
     total("duplicate_packets", "packets", "of these, those that brought nothing new").by(Source::Sim),
     total("dropped_packets", "packets", "of those sent, those dropped on the way").by(Source::Sim),
     gauge("in_flight_packets", "packets", "of those sent, those under way").by(Source::Sim),
     total("duplicated_packets", "packets", "copies of data packets that links made").by(Source::Sim).or_none(),
-    total("retransmits", "packets", "segments sent again").by(Source::EveryEngineOfTcp),
+    total("retransmits", "packets", "retransmitted segments").by(Source::EveryEngineOfTcp),
     limited(
         "cwnd_limited_ms",
         "how long the congestion window, or recovery, limited sending (of an exchange: the server's)",
@@ -224,7 +224,7 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
     total("rto_timeouts", "", "retransmission timeouts").by(Source::Sim),
     total("tlp_probes", "packets", "tail loss probes").by(Source::Sim),
     total("undos", "", "reductions of the window that were taken back").by(Source::Sim),
-    gauge("min_rtt_ms", "ms", "the least RTT in the stack's memory").by(Source::Sim).or_none(),
+    gauge("min_rtt_ms", "ms", "the minimum RTT in the stack's memory").by(Source::Sim).or_none(),
     gauge("srtt_ms", "ms", "the stack's own smoothed RTT").by(Source::Sim).or_none(),
     total("trace_packets", "packets", "packets of both directions in a capture at the sending host (`analyze: true`)")
         .by(Source::Captures)
@@ -250,7 +250,7 @@ pub const FLOW_COLUMNS: &[Quantity] = &[
         .or_none(),
     gauge("reported_ms", "ms", "likewise: how long its transfer took").by(Source::Programs).or_none(),
     gauge("reported_bps", "bit/s", "likewise: its throughput").by(Source::Programs).or_none(),
-    total("reported_retransmits", "packets", "likewise: segments sent again; iperf3 and netperf say that")
+    total("reported_retransmits", "packets", "likewise: retransmitted segments; iperf3 and netperf say that")
         .by(Source::Programs)
         .or_none(),
     gauge("reported_rtt_ms", "ms", "likewise: mean round trip").by(Source::Programs).or_none(),
@@ -328,8 +328,12 @@ pub const GROUP_COLUMNS: &[Quantity] = &[
     total("stalls", "", "of streaming: how often buffers ran empty").or_none(),
     gauge("stalled_ms", "ms", "of streaming: for how long in all").or_none(),
     total("rx_bytes", "bytes", "payload that applications have read"),
-    total("sent_packets", "packets", "packets that left the sending hosts: data, also sent again, ACKs, SYN and FIN"),
-    total("retransmits", "packets", "segments sent again"),
+    total(
+        "sent_packets",
+        "packets",
+        "packets that left the sending hosts: data, also retransmitted, ACKs, SYN and FIN",
+    ),
+    total("retransmits", "packets", "retransmitted segments"),
     total("rto_timeouts", "", "retransmission timeouts").by(Source::Sim),
 ];
 

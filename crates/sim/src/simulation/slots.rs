@@ -133,7 +133,7 @@ impl<'a> Slots<'a> {
         }
         let seed = [self.network.seed, self.first_flow as u64 + serial];
         let made = ends(tcp, &g.making.stack, index as u32, source, self.controls, seed);
-        let (sender, receiver) = made.expect("what was made once can be made again");
+        let (sender, receiver) = made.expect("what was made once can be made once more");
         if let Some(tap) = network.tap() {
             tap.renew(index, headers.len() as u32, tcp.direction == Direction::Reverse);
             headers.push(FlowHeaders::tcp(tcp, tuple, g.making.stack.idle_window(tcp), receiver.window_scale()));

@@ -170,11 +170,11 @@ pub fn links(tcp: &TcpSpec, site: &Site) -> Result<Vec<Link>, Flaws> {
         [("transfer_bytes", tcp.transfer_bytes), ("first_write_bytes", tcp.first_write_bytes.map(u64::from))]
     {
         if let Some(bytes) = given {
-            flaws.add(field, format_args!("{bytes} bytes"), "none beside what the application says");
+            flaws.add(field, format_args!("{bytes} bytes"), "none, because the application says it");
         }
     }
     if let Some(bps) = tcp.host.reads_bps {
-        flaws.add("host.reads_bps", format_args!("{bps} bit/s"), "none beside what the application says");
+        flaws.add("host.reads_bps", format_args!("{bps} bit/s"), "none, because the application says it");
     }
     for (field, asked) in [("host.tso", tcp.host.tso), ("gro", tcp.gro)] {
         if asked {

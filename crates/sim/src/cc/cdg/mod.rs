@@ -71,7 +71,7 @@ pub(super) const STATE: &[catalogue::State] = &[
         &["unknown", "non-full", "full", "back-off"],
         "how full it takes the queue of the path to be; back-off: it reduces the window for the gradient",
     ),
-    catalogue::State::new("gradient_min_us", "us", "growth of the least RTT of a round over the last eight rounds"),
+    catalogue::State::new("gradient_min_us", "us", "growth of the minimum RTT of a round over the last eight rounds"),
     catalogue::State::new("gradient_max_us", "us", "growth of the largest RTT of a round over the last eight rounds"),
     catalogue::State::new("round_rtt_ms", "ms", "least RTT of the round so far; none before the first"),
     catalogue::State::new(

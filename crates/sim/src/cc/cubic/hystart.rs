@@ -35,7 +35,7 @@ pub(super) const CLOCK: Parameter = Parameter::word(
     "hystart_clock",
     "microseconds",
     &["microseconds", "ticks"],
-    "microseconds: the delay of a round is its least, and may exceed the path's by an eighth; ticks (linux-3.9): it is the least of its \
+    "microseconds: the delay of a round is its least, and may exceed the path's by an eighth; ticks (linux-3.9): it is the minimum of its \
      first eight ACKs, and may exceed the path's by a sixteenth",
 );
 

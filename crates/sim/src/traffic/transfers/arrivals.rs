@@ -197,7 +197,7 @@ impl Iterator for Draws<'_> {
 pub fn drawn(network: &NetworkSpec, workload: usize) -> Result<Vec<Arrival>, Flaws> {
     match network.workloads.get(workload) {
         Some(WorkloadSpec::Transfers(spec)) => Ok(Draws::build(spec, network)?.collect()),
-        _ => Err(Flaws::one("", "connections that are there from the start", "a workload that makes connections")),
+        _ => Err(Flaws::one("", "connections that exist from the start", "a workload that makes connections")),
     }
 }
 
