@@ -154,7 +154,7 @@ def test_a_damaged_run_is_made_again_from_the_files_that_it_remembers(scenario, 
     series.write_bytes(whole[:100])
     answer = dumbbell("check", "--repair", "--allow-program", tmp_path / "store")
     assert answer.status == 1
-    assert "cannot be made again" in answer.err
+    assert "a file that it names has changed" in answer.err
 
 
 @pytest.mark.usefixtures("kernel")
