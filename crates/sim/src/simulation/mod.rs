@@ -134,6 +134,7 @@ struct World<'a> {
 
 impl World<'_> {
     /// Returns false if `stop` became true before the end.
+    #[inline(never)]
     fn run(&mut self, stop: &AtomicBool) -> Result<bool, Vec<Refusal>> {
         while let Some((time, source)) = self.network.events.first() {
             if time > self.bounds.end {

@@ -120,11 +120,8 @@ impl Sender {
     /// An ACK arrives.
     pub fn on_ack(&mut self, p: &Segment, out: &mut impl Outbox) {
         self.counters.acks_arrived += 1;
-        if self.departs_before_ack(out.now()) {
-            return self.on_ack_after_departure(p, out);
-        }
         self.refresh(out.now());
-        if !self.takes_fast_path(p) {
+        if self.departs_before_ack(out.now()) || !self.takes_fast_path(p) {
             self.on_ack_in_full(p, out);
         } else if self.fast_path != FastPath::Closed {
             self.on_fast_ack(p, true, out);
@@ -133,18 +130,13 @@ impl Sender {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn on_ack_after_departure(&mut self, p: &Segment, out: &mut impl Outbox) {
-        self.on_departure_timer(out);
-        self.refresh(out.now());
-        self.on_ack_in_full(p, out);
-    }
-
     /// A packet that does not [take the fast path](Self::takes_fast_path). With losses nearly every ACK comes here. So what all of them run through is
     /// inlined, down to the blocks and the look for losses, and what is rare is not.
     #[inline(never)]
     fn on_ack_in_full(&mut self, p: &Segment, out: &mut impl Outbox) {
+        if self.departs_before_ack(out.now()) {
+            self.on_departure_timer(out);
+        }
         if p.has(flags::RST) || (self.has_heard_fin() && self.is_done_with(p, out)) {
             // A receiver that has closed resets what it answers to: that was sent before all was acknowledged.
             return;
