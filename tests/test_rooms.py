@@ -1,6 +1,8 @@
 """The packages of dumbbell that each package may import; none imports a study."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -165,3 +167,19 @@ def test_imports_are_found_at_any_place_of_a_module(tmp_path):
     module = tmp_path / "module.py"
     module.write_text("import dumbbell.cli\nfrom dumbbell import metrics\n\ndef late():\n    from dumbbell.drawing.style import save\n")
     assert set(rooms_imported(module)) == {"cli", "metrics", "drawing"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import dumbbell.scenario.generated.kinds",
+        "import dumbbell.scenario.generated.workloads",
+        "import dumbbell.scenario.traffic.transfers",
+        "import dumbbell; dumbbell.Pfifo, dumbbell.Exchange",
+        "from dumbbell.scenario import Transfers",
+    ],
+)
+def test_any_of_these_may_be_the_first_import(code):
+    """A circle among modules shows only in a process that begins with one of them."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

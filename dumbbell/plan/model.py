@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dumbbell.plan.changes import Change
+from dumbbell.scenario.generated.kinds import KINDS
 from dumbbell.scenario.program import GivenFile, Program, Scalar
-from dumbbell.scenario.traffic import KINDS
 from dumbbell.scenario.units import ETHERNET_BYTES, ETHERNET_MTU
 
 FORMAT = 1

@@ -21,8 +21,8 @@ from dumbbell.plan.provenance import OVER_TCP, TCP, Origin, Words
 from dumbbell.plan.schedule import start_ns
 from dumbbell.scenario import Cc, Connections, Duration, Flow, Host, Settings, Start, flow_names, ready_made
 from dumbbell.scenario.discipline import number
+from dumbbell.scenario.generated.kinds import Background
 from dumbbell.scenario.passing import shaped_bps
-from dumbbell.scenario.traffic import Background
 
 _ENDS: Mapping[Direction, tuple[Side, Side]] = {"forward": ("left", "right"), "reverse": ("right", "left")}
 """The sides that data of a direction come from and go to."""

@@ -13,6 +13,7 @@ from dumbbell.errors import nearest, one_of
 from dumbbell.scenario import ready_made
 from dumbbell.scenario.bounds import SLOWEST_CAKE, Wrong, all_beyond, too_fast, too_long
 from dumbbell.scenario.connections import Connections
+from dumbbell.scenario.generated.kinds import Background
 from dumbbell.scenario.impaired import wrong_impairment
 from dumbbell.scenario.model import Flow, NamedPath, Path, Settings
 from dumbbell.scenario.passing import (
@@ -31,7 +32,6 @@ from dumbbell.scenario.program import wrong_use
 from dumbbell.scenario.qdiscs import Cake, Dummynet
 from dumbbell.scenario.series import CONTROL, NONE, QUEUE
 from dumbbell.scenario.stages import Bottleneck, QueueStage, Stage
-from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Size
 from dumbbell.scenario.values.trace import MOST_STEPS, Trace
 

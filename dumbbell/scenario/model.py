@@ -17,12 +17,12 @@ from dumbbell.scenario.base import EngineName, Name
 from dumbbell.scenario.connections import Connections
 from dumbbell.scenario.function import Function, numbered
 from dumbbell.scenario.generated import networks, workloads
+from dumbbell.scenario.generated.kinds import Background
 from dumbbell.scenario.generated.networks import HostQueue
 from dumbbell.scenario.program import Given, GivenFile, Program
 from dumbbell.scenario.series import Events, Points, Series, at_hosts
 from dumbbell.scenario.stages import Stage
 from dumbbell.scenario.tcp import Cc
-from dumbbell.scenario.traffic import Background
 from dumbbell.scenario.units import ETHERNET_BYTES, Duration
 
 

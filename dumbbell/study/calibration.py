@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dumbbell.executor.progress_state import Progress
     from dumbbell.results import Run, Store
     from dumbbell.scenario import Scenario
-    from dumbbell.scenario.traffic import Transfers
+    from dumbbell.scenario.generated.kinds import Transfers
 
 Interval = tuple[float, float, float]
 """A mean over seeds and its confidence limits, which are infinite for one seed."""

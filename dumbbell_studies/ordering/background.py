@@ -44,7 +44,7 @@ from dumbbell_studies.ordering.controls import ERA, Mode, validated
 
 if TYPE_CHECKING:
     from dumbbell.scenario import Scenario
-    from dumbbell.scenario.traffic import Transfers
+    from dumbbell.scenario.generated.kinds import Transfers
 
 LAWS = Path(__file__).parent / "laws"
 FROZEN = Path(__file__).parent / "calibration.csv"

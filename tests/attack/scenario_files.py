@@ -18,13 +18,13 @@ from dumbbell.engines.sim.capabilities import capabilities
 from dumbbell.scenario.discipline import Discipline
 from dumbbell.scenario.faults import Jitter
 from dumbbell.scenario.generated.impairments import Outage, RateStep
+from dumbbell.scenario.generated.kinds import Background, Exchange, OnOff, Page, Ping, Streaming, Transfers, Udp
 from dumbbell.scenario.generated.paths import DelayStage
 from dumbbell.scenario.model import Flow, HostQueue, Path, Settings
 from dumbbell.scenario.qdiscs import Red, Tc
 from dumbbell.scenario.series import Series
 from dumbbell.scenario.stages import Bottleneck, QueueStage
 from dumbbell.scenario.tcp import Cc, Feedback, Host, Stack, Start
-from dumbbell.scenario.traffic import Background, Exchange, OnOff, Page, Ping, Streaming, Transfers, Udp
 from dumbbell.scenario.units import Duration, Limit, Packets, Rate, Share, Size
 from dumbbell.scenario.values.distributions import Distribution
 

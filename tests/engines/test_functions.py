@@ -82,7 +82,7 @@ def test_a_rate_paces_and_needs_to_be_announced():
     with pytest.raises(ControlFailed) as error:
         only(control(name="silent")(lambda _: (10, 8e6)))
     reason = str(error.value)
-    assert reason.startswith("the control silent.py returned a rate of 8000000 bit/s at 0.")
+    assert reason.startswith("the congestion control silent.py returned a rate of 8000000 bit/s at 0.")
     assert "expected none, or dumbbell.control(paced=True)" in reason
 
 
@@ -101,7 +101,7 @@ def test_nonsense_is_one_clear_error_that_says_where_the_function_is(answer, wha
     with pytest.raises(ControlFailed) as error:
         only(control(answer))
     reason = str(error.value)
-    assert reason.startswith(f"the control lambda.py {what}"), reason
+    assert reason.startswith(f"the congestion control lambda.py {what}"), reason
     assert " s (connection 0); expected " in reason
     assert reason.endswith(f"(defined at {__file__}:{answer.__code__.co_firstlineno})")
     assert "\n" not in reason
@@ -115,7 +115,7 @@ def test_what_a_function_raises_is_raised_with_its_own_traceback():
     with pytest.raises(ControlFailed) as error:
         only(divides)
     line = divides.make().__code__.co_firstlineno + 2
-    assert str(error.value) == f"the control divides.py raised ZeroDivisionError: division by zero ({__file__}, line {line})"
+    assert str(error.value) == f"the congestion control divides.py raised ZeroDivisionError: division by zero ({__file__}, line {line})"
     last = traceback.extract_tb(error.value.__cause__.__traceback__)[-1]
     assert (last.filename, last.lineno, last.name) == (__file__, line, "divides")
 
@@ -130,7 +130,7 @@ def test_what_making_an_object_raises_is_raised_too_and_the_cell_is_named():
             return r.cwnd
 
     with pytest.raises(
-        ControlFailed, match=r"^flows.0.cc: Broken.py: the control Broken.py raised RuntimeError: no such table \("
+        ControlFailed, match=r"^flows.0.cc: Broken.py: the congestion control Broken.py raised RuntimeError: no such table \("
     ) as error:
         dumbbell.run(scenario("cubic", sweep={"flows.0.cc": ["cubic", Broken]}))
     assert isinstance(error.value.__cause__, RuntimeError)

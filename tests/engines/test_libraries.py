@@ -203,14 +203,14 @@ def test_a_window_of_nonsense_is_one_clear_error(does, what, file, odd):
     found = only(file(own(odd, does=does)))
     assert found.status == "invalid"
     (reason,) = found.reasons
-    assert reason.startswith(f"the control odd.so {what} at 1."), reason
+    assert reason.startswith(f"the congestion control odd.so {what} at 1."), reason
     assert " s (connection 0); expected " in reason
 
 
 def test_a_pacing_rate_of_0_is_one_clear_error(file, paced):
     assert only(file(own(paced, does="nothing"))).status == "ok"
     (reason,) = only(file(own(paced, does="rate"))).reasons
-    assert reason.startswith("the control paced.so set a pacing rate of 0 bytes/s at 1.")
+    assert reason.startswith("the congestion control paced.so set a pacing rate of 0 bytes/s at 1.")
 
 
 def test_a_control_that_works_on_marks_needs_ecn(file, compiled):
@@ -225,7 +225,7 @@ def test_a_control_that_needs_losses_is_told_of_each(file, compiled):
     table = "DUMBBELL_THIS_INTERFACE,.ssthresh=ssthresh,.cong_control=cong_control,.create=create,.lost=lost,.needs=38"
     told = compiled(ODD, "told.so", f"-DTABLE={table}")
     (reason,) = only(file(own(told, does="lost"))).reasons
-    assert reason.startswith("the control told.so set a window of 0 segments at ")
+    assert reason.startswith("the congestion control told.so set a window of 0 segments at ")
     assert only(file(own(told, does="nothing"))).status == "ok"
 
 
@@ -321,8 +321,8 @@ def test_a_new_project_builds_and_tests_itself(language, dumbbell, tmp_path, mon
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["cc", "Mine!"], "'Mine!' is no name of a control"),
-        (["cc", "../mine"], "'../mine' is no name of a control"),
+        (["cc", "Mine!"], "'Mine!' is no name of a congestion control"),
+        (["cc", "../mine"], "'../mine' is no name of a congestion control"),
         (["cc", "mine", "--language", "cobol"], "--language 'cobol' is unknown; expected one of c, rust"),
         (["rrul", "mine"], "'mine' after rrul; expected one name"),
     ],

@@ -12,7 +12,7 @@ from dumbbell.engines.linux.sources.datagrams import HEADERS, cut_off, is_listed
 from dumbbell.engines.linux.sources.draws import Amount, amounts
 from dumbbell.plan import Connection, Plan, Tcp, Traffic, Workload
 from dumbbell.scenario.connections import mss_option, segment_bytes
-from dumbbell.scenario.traffic import KINDS
+from dumbbell.scenario.generated.kinds import KINDS
 
 _PLENTY, _MOST_WAITING = 1 << 18, 65_535
 """More than the connections of a run."""

@@ -89,10 +89,10 @@ def test_what_a_client_sends_finds_the_server_from_whatever_port():
 @pytest.mark.parametrize(
     ("flows", "told"),
     [
-        ([{"application": "ftp", "dscp": "EF"}], "flows.0.dscp: is nothing that curl and vsftpd can be told"),
-        ([{"application": "ftp", "mss": 536}], "flows.0.mss: is nothing that curl and vsftpd can be told"),
-        ([{"application": "iperf3", "host": {"rcvbuf": "64kB"}}], "flows.0.host.rcvbuf: is nothing that iperf3 can be told"),
-        ([{"application": "iperf3", "host": {"reads": "1mbit"}}], "flows.0.host.reads: is nothing that iperf3 can be told"),
+        ([{"application": "ftp", "dscp": "EF"}], "flows.0.dscp: cannot be passed to curl and vsftpd"),
+        ([{"application": "ftp", "mss": 536}], "flows.0.mss: cannot be passed to curl and vsftpd"),
+        ([{"application": "iperf3", "host": {"rcvbuf": "64kB"}}], "flows.0.host.rcvbuf: cannot be passed to iperf3"),
+        ([{"application": "iperf3", "host": {"reads": "1mbit"}}], "flows.0.host.reads: cannot be passed to iperf3"),
         (
             [{"application": "ftp"}, {"cc": "reno"}],
             "flows.1.cc.kind: is 'reno', and a flow by FTP between the same hosts has 'cubic' by the route; expected cubic",
