@@ -114,7 +114,7 @@ fn what_cannot_be_run_is_refused() {
     let bsd = refused(&|e| e.tcp.stack.name = "freebsd-9".into());
     assert_eq!(bsd, "Workload 0.tcp.stack.name: freebsd-9; expected a stack of Linux");
     let sized = refused(&|e| e.tcp.transfer_bytes = Some(1));
-    assert_eq!(sized, "Workload 0.tcp.transfer_bytes: 1 bytes; expected none beside what the application says");
+    assert_eq!(sized, "Workload 0.tcp.transfer_bytes: 1 bytes; expected none, because the application says it");
 }
 
 proptest! {

@@ -43,7 +43,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cc", &["catalogue", "packet", "refusal", "rng"]),
-    ("tcp", &["attachment", "catalogue", "cc", "outbox", "packet", "prefetch", "refusal", "segment", "spec", "time"]),
+    (
+        "tcp",
+        &["attachment", "catalogue", "cc", "outbox", "packet", "prefetch", "refusal", "rng", "segment", "spec", "time"],
+    ),
     ("flow", &["outbox", "packet", "prefetch", "tcp", "time"]),
     ("capture", &["attachment", "packet", "segment", "spec", "tap", "tcp", "time"]),
     ("output", &["capture", "time"]),

@@ -9,8 +9,7 @@
 use std::collections::VecDeque;
 
 use super::ertt::{Ertt, Heard};
-use super::modules::Ack;
-use super::newreno::NewReno;
+use super::newreno::{Ack, NewReno};
 use super::stack::Stack;
 use crate::packet::MSS;
 use crate::rng::Rng;

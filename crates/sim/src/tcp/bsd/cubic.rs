@@ -7,8 +7,7 @@
 //!
 //! Leaves out: windows above the largest that the peer's scale allows, which the module does not bound.
 
-use super::modules::Ack;
-use super::newreno::NewReno;
+use super::newreno::{Ack, NewReno};
 use crate::packet::MSS;
 
 /// Fractional bits.

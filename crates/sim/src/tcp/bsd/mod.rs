@@ -2,6 +2,7 @@
 //! sys/netinet/tcp_{input,output,sack,timer,reass,syncache}.c and cc/cc_{newreno,cubic,cdg}.c; see `docs/stacks.md`. Every data segment is full
 //! but the last of a transfer, so sequence numbers still count segments.
 
+mod calls;
 mod cdg;
 pub(super) mod clock;
 mod cubic;

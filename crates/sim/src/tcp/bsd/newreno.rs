@@ -6,6 +6,23 @@
 use super::stack::Stack;
 use crate::packet::MSS;
 
+/// An ACK as a module sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ack {
+    /// It acknowledges something; else it is a duplicate.
+    pub is_new: bool,
+    /// Bytes that it acknowledges.
+    pub bytes: u64,
+    pub snd_wnd: u64,
+    /// True while data from before a timeout is retransmitted.
+    pub after_timeout: bool,
+    /// Tick of its arrival.
+    pub tick: u64,
+    /// Smoothed RTT, and the samples that it is made of.
+    pub srtt_ticks: i64,
+    pub rtt_samples: u32,
+}
+
 /// Payload of a segment, bytes.
 const SEG: u64 = MSS as u64;
 /// "No threshold yet": the largest window there is.
