@@ -133,7 +133,8 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// Returns false if `stop` became true before the end.
+    /// Returns false if `stop` became true before the end. Not inlined: within a larger function the loop has fewer registers, and a packet
+    /// takes 3 % more instructions.
     #[inline(never)]
     fn run(&mut self, stop: &AtomicBool) -> Result<bool, Vec<Refusal>> {
         while let Some((time, source)) = self.network.events.first() {

@@ -97,7 +97,7 @@ pub struct Prague {
     mode: Mode,
     is_rtt_independent: bool,
     target_us: u64,
-    /// The rules of version 0.6: the share of marks begins with 1, and the window is a whole number with a carry, which paces.
+    /// True if the rules are those of version 0.6: the share of marks begins with 1, and a whole window with a carry paces.
     is_old: bool,
     transition: u32,
     /// Share of marked packets, 16 * 2^24-ths.

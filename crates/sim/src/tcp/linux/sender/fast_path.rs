@@ -74,15 +74,12 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp::linux) fn on_fast_ack(&mut self, p: &Segment, open: bool, out: &mut impl Outbox) {
         let rtt_us = self.process_fast_ack(p, open);
-        if self.sending == Sending::Runs {
-            let sent = self.send_allowed_in_one_run::<false>(out);
-            return self.schedule_likely_loss_probe(out, rtt_us, sent == 0);
-        }
         let sent = match self.sending {
-            Sending::Runs | Sending::NotedRuns => self.send_allowed_in_one_noted_run(out),
+            Sending::Runs => self.send_allowed_in_one_run::<false>(out),
+            Sending::NotedRuns => self.send_allowed_in_one_noted_run(out),
             Sending::Steps | Sending::NotedSteps => self.send_allowed_in_steps(out),
         };
-        if self.pacing_delay(out.now()) > 0 {
+        if self.sending != Sending::Runs && self.pacing_delay(out.now()) > 0 {
             self.schedule_loss_probe(out, sent == 0);
         } else {
             self.schedule_likely_loss_probe(out, rtt_us, sent == 0);
