@@ -91,7 +91,7 @@ def _named(document: Mapping[str, Any], key: str) -> object:
 
 
 def _cells(folder: Path, reference: str, ours: str) -> Iterator[dict[str, Any]]:
-    """The cells of differences.csv, whose columns are called after the engines. None if there is no such file."""
+    """Yield the cells of differences.csv, whose columns are named after the engines. Yield nothing if there is no such file."""
     if not (folder / DIFFERENCES).is_file():
         return
     for row in csv.DictReader(SafeFolder(folder).read(DIFFERENCES).decode().splitlines()):

@@ -109,6 +109,32 @@ class Points:
         return times[order], np.array(self.values, dtype=np.float64)[order]
 
 
+class Connections:
+    """The TCP connections of a log whose lines name them by both addresses and ports, while the log is read."""
+
+    def __init__(self) -> None:
+        self._points: dict[tuple[str, ...], dict[str, Points]] = {}
+        self._sizes: dict[tuple[str, ...], int] = {}
+
+    def add(self, ends: tuple[str, ...], mss: float, t_ns: int, values: Mapping[str, float], at: FilePlace) -> None:
+        """Adds samples of series. `ends`: address and port of both ends. Raises `BadInput` for too many connections."""
+        points = self._points.setdefault(ends, {})
+        at.few(self._points)
+        self._sizes[ends] = int(mss)
+        for name, value in values.items():
+            points.setdefault(name, Points()).add(t_ns, value)
+
+    def flows(self, place: FilePlace) -> list[FoundFlow]:
+        """Return the connections, each called after its ends. Raises `BadInput` for names and ports that cannot be."""
+        flows = []
+        for ends, points in self._points.items():
+            name = place.name(f"{ends[0]}:{ends[1]}-{ends[2]}:{ends[3]}")
+            flow = FoundFlow(name, segment_bytes=self._sizes[ends], ports=(place.count(ends[1]), place.count(ends[3])))
+            flow.series = {each: listed.samples() for each, listed in points.items()}
+            flows.append(flow)
+        return flows
+
+
 def delays(prefix: str, values_ms: NDArray[np.float64]) -> dict[str, int | float]:
     """Columns of the table of flows: `PREFIX_mean_ms`, `_median_ms`, `_p95_ms`, `_p99_ms` and `_max_ms`; none without values."""
     if not values_ms.size:

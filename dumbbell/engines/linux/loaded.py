@@ -33,8 +33,8 @@ file=$1; shift
 bpftool struct_ops register "$file" && exit
 for name; do grep -qw -- "$name" /proc/sys/net/ipv4/tcp_available_congestion_control || exit; done
 """
-"""An object may have several congestion controls, and the kernel refuses some, as of bpf_dctcp of its selftests. It is loaded if those that
-flows have are there."""
+"""The kernel may refuse some of the congestion controls in an object, such as one of bpf_dctcp in its selftests. The script succeeds if the
+kernel has those that the flows use."""
 _LOADERS: Mapping[str, Loader] = {
     "struct_ops": Loader("bpftool struct_ops register", "o", "bpftool"),
     "module": Loader("insmod", "ko", "kmod"),

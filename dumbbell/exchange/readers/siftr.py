@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dumbbell.exchange.imported import Found, FoundFlow, Points
+from dumbbell.exchange.imported import Connections, Found
 from dumbbell.exchange.reading import MOST_TIME_S, FilePlace, lines
 from dumbbell.exchange.teacup_names import coordinates
 
@@ -38,8 +38,7 @@ def found_in(content: bytes, place: FilePlace) -> list[Found]:
         raise first.wrong(f"siftrver is {version[:20]!r}", "version 1.2 of siftr")
     tick_ms = 1e3 / (_of_head(head, "hz", first) * _of_head(head, "tcp_rtt_scale", first))
     began_s = first.number(head.get("enable_time_secs"), 0.0, 1e12) + first.number(head.get("enable_time_usecs", "0"), 0.0, _MOST_US) / 1e6
-    points: dict[tuple[str, ...], dict[str, Points]] = {}
-    sizes: dict[tuple[str, ...], int] = {}
+    connections = Connections()
     whole = False
     for number, line in enumerate(log, 2):
         at = place.line(number)
@@ -52,34 +51,22 @@ def found_in(content: bytes, place: FilePlace) -> list[Found]:
         t_ns = at.time_ns(fields[2], began_s)
         whose = tuple(fields[3:7])
         mss = at.number(fields[15], 1.0, 1e6)
-        sizes[whose] = int(mss)
-        found = points.setdefault(whose, {})
-        at.few(points)
-        _add(found, "cwnd", t_ns, at.number(fields[8]) / mss)
+        values = {"cwnd": at.number(fields[8]) / mss}
         if (ssthresh := at.number(fields[7])) < _UNSET - (1 << 16):
-            _add(found, "ssthresh", t_ns, ssthresh / mss)
+            values["ssthresh"] = ssthresh / mss
         if srtt := at.number(fields[16], 0.0, _MOST_US):
-            _add(found, "srtt_ms", t_ns, srtt * tick_ms)
-        _add(found, "inflight", t_ns, at.number(fields[24]) / mss)
+            values["srtt_ms"] = srtt * tick_ms
+        values["inflight"] = at.number(fields[24]) / mss
         if len(fields) == 27 and (rtt := at.number(fields[26], 0.0, _MOST_US)):
-            _add(found, "rtt_ms", t_ns, rtt)
-    flows = []
-    for whose, series in points.items():
-        name = place.name(f"{whose[0]}:{whose[1]}-{whose[2]}:{whose[3]}")
-        flow = FoundFlow(name, segment_bytes=sizes[whose], ports=(place.count(whose[1]), place.count(whose[3])))
-        flow.series = {each: listed.samples() for each, listed in series.items()}
-        flows.append(flow)
+            values["rtt_ms"] = rtt
+        connections.add(whose, mss, t_ns, values, at)
     unknown = ["what was received, and the direction of the data, are not known; samples are of packets, not of an interval"]
     if not whole:
         unknown.append(f"the log has no {_LAST.rstrip('=')}: it is not complete")
-    return [Found(f"siftr {version}", unknown, flows, cell=coordinates(place.file.name, "siftr"))]
+    return [Found(f"siftr {version}", unknown, connections.flows(place), cell=coordinates(place.file.name, "siftr"))]
 
 
 def _of_head(head: Mapping[str, str], key: str, first: FilePlace) -> float:
     if key not in head:
         raise first.wrong(f"has no {key}: the unit of the RTTs is not known", f"{key}=N")
     return first.number(head[key], 1.0, MOST_TIME_S)
-
-
-def _add(found: dict[str, Points], name: str, t_ns: int, value: float) -> None:
-    found.setdefault(name, Points()).add(t_ns, value)

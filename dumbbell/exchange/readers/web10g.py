@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from dumbbell.exchange.imported import Found, FoundFlow, Points
+from dumbbell.exchange.imported import Connections, Found
 from dumbbell.exchange.reading import FilePlace, lines
 from dumbbell.exchange.teacup_names import coordinates
 
@@ -41,8 +41,7 @@ def found_in(content: bytes, place: FilePlace) -> list[Found]:
     head = [word.strip() for word in next(log, "").split(",")]
     where = _places(head, place)
     began_s: float | None = None
-    points: dict[tuple[str, ...], dict[str, Points]] = {}
-    sizes: dict[tuple[str, ...], int] = {}
+    connections = Connections()
     last: dict[tuple[str, ...], tuple[str, ...]] = {}
     skipped = 0
     for number, fields, is_whole in _rows(log, len(head)):
@@ -59,27 +58,19 @@ def found_in(content: bytes, place: FilePlace) -> list[Found]:
         last[whose] = settled
         t_ns = at.time_ns(fields[_TIME], began_s)
         mss = at.number(fields[where["CurMSS"]], 1.0, 1e6) if "CurMSS" in where else _USUAL_MSS
-        sizes[whose] = int(mss)
-        found = points.setdefault(whose, {})
-        at.few(points)
-        _add(found, "cwnd", t_ns, at.number(fields[where["CurCwnd"]]) / mss)
+        values = {"cwnd": at.number(fields[where["CurCwnd"]]) / mss}
         if "CurSsthresh" in where and (ssthresh := at.number(fields[where["CurSsthresh"]])) < _UNSET:
-            _add(found, "ssthresh", t_ns, ssthresh / mss)
+            values["ssthresh"] = ssthresh / mss
         for name, series in (("SmoothedRTT", "srtt_ms"), ("SampleRTT", "rtt_ms")):
             if name in where and (rtt := at.number(fields[where[name]], 0.0, _MOST_MS)):
-                _add(found, series, t_ns, rtt)
-    flows = []
-    for whose, listed in points.items():
-        name = place.name(f"{whose[0]}:{whose[1]}-{whose[2]}:{whose[3]}")
-        flow = FoundFlow(name, segment_bytes=sizes[whose], ports=(place.count(whose[1]), place.count(whose[3])))
-        flow.series = {each: found.samples() for each, found in listed.items()}
-        flows.append(flow)
+                values[series] = rtt
+        connections.add(whose, mss, t_ns, values, at)
     unknown = ["what was received, and the direction of the data, are not known; polls that changed nothing are left out"]
     if "CurMSS" not in where:
         unknown.append(f"the log has no CurMSS: windows in packets are of segments of {_USUAL_MSS} bytes")
     if skipped:
         unknown.append(f"{skipped} lines are skipped: errors of netlink, or cut")
-    return [Found("web10g-logger", unknown, flows, cell=coordinates(place.file.name, "web10g"))]
+    return [Found("web10g-logger", unknown, connections.flows(place), cell=coordinates(place.file.name, "web10g"))]
 
 
 def _places(head: list[str], place: FilePlace) -> Mapping[str, int]:
@@ -102,7 +93,3 @@ def _rows(log: Iterator[str], columns: int) -> Iterator[tuple[int, list[str], bo
     for number, line in enumerate(log, 2):
         fields = [field.strip() for field in line.split(",")]
         yield number, fields, len(fields) == columns and not re.search("[a-z]", line)
-
-
-def _add(found: dict[str, Points], name: str, t_ns: int, value: float) -> None:
-    found.setdefault(name, Points()).add(t_ns, value)
