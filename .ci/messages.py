@@ -20,8 +20,6 @@ import prose
 ROOT = prose.ROOT
 SCENARIOS = ("examples", "dumbbell/templates")
 PYTHON = ("dumbbell", "dumbbell_studies", "benchmarks")
-EXEMPT: tuple[str, ...] = ()
-"""Sources that do not keep the rules yet. There are none, and none comes back."""
 _CODE = re.compile(r"`[^`]*`")
 _RUST = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _SCRIPT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`')
@@ -162,18 +160,11 @@ def faults(each: Text) -> Iterator[str]:
 
 def main() -> int:
     """Check all texts."""
-    broken, exempt = 0, set[str]()
+    broken = 0
     for each in dict.fromkeys((*of_sources(), *of_help(), *of_schema())):
         found = list(faults(each))
-        name = each.place.partition(":")[0]
-        if name in EXEMPT:
-            exempt |= {name} if found else set()
-            continue
         broken += len(found)
         print("".join(f"{each.place}: {reason}\n" for reason in found), end="")
-    for name in sorted({*EXEMPT} - exempt):
-        broken += 1
-        print(f"{name}: keeps the rules now; take it off EXEMPT in .ci/messages.py")
     if broken:
         print('Messages, help and labels are written in plain English: see "Plain English" in CONTRIBUTING.md.')
     return bool(broken)
