@@ -29,7 +29,19 @@ class Request:
     seeds: int = 1
     """Runs of each cell. The second and later ones start with jitter."""
     override: Mapping[str, Any] = field(default_factory=dict)
-    """Dotted path into the scenario -> value. An ablation overrides one fitted choice."""
+    """Dotted path into the scenario -> value. An ablation overrides one fitted choice.
+
+    A study may have words of its own for the first part of a path, such as a congestion control.
+    """
+
+    def without(self, word: str) -> Request:
+        """Return the request without the overrides of a study's word."""
+        return replace(self, override={key: value for key, value in self.override.items() if not key.startswith(f"{word}.")})
+
+
+def overrides_of(word: str, override: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the overrides of a study's word: the rest of each path -> value."""
+    return {key.removeprefix(f"{word}."): value for key, value in override.items() if key.startswith(f"{word}.")}
 
 
 @dataclass(frozen=True)

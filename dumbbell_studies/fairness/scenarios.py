@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dumbbell.study.model import Request
+from dumbbell.study.model import Request, overrides_of
 from dumbbell.study.repeats import JITTER
 from dumbbell_studies.fairness.hosts import CONTROLS, Setup, Words, has_outage, scenario_names, senders
 from dumbbell_studies.fairness.published import FILE_BYTES
@@ -91,7 +91,7 @@ def document(
     }
     if has_outage(scenario):
         written["path"]["impairments"] = [
-            {"kind": "outage", "at": f"{outage_s(seed):.3f}s", "for": OUTAGE, **_of(override or {}, "outage")}
+            {"kind": "outage", "at": f"{outage_s(seed):.3f}s", "for": OUTAGE, **overrides_of("outage", override or {})}
         ]
     for key, value in (changes or {}).items():
         written = assigned_at(written, key.split("."), value)
@@ -140,7 +140,7 @@ def _egress(setup: Setup, mode: Mode, override: Mapping[str, Any]) -> dict[str, 
         return {"rate": LINE, "qdisc": {"kind": "pfifo", "limit": _ROUTER_LIMIT}}
     # netem's default limit, and the clock of the kernels that it had no finer timers in; in the rerun room for twice what the path holds.
     of_mode = {"limit": "1000p", "tick": TICK} if mode.of_its_time else {"limit": f"{_twice_the_path(setup.delay_ms)}p"}
-    netem = {"kind": "netem", "delay": f"{setup.delay_ms:g}ms", **of_mode, **_of(override, "netem")}
+    netem = {"kind": "netem", "delay": f"{setup.delay_ms:g}ms", **of_mode, **overrides_of("netem", override)}
     return {"rate": LINE, "qdisc": {key: value for key, value in netem.items() if value is not None}}
 
 
@@ -155,8 +155,8 @@ def _flow(sender: str, setup: Setup, mode: Mode, override: Mapping[str, Any], *,
         "name": sender,
         "src": _host(sender),
         "dst": f"r{sender[1:]}",
-        "cc": {**(control.era if mode.of_its_time else {"kind": control.today}), **_of(override, setup.cc.lower())},
-        "stack": {**mode.stack, **_of(override, "stack")},
+        "cc": {**(control.era if mode.of_its_time else {"kind": control.today}), **overrides_of(setup.cc.lower(), override)},
+        "stack": {**mode.stack, **overrides_of("stack", override)},
         "bytes": f"{FILE_BYTES}B",
         "window_scaling": setup.window_scaling or not mode.of_its_time,
         "host": {
@@ -170,8 +170,3 @@ def _flow(sender: str, setup: Setup, mode: Mode, override: Mapping[str, Any], *,
         },
         **({"start": {"jitter": JITTER}} if jitter else {}),
     }
-
-
-def _of(override: Mapping[str, Any], whose: str) -> dict[str, Any]:
-    """Return the overrides of one thing: its keys without that word."""
-    return {key.removeprefix(f"{whose}."): value for key, value in override.items() if key.startswith(f"{whose}.")}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
@@ -24,7 +24,7 @@ from dumbbell import metrics
 from dumbbell.catalogue import entries
 from dumbbell.comparing.format import Format, Key, KeyValue, Measured, Metric, Tolerance
 from dumbbell.comparing.tables import Table
-from dumbbell.study.model import Fitted, Part, Request
+from dumbbell.study.model import Fitted, Part, Request, overrides_of
 from dumbbell.study.repeats import repeats
 from dumbbell_studies.l4s.claims import check_claims
 
@@ -43,8 +43,6 @@ _CUBIC_WITHIN, _PRAGUE_WITHIN = 0.9, 0.75
 _ALL_WITHIN = 0.25 + 0.75 * _PRAGUE_WITHIN
 """Target of all rows. Three of four rows have Prague. If all rows meet this, these do too, even with all of CUBIC's rates within."""
 _PRAGUE = {"kind": "prague", "version": "0.6", "rtt_independence": False}
-_OF_PRAGUE = "prague."
-"""Begins the keys of an override that are parameters of Prague."""
 FITTED = (
     Fitted(
         "rtt-independence",
@@ -52,7 +50,7 @@ FITTED = (
         "500 rounds after slow start it does not below 25 ms, as in the sources of version 0.6 that are public",
         "The authors write that two Prague flows share a link by more than the ratio of their RTTs of 16 to 1, which is 6.4 to 1 with "
         "independence below 25 ms. The sources of their kernel are not public.",
-        {f"{_OF_PRAGUE}rtt_independence": True},
+        {"prague.rtt_independence": True},
     ),
 )
 _KEYS = ("rate_mbit", "qdisc", "cc1", "rtt1_ms", "cc2", "rtt2_ms")
@@ -107,10 +105,8 @@ def _pair(row: Mapping[str, str]) -> Pair:
 def scenarios(request: Request) -> list[ResolvedScenario]:
     """Return the runs of all rows; with --quick only those at 10 Mbit/s."""
     chosen = [each for each in pairs() if each.rate_mbit == min(_PFIFO_PACKETS) or not request.quick]
-    of_prague = {key.removeprefix(_OF_PRAGUE): value for key, value in request.override.items() if key.startswith(_OF_PRAGUE)}
-    others = {key: value for key, value in request.override.items() if not key.startswith(_OF_PRAGUE)}
-    documents = [(each.document({**_PRAGUE, **of_prague}), dict(zip(_KEYS, each.key, strict=True))) for each in chosen]
-    return [run for document, cell in documents for run in repeats(document, cell, replace(request, override=others))]
+    prague, others = {**_PRAGUE, **overrides_of("prague", request.override)}, request.without("prague")
+    return [run for each in chosen for run in repeats(each.document(prague), dict(zip(_KEYS, each.key, strict=True)), others)]
 
 
 def rates(runs: Sequence[Run]) -> Iterator[tuple[Key, tuple[float, float]]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dumbbell.scenario.values.web import LEAST_RTT_MS, MEAN_RTT_MS, MOST_RTT_MS, RATE_MBIT
-from dumbbell.study.model import Request
+from dumbbell.study.model import Request, overrides_of
 from dumbbell.study.repeats import JITTER
 from dumbbell_studies.ordering.background import LAWS, calibrated
 from dumbbell_studies.ordering.conditions import PRINTED, Condition, distinct
@@ -94,7 +94,7 @@ def runs(request: Request, wanted: Iterable[Condition], mode: Mode = ERA, protoc
             protocol,
             mode,
             seed,
-            {**mode.control(protocol), **_parameters(request, protocol)},
+            {**mode.control(protocol), **overrides_of(protocol.lower(), request.override)},
             web=request.override.get(f"{_WEB}.{condition.background}"),
             tick=request.override.get(f"{_DUMMYNET}.tick", TICK),
         )
@@ -148,15 +148,6 @@ def cell_of(condition: Condition, protocol: str, mode: str, seed: int, experimen
         **({"experiment": experiment} if experiment else {}),
         "seed": seed,
     }
-
-
-def _parameters(request: Request, protocol: str) -> dict[str, Any]:
-    found = {}
-    for key, value in request.override.items():
-        name, _, parameter = key.partition(".")
-        if name == protocol.lower():
-            found[parameter] = value
-    return found
 
 
 def _high_speed(condition: Condition, control: Words, mode: Mode, seed: int) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.study.model import Request
+from dumbbell.study.model import Request, overrides_of
 from dumbbell.study.repeats import JITTER, repeats
 from dumbbell_studies.teacup.fitted import LINUX
 from dumbbell_studies.teacup.published import Experiment
@@ -166,10 +166,10 @@ def further_scenarios(request: Request) -> list[ResolvedScenario]:
 def for_hosts(request: Request, cc: str) -> Request:
     """Return the request for the senders of one congestion control: options of Linux's stack are for the Linux hosts alone."""
     base = _sender(cc).stack
-    options = {key.removeprefix(f"{LINUX}."): value for key, value in request.override.items() if key.startswith(f"{LINUX}.")}
-    others = {key: value for key, value in request.override.items() if not key.startswith(f"{LINUX}.")}
-    stack = {"flows.*.stack": {"base": base, **options}} if options and base.startswith(LINUX) else {}
-    return replace(request, override={**others, **stack})
+    options, others = overrides_of(LINUX, request.override), request.without(LINUX)
+    if not options or not base.startswith(LINUX):
+        return others
+    return replace(others, override={**others.override, "flows.*.stack": {"base": base, **options}})
 
 
 def cell(experiment: Experiment) -> dict[str, str | float]:
